@@ -24,7 +24,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.public_sample import PublicFile, learned, open_public_file, without_noise
+from dpnb_columnar.public_sample import PublicFile, learn_public_weights, open_public_file, without_noise
 from dpnb_columnar.study.coded_rows import Fold, HeldOut, models
 
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 def print_public(parts: Sequence[Sequence[Fold]], mechanism: str, public: PublicFile, epsilons: Sequence[str]) -> None:
     """Print the lines of a public sample: of releases by its weights, and of its own model."""
-    weights = learned(public, mechanism)
+    weights = learn_public_weights(public, mechanism)
     cells = [line(parts, mechanism, weights, epsilon) for epsilon in epsilons]
     print(f"{mechanism:20}{'public':12}" + "".join(cells), flush=True)
     alone = without_noise(public.count(weights.counted(public.domain)), weights.released(public.domain), mechanism)

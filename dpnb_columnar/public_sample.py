@@ -300,7 +300,7 @@ DIGITS = 3
 """Digits of weights and shift behind the point."""
 
 
-def weights_chosen(
+def resolve_attribute_weights(
     value: str | os.PathLike[str],
     domain: Domain,
     mechanism: str,
@@ -320,7 +320,7 @@ def weights_chosen(
 
     Raises:
         UsageError: if there are other than two classes, or if the mechanism releases no attribute with noise.
-        dpnb_columnar.errors.Error: if the file does not do, as ``open_public_file`` and ``learned`` say.
+        dpnb_columnar.errors.Error: if the file does not do, as ``open_public_file`` and ``learn_public_weights`` say.
     """
     path = public_path(value)
     if path is None:
@@ -336,7 +336,7 @@ def weights_chosen(
             "attribute weights: a public file is for mechanisms that release attributes with noise; choose another "
             f"one, such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
         )
-    return learned(open_public_file(path, domain, label, inputs, parts), mechanism)
+    return learn_public_weights(open_public_file(path, domain, label, inputs, parts), mechanism)
 
 
 def public_path(value: str | os.PathLike[str]) -> Path | None:
@@ -345,7 +345,7 @@ def public_path(value: str | os.PathLike[str]) -> Path | None:
     return path if path.suffix.lower() == ".parquet" else None
 
 
-def learned(public: PublicFile, mechanism: str) -> PublicWeights:
+def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
     """Learn weights from a public file: once to see which attributes tell something, and once more from these.
 
     Args:

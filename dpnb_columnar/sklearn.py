@@ -34,7 +34,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.options import Terms
-from dpnb_columnar.public_sample import weights_chosen
+from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
 from dpnb_columnar.runtime.confinement import confined
@@ -430,7 +430,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             domain, classes = self._declared(names, labels)
             domain = by_groups(domain, self.unit_rows, given=groups is not None)
             budget = Terms(delta=self.delta, neighbours=self.neighbours).budget(self.epsilon)
-            weights = weights_chosen(self.attribute_weights, self.domain or domain, self.mechanism)
+            weights = resolve_attribute_weights(self.attribute_weights, self.domain or domain, self.mechanism)
             planned = plan(domain, budget, self.mechanism, self.noise, weights)
             (column,) = domain.label.columns
             beside = [series_of(labels, column)]

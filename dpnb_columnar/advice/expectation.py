@@ -19,7 +19,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.runtime.row_progress import done, working
+from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 WIDE = 10
 """How many times too wide bounds are where they are not tight."""
@@ -162,7 +162,7 @@ def remedies(planned: ReleasePlan, expected: Expectation, rows: int) -> list[Rem
     others = [(name, method, None, pure) for name in CANDIDATES if name != planned.mechanism.name for method in METHODS]
     weights = planned.attribute_weights or NONE
     larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
-    with working((len(own) + len(others)) * draws_to_compare(planned.domain), "releases"):
+    with track_work((len(own) + len(others)) * draws_to_compare(planned.domain), "releases"):
         found = [
             best for choices in (own, others) if (best := _best(planned.domain, choices, expected, rows)) is not None
         ]
@@ -181,7 +181,7 @@ def _best(
         try:
             planned = plan(domain, budget, mechanism, noise, weights)
         except UsageError:  # the weights do not suit the mechanism, or the budget is too small
-            done(draws_to_compare(domain))
+            report_work(draws_to_compare(domain))
             continue
         prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
         outcome = prepared.outcome(planned, draws_to_compare(domain), family)

@@ -28,7 +28,7 @@ from dpnb_columnar.advice.population import parse_class_sizes
 from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.amounts import DeclaredRowCount
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
@@ -45,7 +45,7 @@ from dpnb_columnar.mechanisms.expected_error import (
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.rows_asked import rows_asked
 from dpnb_columnar.model.guarantee import SCOPE
-from dpnb_columnar.runtime.row_progress import working
+from dpnb_columnar.runtime.row_progress import track_work
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,7 +152,7 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None) -> Rehearsa
     domain = plan.domain
     # What a public file says of the attributes' dependence holds for real rows, not for made-up ones.
     expected = len(rehearsals(domain, sizes)) * releases(domain) if plan.public is None else 0
-    with working(expected + releases_to_advise(domain, sizes), "releases"):
+    with track_work(expected + releases_to_advise(domain, sizes), "releases"):
         expectations = expect(plan, rows, sizes) if plan.public is None else ()
         advice = advise(domain, plan.budget, rows, sizes)
     below = worst(expectations)
@@ -400,7 +400,7 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
                 "query": share.query,
                 "attribute": share.attribute,
                 "values": share.values,
-                "cost": {name: number_text(number) for name, number in numbers(share.cost).items()},
+                "cost": {name: number_text(number) for name, number in cost_parameters(share.cost).items()},
                 "noise": share.noise,
                 "errors": {str(size): error for size, error in zip(outlook.sizes, errors, strict=True)},
             }

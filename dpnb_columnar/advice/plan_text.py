@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import budget_part, composition_table
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit, Weight
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
@@ -67,7 +67,7 @@ def composition_lines(
     names, rows = composition_table(shares)
     further = [()] * len(rows) if cells is None else cells
     yield from table_lines([*names, *header], [[*row, *more] for row, more in zip(rows, further, strict=True)])
-    spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
+    spent = [f"{name} {number_text(number)}" for name, number in cost_parameters(total(shares)).items()]
     yield f"  sum of the shares: {', '.join(spent)}"
 
 

@@ -16,7 +16,7 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.runtime.row_progress import done
+from dpnb_columnar.runtime.row_progress import report_work
 
 MAJORITY = "majority"
 """The floor."""
@@ -122,7 +122,7 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
         for weights in METHODS:
             planned = _plan(domain, pure, mechanism, weights)
             if planned is None:
-                done(draws * len(stages))
+                report_work(draws * len(stages))
                 continue
             if weights == NONE:
                 errors = tuple(each.errors(planned, draws) for each in stages)

@@ -32,7 +32,7 @@ from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
-from dpnb_columnar.runtime.row_progress import done
+from dpnb_columnar.runtime.row_progress import report_work
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -230,7 +230,7 @@ class Stage:
         accuracies = []
         for seed in range(draws):
             accuracies.append(self._score(self._release(planned, seed), planned, rows, seed))
-            done(1)
+            report_work(1)
         return Outcome(family, tuple(accuracies), self._without_noise[place], self._largest_class)
 
     def errors(self, planned: ReleasePlan, draws: int) -> Errors:

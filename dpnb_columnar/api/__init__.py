@@ -65,7 +65,7 @@ from dpnb_columnar.options import (
     Terms,
     options_of,
 )
-from dpnb_columnar.public_sample import weights_chosen
+from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
@@ -426,7 +426,7 @@ def plan(given: PlanArguments) -> Outlook:
     budget = given.budget(given.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
-    weights = weights_chosen(given.attribute_weights, resolved.domain, given.mechanism, files, given.label)
+    weights = resolve_attribute_weights(given.attribute_weights, resolved.domain, given.mechanism, files, given.label)
     planned = plan_release(resolved.domain, budget, given.mechanism, given.noise, weights, number)
     return outlook(
         planned,
@@ -652,7 +652,9 @@ def release(given: ReleaseArguments) -> Model:
     budget = given.budget(given.epsilon, known)
     if given.attribute_weights == AUTO and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
-    chosen = weights_chosen(given.attribute_weights, statistics.domain, given.mechanism, parts=statistics.parts)
+    chosen = resolve_attribute_weights(
+        given.attribute_weights, statistics.domain, given.mechanism, parts=statistics.parts
+    )
     planned = without_further_passes(
         plan_release(
             statistics.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=counted.repeatable
@@ -692,7 +694,9 @@ def train(given: TrainArguments) -> Model:
         resolved = given.counted(declared_domain(opened, given, given.label))
         if given.attribute_weights == AUTO and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if given.domain is not None else resolved.entry)
-        chosen = weights_chosen(given.attribute_weights, resolved.domain, given.mechanism, opened.files, given.label)
+        chosen = resolve_attribute_weights(
+            given.attribute_weights, resolved.domain, given.mechanism, opened.files, given.label
+        )
         planned = plan_release(
             resolved.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=opened.repeatable
         )

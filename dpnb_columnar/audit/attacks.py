@@ -19,7 +19,7 @@ from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.model_release import software
-from dpnb_columnar.runtime.row_progress import done, working
+from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.workers import run_in_processes
 
 ERROR = 0.001
@@ -94,12 +94,12 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
     universes = tuple(universe for universe, _ in counted)
     attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
     outcomes = {}
-    with working(len(configurations), "configurations"):
+    with track_work(len(configurations), "configurations"):
         for configuration, outcome in run_in_processes(
             attack, configurations, min(effort.processes, len(configurations))
         ):
             outcomes[configuration] = outcome
-            done(1)
+            report_work(1)
     in_order = tuple(outcomes[configuration] for configuration in configurations)
     return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
 

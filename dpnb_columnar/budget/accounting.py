@@ -34,10 +34,10 @@ from dpnb_columnar.budget.costs import (
     Approximate,
     Concentrated,
     PrivacyCost,
-    concentrated,
     concentrated_within,
     implies,
     pure_within,
+    to_concentrated,
 )
 
 LARGEST_TOTAL = 10**1000
@@ -72,7 +72,7 @@ class Spent:
         if self.rho:
             if isinstance(cost, Approximate):
                 raise ValueError("an approximate release cannot follow a concentrated one")
-            return _in_range(Spent(self.epsilon, self.delta, self.rho + concentrated(cost).rho))
+            return _in_range(Spent(self.epsilon, self.delta, self.rho + to_concentrated(cost).rho))
         delta = cost.delta if isinstance(cost, Approximate) else Fraction(0)
         return _in_range(Spent(self.epsilon + cost.epsilon, self.delta + delta))
 

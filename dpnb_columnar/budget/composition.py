@@ -14,8 +14,8 @@ from dpnb_columnar.budget.costs import (
     Pure,
     RowEffect,
     concentrated_within,
+    cost_parameters,
     for_one_row,
-    numbers,
     pure_within,
 )
 from dpnb_columnar.domain.numbers import number_text
@@ -121,7 +121,7 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
         raise ValueError("a delta is needed by approximate and concentrated costs, and by no others")
     if budget.unit_rows > 1 and kinds != {Pure}:
         raise ValueError("only pure costs of rows add up to the cost of a unit")
-    costs = _concentrated(wanted, budget) if Concentrated in kinds else _added(wanted, budget)
+    costs = _divide_concentrated(wanted, budget) if Concentrated in kinds else _divide_additively(wanted, budget)
     return tuple(
         Share(
             query=request.query,
@@ -130,7 +130,7 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
             composition=request.parallel.reason,
             noise=request.noise,
             cost=cost,
-            row_cost=calibrated(cost, request.kind, budget.rows, request.parallel.effect),
+            row_cost=calibration_cost(cost, request.kind, budget.rows, request.parallel.effect),
             effect=request.parallel.effect,
         )
         for request, cost in zip(wanted, costs, strict=True)
@@ -148,7 +148,7 @@ def total(shares: Sequence[Share]) -> PrivacyCost:
     return Approximate(epsilon, delta) if delta else Pure(epsilon)
 
 
-def _added(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
+def _divide_additively(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
     """Divide a budget into pure and approximate costs that add up to it."""
     whole = sum((request.weight for request in wanted), Fraction(0))
     uncertain = sum((request.weight for request in wanted if request.kind is Approximate), Fraction(0))
@@ -162,7 +162,7 @@ def _added(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
     return costs
 
 
-def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
+def _divide_concentrated(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
     """Divide a budget into concentrated costs whose sum implies it."""
     if Approximate in {request.kind for request in wanted}:
         raise ValueError("approximate and concentrated costs do not compose")
@@ -171,7 +171,7 @@ def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost
     return [Concentrated(rho * request.weight / whole) for request in wanted]
 
 
-def calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int, effect: RowEffect) -> PrivacyCost:
+def calibration_cost(cost: PrivacyCost, kind: type[PrivacyCost], rows: int, effect: RowEffect) -> PrivacyCost:
     """Return the cost for one row, of the kind that the query's noise is calibrated to."""
     one = for_one_row(cost, rows, effect)
     return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one
@@ -179,10 +179,12 @@ def calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int, effect: Ro
 
 def composition_table(shares: Sequence[Share]) -> tuple[list[str], list[list[object]]]:
     """Write shares as a header and rows. What one row costs has columns where it differs from the share."""
-    stated = [{name: number_text(number) for name, number in numbers(share.cost).items()} for share in shares]
+    stated = [{name: number_text(number) for name, number in cost_parameters(share.cost).items()} for share in shares]
     if any(share.row_cost != share.cost for share in shares):
         for row, share in zip(stated, shares, strict=True):
-            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_cost).items()}
+            row |= {
+                f"{name} of one row": number_text(number) for name, number in cost_parameters(share.row_cost).items()
+            }
     names = list(dict.fromkeys(name for row in stated for name in row))
     names.sort(key=lambda name: name.endswith("of one row"))
     rows: list[list[object]] = [
@@ -194,4 +196,4 @@ def composition_table(shares: Sequence[Share]) -> tuple[list[str], list[list[obj
 
 def budget_part(cost: PrivacyCost, whole: PrivacyCost) -> float:
     """Divide a share by the sum of all, by their epsilons or their rhos."""
-    return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
+    return float(next(iter(cost_parameters(cost).values())) / next(iter(cost_parameters(whole).values())))

@@ -42,7 +42,7 @@ class Concentrated:
 PrivacyCost = Pure | Approximate | Concentrated
 
 
-def numbers(cost: PrivacyCost) -> dict[str, Fraction]:
+def cost_parameters(cost: PrivacyCost) -> dict[str, Fraction]:
     """Return the parameters by name: ``epsilon``; ``epsilon`` and ``delta``; or ``rho``."""
     return {field.name: getattr(cost, field.name) for field in fields(cost)}
 
@@ -71,7 +71,7 @@ _BELOW, _ABOVE = (
 )
 
 
-def concentrated(cost: Pure) -> Concentrated:
+def to_concentrated(cost: Pure) -> Concentrated:
     """Convert a pure cost: epsilon-differential privacy implies epsilon^2/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
     return Concentrated(cost.epsilon**2 / 2)
 
@@ -118,7 +118,7 @@ def for_one_row(cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
 
 def concentrated_of_rows(row_cost: Pure | Concentrated, rows: int, effect: RowEffect) -> Concentrated:
     """Compute what ``rows`` changed rows cost in rho, if one costs ``row_cost``: the inverse of ``for_one_row``."""
-    one = concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
+    one = to_concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
     return Concentrated(one.rho * _times(rows, effect))
 
 
@@ -132,14 +132,14 @@ def cost_by_noise(stated: PrivacyCost, row_cost: PrivacyCost, rows: int, effect:
     Raises:
         ValueError: if they do, and the noise is not of a kind that earlier programs reckoned wrong.
     """
-    if within(row_cost, rows, stated, effect):
+    if group_cost_within(row_cost, rows, stated, effect):
         return stated
     if isinstance(row_cost, Approximate) or not isinstance(stated, Concentrated):
         raise ValueError("its noise is made for less than it is said to cost")
     return concentrated_of_rows(row_cost, rows, effect)
 
 
-def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effect: RowEffect) -> bool:
+def group_cost_within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effect: RowEffect) -> bool:
     """Decide whether ``rows`` changed rows cost at most ``cost`` if each costs ``row_cost``.
 
     A concentrated cost may be met by a pure one.

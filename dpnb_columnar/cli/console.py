@@ -25,7 +25,7 @@ import typer
 
 from dpnb_columnar.errors import CONFIDENTIAL as CONFIDENTIAL
 from dpnb_columnar.errors import OutputError, PipeClosedError
-from dpnb_columnar.runtime.row_progress import Advance, Watcher, watched
+from dpnb_columnar.runtime.row_progress import Advance, Watcher, watch_progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -235,7 +235,7 @@ SECONDS_OF_RATE = 600.0
 def stage(name: str) -> Iterator[None]:
     """Show that a long stage is under way, and how far its passes over the rows have come; print nothing in a pipe."""
     log_event("stage begun", name, stage=name)
-    with _watcher(name) as watcher, watched(watcher):
+    with _watcher(name) as watcher, watch_progress(watcher):
         yield
     log_event("stage ended", name, stage=name)
 

@@ -35,14 +35,14 @@ from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, worded
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
 from dpnb_columnar.mechanisms.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
-from dpnb_columnar.model.evaluation import folded, shown_classes
+from dpnb_columnar.model.evaluation import fold_classes, shown_classes
 from dpnb_columnar.model.guarantee import relation_text, statement
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
@@ -300,7 +300,7 @@ def print_scores(scores: ReleasedScores) -> None:
     print_line(f"rows               {figures.rows}  ({low:.0f} to {high:.0f})")
     _print_figure("accuracy", figures.accuracy)
     domain, names = scores.domain, class_texts(scores.domain)
-    largest = excerpt(worded(figures.majority_class, domain.class_labels))
+    largest = excerpt(value_with_label(figures.majority_class, domain.class_labels))
     _print_figure("largest class", figures.majority, f"always predicting {largest}")
     _print_figure("difference", figures.gain)
     _print_figure("balanced accuracy", figures.balanced_accuracy)
@@ -313,7 +313,7 @@ def print_scores(scores: ReleasedScores) -> None:
     shown = shown_classes([sum(row) for row in figures.confusion], every=False)
     others, short = len(names) - len(shown), class_texts(domain, SHORT)
     rest = [f"{others} others"] if others else []
-    confused = zip([*(names[code] for code in shown), *rest], folded(figures.confusion, shown), strict=True)
+    confused = zip([*(names[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
     print_table(
         ["true \\ predicted", *(short[code] for code in shown), *rest], [[name, *row] for name, row in confused]
     )

@@ -24,7 +24,7 @@ def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
         dpnb_columnar.errors.Error: if the file or the ledger cannot be read.
     """
     from dpnb_columnar.ledger.records import cost_of
-    from dpnb_columnar.ledger.refusals import stated
+    from dpnb_columnar.ledger.refusals import amounts_text
 
     digest, private = _content(file)
     spend = ledger.spend_of(digest) if private else None
@@ -36,8 +36,8 @@ def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
         )
     same = "byte for byte" if sha256(file.read_bytes()).hexdigest() == digest else "in content, in another form"
     return True, (
-        f"{ledger.path}: {file} was paid for: run {spend.run} of data set {spend.dataset} ({stated(cost_of(spend))}, "
-        f"{spend.time}) released it, the same {same}"
+        f"{ledger.path}: {file} was paid for: run {spend.run} of data set {spend.dataset} "
+        f"({amounts_text(cost_of(spend))}, {spend.time}) released it, the same {same}"
     )
 
 

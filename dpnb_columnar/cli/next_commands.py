@@ -8,7 +8,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import PrivacyCost, Share, total
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, read_catalogue
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
@@ -85,4 +85,4 @@ def awaits(shares: Sequence[Share], path: Path) -> str:
 
 
 def _amounts(cost: PrivacyCost) -> str:
-    return ", ".join(f"{name} {number_text(number)}" for name, number in numbers(cost).items())
+    return ", ".join(f"{name} {number_text(number)}" for name, number in cost_parameters(cost).items())

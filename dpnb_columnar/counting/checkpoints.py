@@ -36,7 +36,7 @@ from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import unit_names, unit_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import remove_abandoned
-from dpnb_columnar.runtime.row_progress import begin_pass, watched
+from dpnb_columnar.runtime.row_progress import begin_pass, watch_progress
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +78,7 @@ def _of_each(source: ParquetSource, query: Query[AnswerT], folder: Path) -> Iter
     """Ask each file by itself, and report its rows once that is done, in this run or in an earlier one."""
     advance = begin_pass(source.size)
     for file in source.files:
-        with watched(None):  # a pass over one file says nothing of all of them
+        with watch_progress(None):  # a pass over one file says nothing of all of them
             answered = _of_file(ParquetSource((file,), source.types), query, folder)
         if advance is not None:
             advance(rows_in_footers([file]) or 0)

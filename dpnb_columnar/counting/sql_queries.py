@@ -31,7 +31,7 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.nodes import (
-    added,
+    as_column,
     as_double,
     below,
     case,
@@ -41,11 +41,11 @@ from dpnb_columnar.dialects.nodes import (
     is_null,
     minus,
     modulo,
-    named,
     number_at,
     over,
     own_column,
     plus,
+    sum_of,
     text,
     times,
 )
@@ -180,23 +180,23 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
     if scores.offsets:
         names = [f"{KEY}_{klass}" for klass in range(scores.bins)]
-        add_step(steps, "scored", [own_column(CLASS), *map(named, _keys(scores, dialect), names)])
+        add_step(steps, "scored", [own_column(CLASS), *map(as_column, _keys(scores, dialect), names)])
         largest = greatest([*map(own_column, names)], dialect)
         # Twice, since the remainder of a negative number may be negative.
         after = modulo(plus(modulo(largest, scores.bins), integer(scores.bins)), scores.bins)
         place: exp.Expr = minus(integer(scores.bins - 1), after)
     else:
-        score = added([attribute_score(each, domain, dialect) for each in scores.tables])
-        add_step(steps, "scored", [own_column(CLASS), named(score, SCORE)])
+        score = sum_of([attribute_score(each, domain, dialect) for each in scores.tables])
+        add_step(steps, "scored", [own_column(CLASS), as_column(score, SCORE)])
         edges = [(below(own_column(SCORE), integer(edge)), integer(bin_)) for bin_, edge in enumerate(scores.edges)]
         place = case(edges, integer(len(edges)))
-    add_step(steps, "placed", [own_column(CLASS), named(place, BIN)])
+    add_step(steps, "placed", [own_column(CLASS), as_column(place, BIN)])
     columns = [
         own_column(CLASS),
         own_column(BIN),
-        named(exp.Count(this=exp.Star()), "count"),
-        named(text(digest(domain)), "domain"),
-        named(text(scores.digest), "scores"),
+        as_column(exp.Count(this=exp.Star()), "count"),
+        as_column(text(digest(domain)), "domain"),
+        as_column(text(scores.digest), "scores"),
     ]
     query = over_steps(columns, steps).group_by(own_column(CLASS), own_column(BIN))
     return header(_remarks(scores, dialect)) + render(query, dialect)
@@ -206,7 +206,7 @@ def _keys(scores: Scores, dialect: Dialect) -> Sequence[exp.Expr]:
     """Per class, its score times their number, plus the number of classes after it: keys that are never equal."""
     keys: list[exp.Expr] = []
     for klass, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True)):
-        score = added([integer(offset), *(attribute_score(each, scores.domain, dialect) for each in tables)])
+        score = sum_of([integer(offset), *(attribute_score(each, scores.domain, dialect) for each in tables)])
         keys.append(plus(times(score, integer(scores.bins)), integer(scores.bins - 1 - klass)))
     return keys
 
@@ -241,12 +241,12 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
     add_step(steps, "likely", [*map(own_column, kept), *_likelihoods(classes, dialect)])
     add_step(steps, "compared", [*map(own_column, kept), *_errors(classes)])
     weights = [
-        _sum(added([times(_error(klass), own_column(_score(group, klass))) for klass in classes[1:]]), WEIGHT, group)
+        _sum(sum_of([times(_error(klass), own_column(_score(group, klass))) for klass in classes[1:]]), WEIGHT, group)
         for group in groups
     ]
     log_odds = [_sum(_error(klass), LOG_ODDS, klass) for klass in classes[1:]]
     rows = [_sum(_is_of(klass, 1), ROWS, klass) for klass in classes]
-    digests = [named(text(digest(query.domain)), DOMAIN), named(text(query.digest), GRADIENT)]
+    digests = [as_column(text(digest(query.domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
     written = render(over_steps([*weights, *log_odds, *rows, *digests], steps), dialect)
     return header(_gradient_remarks(query, dialect)) + written
 
@@ -264,8 +264,8 @@ def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
     """Write the sum of each group's tables, in each class but the first."""
     for number, group in enumerate(query.groups):
         for klass, tables in enumerate(group.tables, 1):
-            score = added([attribute_score(each, query.domain, dialect) for each in tables])
-            yield named(score, _score(number, klass))
+            score = sum_of([attribute_score(each, query.domain, dialect) for each in tables])
+            yield as_column(score, _score(number, klass))
 
 
 def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
@@ -276,7 +276,7 @@ def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
         first = greatest([minus(integer(0), largest), integer(-group.clip)], dialect)
         for name in names:
             raised = greatest([minus(own_column(name), largest.copy()), integer(-group.clip)], dialect)
-            yield named(minus(raised, first.copy()), name)
+            yield as_column(minus(raised, first.copy()), name)
 
 
 def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
@@ -285,7 +285,7 @@ def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
         parts = [
             times(integer(group.weight), own_column(_score(number, klass))) for number, group in enumerate(query.groups)
         ]
-        yield named(added([integer(log_odds), *parts]), f"{TOTAL}_{klass}")
+        yield as_column(sum_of([integer(log_odds), *parts]), f"{TOTAL}_{klass}")
 
 
 def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
@@ -297,16 +297,16 @@ def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
         steps = _quotient(minus(largest.copy(), totals[klass].copy()), integer(UNITS))
         last = integer(len(values) - 1)
         place = case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy())
-        yield named(number_at(values, place, dialect), f"{LIKELIHOOD}_{klass}")
+        yield as_column(number_at(values, place, dialect), f"{LIKELIHOOD}_{klass}")
 
 
 def _errors(classes: range) -> Iterator[exp.Expr]:
     """Write, for each class but the first, 1 or 0 by the row's class, less that class's probability."""
     likelihoods: list[exp.Expr] = [own_column(f"{LIKELIHOOD}_{klass}") for klass in classes]
     for klass in classes[1:]:
-        whole = exp.Paren(this=added([each.copy() for each in likelihoods]))
+        whole = exp.Paren(this=sum_of([each.copy() for each in likelihoods]))
         probability = _quotient(times(likelihoods[klass].copy(), integer(CERTAIN)), whole)
-        yield named(minus(_is_of(klass, CERTAIN), probability), f"{ERROR}_{klass}")
+        yield as_column(minus(_is_of(klass, CERTAIN), probability), f"{ERROR}_{klass}")
 
 
 def _score(group: int, klass: int) -> str:
@@ -331,4 +331,4 @@ def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
 def _sum(number: exp.Expr, name: str, place: int) -> exp.Expr:
     """Write the sum over all rows as a 64-bit integer; 0 if there is no row."""
     whole = exp.Coalesce(this=exp.Sum(this=number), expressions=[integer(0)])
-    return named(exp.cast(whole, exp.DType.BIGINT), f"{name}_{place}")
+    return as_column(exp.cast(whole, exp.DType.BIGINT), f"{name}_{place}")

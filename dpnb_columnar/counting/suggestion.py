@@ -24,7 +24,7 @@ from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.parquet import NamedRows, size_of
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.row_progress import begin_pass, begin_work, reported
+from dpnb_columnar.runtime.row_progress import begin_pass, begin_work, report_rows
 
 MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 """Kinds whose values are compared as numbers."""
@@ -94,7 +94,7 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
         schema = rows.collect_schema()
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
         advance = begin_pass(partial(size_of, given), PASSES)
-        shown = rows if advance is None else reported(rows, advance)
+        shown = rows if advance is None else report_rows(rows, advance)
         numbers, kinds = _numeric_texts(shown, kinds, most_values)
         shown, rows = shown.with_columns(numbers), rows.with_columns(numbers)
         counted = shown.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)

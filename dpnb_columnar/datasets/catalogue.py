@@ -139,7 +139,7 @@ class Entry:
         Raises:
             DomainError: If the declaration has faults.
         """
-        return read_declaration(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
+        return read_declaration(self.name, self.table, str(self.catalogue), other_keys=ENTRY_KEYS)
 
     @property
     def domain(self) -> Domain:

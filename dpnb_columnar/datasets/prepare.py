@@ -21,7 +21,7 @@ from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
-from dpnb_columnar.runtime.row_progress import done, working
+from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +128,7 @@ def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
                 content = archive.read(member)
                 whole = dict.fromkeys(columns, pl.Int64)
                 states.append(pl.read_csv(content, columns=list(columns), schema_overrides=whole))
-        done(path.stat().st_size)
+        report_work(path.stat().st_size)
     return pl.concat(states).lazy()
 
 
@@ -220,7 +220,7 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
     reader = _reader(entry)
     paths = raw_files(entry, folder)
     # Every byte is read twice, to be verified and to be converted.
-    with working(2 * sum(path.stat().st_size for path in paths), "bytes"):
+    with track_work(2 * sum(path.stat().st_size for path in paths), "bytes"):
         verify(entry, paths)
         with atomic_output(output, overwrite=overwrite) as partial:
             rows = _convert(entry, reader, paths, columns, partial)
@@ -315,7 +315,7 @@ def checksum(path: Path) -> str:
             stream = cast(IO[bytes], gzip.GzipFile(fileobj=disk) if path.suffix == COMPRESSED else disk)
             while piece := stream.read(PIECE):
                 digest.update(piece)
-                done(disk.tell() - read)
+                report_work(disk.tell() - read)
                 read = disk.tell()
             return digest.hexdigest()
     except (gzip.BadGzipFile, EOFError, zlib.error):

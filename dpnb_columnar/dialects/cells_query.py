@@ -18,13 +18,13 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
+    as_column,
     as_text,
     enum_code,
     identifier,
     integer,
     is_null,
     lookup,
-    named,
     own_column,
     source_column,
 )
@@ -58,16 +58,21 @@ def cells_query(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute], n
     values = [f"value_{place}" for place in range(len(attributes))]
     given = [f"given_{place}" for place in range(len(domain.row_dropping))]
     read = exp.select(
-        named(_class(domain, kinds), CLASS),
-        *(named(_read(each, kinds, narrow), name) for each, name in zip(attributes, values, strict=True)),
-        *(named(_given(each, kinds), name) for each, name in zip(domain.row_dropping, given, strict=True)),
+        as_column(_class(domain, kinds), CLASS),
+        *(as_column(_grouping_key(each, kinds, narrow), name) for each, name in zip(attributes, values, strict=True)),
+        *(
+            as_column(_null_if_missing(each, kinds), name)
+            for each, name in zip(domain.row_dropping, given, strict=True)
+        ),
     ).from_(exp.alias_(_files(), SOURCE, quoted=True))
     sets = [
         exp.Tuple(expressions=list(map(own_column, keys))) for keys in ([CLASS], *([CLASS, name] for name in values))
     ]
     grouping = exp.Anonymous(this="GROUPING", expressions=list(map(own_column, values))) if values else integer(0)
     counted = (
-        exp.select(*map(own_column, (CLASS, *values)), named(grouping, CELL), named(exp.Count(this=exp.Star()), COUNT))
+        exp.select(
+            *map(own_column, (CLASS, *values)), as_column(grouping, CELL), as_column(exp.Count(this=exp.Star()), COUNT)
+        )
         .from_(_table("read"))
         .where(*(exp.not_(is_null(own_column(name))) for name in (CLASS, *given)))
         .group_by(exp.GroupingSets(expressions=sets))
@@ -77,9 +82,9 @@ def cells_query(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute], n
     cells = [integer(every), *(integer(every - 2 ** (len(attributes) - 1 - place)) for place in range(len(attributes)))]
     codes = [integer(0), *(_code(each, kinds, narrow, name) for each, name in zip(attributes, values, strict=True))]
     placed = exp.select(
-        named(_by_cell(cells, map(integer, range(len(cells)))), "place"),
+        as_column(_by_cell(cells, map(integer, range(len(cells)))), "place"),
         own_column(CLASS),
-        named(_by_cell(cells, codes), "code"),
+        as_column(_by_cell(cells, codes), "code"),
         own_column(COUNT),
     ).from_(_table("counted"))
     query = exp.select(exp.Star()).from_(exp.Subquery(this=placed)).where(exp.not_(is_null(own_column("code"))))
@@ -94,7 +99,7 @@ def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
     return _by_dictionary(class_code(domain.label, kinds))
 
 
-def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Expr:
+def _grouping_key(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Expr:
     """Write what an attribute's rows are grouped by: its column where that is narrow, else its code."""
     if isinstance(attribute, Numeric):
         return in_duckdb(grid_code(attribute, number(attribute.name, kinds[attribute.name], attribute.missing_values)))
@@ -104,7 +109,7 @@ def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Ex
     return _by_dictionary(category_code(replace(attribute, missing=None), kinds[attribute.name]))
 
 
-def _given(attribute: Attribute, kinds: Kinds) -> exp.Expr:
+def _null_if_missing(attribute: Attribute, kinds: Kinds) -> exp.Expr:
     """Write a value that is null where the row lacks the attribute."""
     if isinstance(attribute, Numeric):
         return in_duckdb(number(attribute.name, kinds[attribute.name], attribute.missing_values))
@@ -112,15 +117,15 @@ def _given(attribute: Attribute, kinds: Kinds) -> exp.Expr:
 
 
 def _code(attribute: Attribute, kinds: Kinds, narrow: Collection[str], value: str) -> exp.Expr:
-    """Write the code of a group, from what ``_read`` has grouped by."""
+    """Write the code of a group, from what ``_grouping_key`` has grouped by."""
     if isinstance(attribute, Categorical) and attribute.name in narrow:
-        return category_code(attribute, kinds[attribute.name]).transform(_renamed, value, copy=False)
+        return category_code(attribute, kinds[attribute.name]).transform(_read_from_groups, value, copy=False)
     if attribute.missing is Missing.CATEGORY and isinstance(attribute, Categorical):
         return exp.Coalesce(this=own_column(value), expressions=[integer(len(attribute.values))])
     return own_column(value)
 
 
-def _renamed(node: exp.Expr, name: str) -> exp.Expr:
+def _read_from_groups(node: exp.Expr, name: str) -> exp.Expr:
     """Read a column of the groups instead of the rows' column."""
     return own_column(name) if isinstance(node, exp.Column) else node
 
@@ -138,17 +143,17 @@ def _lookup(code: exp.Expr) -> exp.Expr:
     is_place = [each.name for each in codes] == [str(place) for place in range(len(codes))]
     if all(isinstance(each, exp.Literal) for each in constants):
         key = code.this if all(each.is_string for each in constants) else as_text(code.this)
-        found = enum_code(key, [each.name for each in constants])
-        place: exp.Expr = exp.Add(this=exp.cast(found, exp.DType.INT), expression=integer(1))
+        result: exp.Expr = enum_code(key, [each.name for each in constants])
+        place: exp.Expr = exp.Add(this=exp.cast(result, exp.DType.INT), expression=integer(1))
     else:
         place = exp.Anonymous(this="LIST_POSITION", expressions=[exp.Array(expressions=constants), code.this])
-        found = exp.Sub(this=place, expression=integer(1))
+        result = exp.Sub(this=place, expression=integer(1))
     if not is_place:
-        found = exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), place])
+        result = exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), place])
     otherwise = code.args.get("default")
     if isinstance(otherwise, exp.Case):
         otherwise = _lookup(otherwise)
-    return exp.Coalesce(this=found, expressions=[otherwise]) if otherwise else found
+    return exp.Coalesce(this=result, expressions=[otherwise]) if otherwise else result
 
 
 def _by_cell(cells: Sequence[exp.Expr], values: Iterable[exp.Expr]) -> exp.Expr:

@@ -34,7 +34,7 @@ def own_column(name: str) -> exp.Column:
     return exp.column(identifier(name))
 
 
-def named(value: exp.Expr, name: str) -> exp.Alias:
+def as_column(value: exp.Expr, name: str) -> exp.Alias:
     """Select a value as a column of this name."""
     return exp.Alias(this=value, alias=identifier(name))
 
@@ -90,7 +90,7 @@ def lookup(value: exp.Expr, branches: Iterable[Branch], otherwise: exp.Expr | No
     return exp.Case(this=value, ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)
 
 
-def among(value: exp.Expr, constants: Sequence[exp.Expr]) -> exp.In:
+def is_in(value: exp.Expr, constants: Sequence[exp.Expr]) -> exp.In:
     """Write ``value IN (constants)``."""
     return exp.In(this=value, expressions=list(constants))
 
@@ -105,11 +105,11 @@ def plus(left: exp.Expr, right: exp.Expr) -> exp.Add:
     return exp.Add(this=_operand(left), expression=_operand(right))
 
 
-def added(summands: Sequence[exp.Expr]) -> exp.Expr:
+def sum_of(summands: Sequence[exp.Expr]) -> exp.Expr:
     """Add numbers from the left, as SQL's plus does without parentheses; sums of them, where they are many."""
     while len(summands) > MOST_SUMMANDS:
         parts = [summands[start : start + MOST_SUMMANDS] for start in range(0, len(summands), MOST_SUMMANDS)]
-        summands = [exp.Paren(this=added(part)) for part in parts]
+        summands = [exp.Paren(this=sum_of(part)) for part in parts]
     return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
 
 

@@ -19,7 +19,6 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
     Branch,
-    among,
     as_double,
     as_text,
     below,
@@ -27,6 +26,7 @@ from dpnb_columnar.dialects.nodes import (
     double,
     identifier,
     integer,
+    is_in,
     lookup,
     over,
     text,
@@ -79,7 +79,7 @@ def number_of_postgres(node: exp.Expr) -> exp.Expr:
     """
     if not isinstance(node, exp.TryCast):
         return node
-    written = _written(node.this)
+    written = _text_of(node.this)
     number: exp.Expr = as_double(written)
     if not _is_text(node.this):
         numeric = exp.cast(written, exp.DType.DECIMAL)
@@ -120,9 +120,9 @@ def number_of_spark(node: exp.Expr) -> exp.Expr:
     """Cast what is a number, by way of its text: a date has no cast to a number. A truth value is 1 or 0."""
     if not isinstance(node, exp.TryCast):
         return node
-    number: exp.Expr = exp.TryCast(this=_written(node.this), to=node.to.copy(), safe=True)
+    number: exp.Expr = exp.TryCast(this=_text_of(node.this), to=node.to.copy(), safe=True)
     if not _is_text(node.this):
-        truth = lookup(_written(node.this), [(text("true"), double(1)), (text("false"), double(0))])
+        truth = lookup(_text_of(node.this), [(text("true"), double(1)), (text("false"), double(0))])
         number = exp.Coalesce(this=number, expressions=[truth])
     return _number_if(node, Dialect.SPARK, "TYPEOF", _matches(node.this, SPARK_PATTERN), number)
 
@@ -146,14 +146,14 @@ def number_of_snowflake(node: exp.Expr) -> exp.Expr:
     if not _is_text(node.this):
         variant = exp.Anonymous(this="TO_VARIANT", expressions=[node.this.copy()])
         type_ = exp.Anonymous(this="TYPEOF", expressions=[variant])
-        is_number = among(type_, list(map(text, NUMBER_TYPES[Dialect.SNOWFLAKE])))
+        is_number = is_in(type_, list(map(text, NUMBER_TYPES[Dialect.SNOWFLAKE])))
         branches.insert(0, (is_number, as_double(node.this.copy())))  # first: texts of floats lack digits
     return case(branches)
 
 
 def _number_of_trimmed(node: exp.TryCast) -> Branch:
     """Read a text that is a number, without its blanks, which not every cast passes over."""
-    number = exp.TryCast(this=exp.Trim(this=_written(node.this)), to=node.to.copy(), safe=True, requires_string=True)
+    number = exp.TryCast(this=exp.Trim(this=_text_of(node.this)), to=node.to.copy(), safe=True, requires_string=True)
     return _matches(node.this, SPELLED_NUMBER), number
 
 
@@ -165,7 +165,7 @@ def number_of_sqlite(node: exp.Expr) -> exp.Expr:
     """
     if not isinstance(node, exp.TryCast):
         return node
-    written = _written(node.this)
+    written = _text_of(node.this)
     other_characters = exp.Glob(this=written.copy(), expression=text(OTHER_CHARACTERS))
     infinity = as_double(exp.Literal.number("9e999"))
     spelled = exp.and_(
@@ -189,7 +189,7 @@ def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.E
     if _is_text(node.this):
         return case([(spelled, number)])
     type_ = _type_name(type_of, node.this)
-    return case([(exp.or_(among(type_, list(map(text, NUMBER_TYPES[dialect]))), spelled), number)])
+    return case([(exp.or_(is_in(type_, list(map(text, NUMBER_TYPES[dialect]))), spelled), number)])
 
 
 def _type_name(type_of: str, value: exp.Expr) -> exp.Expr:
@@ -198,7 +198,7 @@ def _type_name(type_of: str, value: exp.Expr) -> exp.Expr:
 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
     """Test whether a value's text is short and matches a regular expression."""
-    written = _written(value)
+    written = _text_of(value)
     return exp.and_(_is_short(written), exp.RegexpLike(this=written.copy(), expression=text(pattern)))
 
 
@@ -206,7 +206,7 @@ def _is_short(written: exp.Expr) -> exp.Expr:
     return exp.LTE(this=exp.Length(this=written.copy()), expression=integer(LONGEST_SPELLING))
 
 
-def _written(value: exp.Expr) -> exp.Expr:
+def _text_of(value: exp.Expr) -> exp.Expr:
     """Write the text of a value."""
     return value.copy() if _is_text(value) else as_text(value.copy())
 
@@ -330,7 +330,7 @@ def parse_table(name: str, dialect: Dialect) -> exp.Table:
     if not 1 <= len(parts) <= len(DEFAULT_PARTS) or parsed.comments or not all(map(_is_name, parts)):
         raise _no_table(name)
     named = zip(DEFAULT_PARTS, reversed(parts), strict=False)
-    return exp.Table(**{place: exp.to_identifier(part.name, quoted=_quoted(part)) for place, part in named})
+    return exp.Table(**{place: exp.to_identifier(part.name, quoted=_is_quoted(part)) for place, part in named})
 
 
 def table_or_default(name: str | None, default: str, dialect: Dialect) -> exp.Table:
@@ -344,10 +344,10 @@ def rows_or_default(rows: str | exp.Subquery | None, default: str, dialect: Dial
 
 
 def _is_name(part: exp.Expr) -> bool:
-    return isinstance(part, exp.Identifier) and (_quoted(part) or UNQUOTED.fullmatch(part.name) is not None)
+    return isinstance(part, exp.Identifier) and (_is_quoted(part) or UNQUOTED.fullmatch(part.name) is not None)
 
 
-def _quoted(part: exp.Expr) -> bool:
+def _is_quoted(part: exp.Expr) -> bool:
     return bool(part.args.get("quoted"))
 
 

@@ -20,7 +20,6 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Branch,
-    among,
     as_double,
     as_text,
     at_least,
@@ -29,6 +28,7 @@ from dpnb_columnar.dialects.nodes import (
     double,
     float_of,
     integer,
+    is_in,
     is_null,
     lookup,
     minus,
@@ -60,14 +60,16 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
     """Read a column as 64-bit floats; null where null, NaN or a declared missing value."""
     column = source_column(name)
     if kind is Kind.BOOLEAN:
-        return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
+        return _null_if_missing(
+            case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values
+        )
     if kind in (Kind.TEXT, None):
         value: exp.Expr = number_or_null(as_text(column) if kind else column)
     elif kind is Kind.FLOAT:
         value = float_of(column)
     else:  # decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53
         value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
-    return _without(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
+    return _null_if_missing(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
 
 
 def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
@@ -150,27 +152,27 @@ def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[st
     if not isinstance(node.constant, str):
         value = number(node.column, kind, missing_numbers(missing_values))
         return COMPARISONS[node.operator](this=value, expression=double(float(node.constant)))
-    equal = _among(node.column, kind, [node.constant])
+    equal = _is_one_of(node.column, kind, [node.constant])
     if _constants(missing_values, kind):
-        equal = case([(exp.not_(_among(node.column, kind, missing_values), copy=False), equal)])
+        equal = case([(exp.not_(_is_one_of(node.column, kind, missing_values), copy=False), equal)])
     return equal if node.operator == "=" else exp.not_(equal, copy=False)
 
 
-def _among(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
+def _is_one_of(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
     """Test whether a row has one of some declared values; null where it has no value."""
-    test: exp.Expr = among(_key(name, kind), _constants(values, kind))
+    test: exp.Expr = is_in(_key(name, kind), _constants(values, kind))
     if kind not in (Kind.TEXT, None) or not (numbers := number_keys(dict.fromkeys(values, 0))):
         return test
     value = number(name, kind)
-    spelled = exp.and_(exp.not_(is_null(value)), among(value.copy(), list(map(double, numbers))))
+    spelled = exp.and_(exp.not_(is_null(value)), is_in(value.copy(), list(map(double, numbers))))
     return exp.Paren(this=exp.or_(test, spelled))
 
 
-def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
+def _null_if_missing(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
     """Write the value, null where it is absent or a declared missing value."""
     branches = [] if absent is None else [(absent, exp.null())]
     if missing_values:
-        branches.append((among(value.copy(), [double(float(missing)) for missing in missing_values]), exp.null()))
+        branches.append((is_in(value.copy(), [double(float(missing)) for missing in missing_values]), exp.null()))
     return case(branches, value) if branches else value
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
+    as_column,
     below,
     case,
     identifier,
@@ -20,7 +21,6 @@ from dpnb_columnar.dialects.nodes import (
     is_null,
     lookup,
     modulo,
-    named,
     own_column,
     plus,
     source_column,
@@ -64,7 +64,7 @@ def with_steps(query: Query, steps: Steps) -> Query:
 def unit_values(domain: Domain) -> list[exp.Expr]:
     """Select the columns of the rows' table that together tell the unit of a row; none for a domain without."""
     columns = [] if domain.unit is None else domain.unit.columns
-    return [named(source_column(name), unit) for name, unit in zip(columns, unit_names(domain), strict=True)]
+    return [as_column(source_column(name), unit) for name, unit in zip(columns, unit_names(domain), strict=True)]
 
 
 def choose_rows(steps: Steps, domain: Domain) -> None:
@@ -98,12 +98,12 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
         partition_by=list(map(own_column, units)),
         order=exp.Order(expressions=[exp.Ordered(this=key) for key in keys]),
     )
-    x = named(modulo(in_halves(terms, plus), PRIME), ORDER)
+    x = as_column(modulo(in_halves(terms, plus), PRIME), ORDER)
     counted = [*codes, *weights]
-    add_step(steps, "united", [named(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *counted)])
+    add_step(steps, "united", [as_column(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *counted)])
     add_step(steps, "summed", [*_columns(CLASS, *units, *counted), x])
-    add_step(steps, "ordered", [*_columns(CLASS, *units, *counted), named(power, ORDER)])
-    add_step(steps, "ranked", [*_columns(CLASS, *counted), named(rank, RANK)])
+    add_step(steps, "ordered", [*_columns(CLASS, *units, *counted), as_column(power, ORDER)])
+    add_step(steps, "ranked", [*_columns(CLASS, *counted), as_column(rank, RANK)])
     add_step(steps, "chosen", _columns(CLASS, *counted))
     is_first = below(own_column(RANK), integer(domain.unit.rows + 1))
     steps[-1][1].where(exp.not_(is_null(own_column(CLASS))), is_first, copy=False)
@@ -142,7 +142,7 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | N
         UsageError: if the name is not the name of a table.
     """
     table_of_rows = rows_or_default(table, domain.name, dialect)
-    query = (_exploded if dialect is Dialect.SPARK else _united)(domain, kinds, table_of_rows)
+    query = (_named_counts if dialect is Dialect.SPARK else _union_of_groupings)(domain, kinds, table_of_rows)
     return header(_remarks(domain, dialect)) + render(query, dialect)
 
 
@@ -163,13 +163,13 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
 
-def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
+def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
-    names = _numbered(domain, "code")
-    codes = [named(code, name) for code, name in zip(codes_read(domain), names, strict=True)]
+    names = _numbered_names(domain, "code")
+    codes = [as_column(code, name) for code, name in zip(code_columns(domain), names, strict=True)]
     steps: Steps = [("read", read_values(domain, kinds, table))]
-    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes, *weights_read(domain)])
-    steps[-1][1].where(*map(is_there, needed(domain)), copy=False)
+    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes, *weight_columns(domain)])
+    steps[-1][1].where(*map(is_there, required_columns(domain)), copy=False)
     choose_rows(steps, domain)
     rows = last_step(steps)
     counts = [_counts(domain, rows, _classes(), None)]
@@ -183,15 +183,15 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> ex
     return with_steps(query, steps)
 
 
-def _exploded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
+def _named_counts(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """Select the counts by place, with each attribute's name in place of its number."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
     attribute = lookup(own_column(PLACE), names) if names else _classes()
     return (
         exp.select(
-            named(attribute, "attribute"),
+            as_column(attribute, "attribute"),
             *map(own_column, (CLASS, "code", "count")),
-            named(text(digest(domain)), "domain"),
+            as_column(text(digest(domain)), "domain"),
         )
         .from_(exp.Table(this=identifier("counted")))
         .with_(identifier("counted"), as_=_by_place(domain, kinds, table), copy=False)
@@ -205,12 +205,12 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     on the rows, Spark would compute every value twice, and generate a program that is too long for Java to compile.)
     """
     steps: Steps = [("read", read_values(domain, kinds, table))]
-    fits: exp.Expr = exp.and_(*map(is_there, needed(domain)))
-    codes, weights = codes_read(domain), weights_read(domain)
+    fits: exp.Expr = exp.and_(*map(is_there, required_columns(domain)))
+    codes, weights = code_columns(domain), weight_columns(domain)
     if domain.unit is not None:
         steps = coded_rows(domain, kinds, table)
         fits = is_there(CLASS)
-        codes = [own_column(name) for name in _numbered(domain, "code")]
+        codes = [own_column(name) for name in _numbered_names(domain, "code")]
         weights = [own_column(WEIGHT) for _ in weights]
     numbers = [integer(0), *codes, *(integer(WEIGHT_CODE) for _ in weights)]
     array = exp.Array(expressions=[exp.cast(number, exp.DType.BIGINT) for number in numbers])
@@ -223,7 +223,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     count = exp.Sum(this=steps_or_row) if weights else exp.Count(this=exp.Star())
     keys = [own_column(name) for name in (PLACE, CLASS, "code")]
     query = (
-        exp.select(*keys, named(count, "count"))
+        exp.select(*keys, as_column(count, "count"))
         .from_(exp.Table(this=identifier("cells")))
         .where(is_there("code"))
         .group_by(*keys)
@@ -242,11 +242,15 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
         kinds: What the columns hold; see ``rules``.
         table: The table.
     """
-    counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
-    codes = [named(code, name) for code, name in zip(codes_read(domain), _numbered(domain, "code"), strict=True)]
+    counts = case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))])
+    codes = [
+        as_column(code, name) for code, name in zip(code_columns(domain), _numbered_names(domain, "code"), strict=True)
+    ]
     steps: Steps = [("read", read_values(domain, kinds, table))]
     add_step(
-        steps, "coded", [named(counts, CLASS), *map(own_column, unit_names(domain)), *codes, *weights_read(domain)]
+        steps,
+        "coded",
+        [as_column(counts, CLASS), *map(own_column, unit_names(domain)), *codes, *weight_columns(domain)],
     )
     choose_rows(steps, domain)
     return steps
@@ -261,33 +265,33 @@ def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -
         else category_code(attribute, kinds.get(attribute.name))
         for attribute in domain.attributes
     )
-    values = [named(value, name) for value, name in zip(read, _numbered(domain, "value"), strict=True)]
-    columns = [named(class_code(domain.label, kinds), CLASS), *unit_values(domain), *values]
+    values = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]
+    columns = [as_column(class_code(domain.label, kinds), CLASS), *unit_values(domain), *values]
     if domain.weight is not None:
-        columns.append(named(number(domain.weight.column, kinds.get(domain.weight.column)), WEIGHT))
+        columns.append(as_column(number(domain.weight.column, kinds.get(domain.weight.column)), WEIGHT))
     return exp.select(*columns, copy=False).from_(source, copy=False)
 
 
-def codes_read(domain: Domain) -> list[exp.Expr]:
+def code_columns(domain: Domain) -> list[exp.Expr]:
     """Write the code of every attribute, from the columns of ``read_values``."""
     return [
         grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
-        for attribute, value in zip(domain.attributes, _numbered(domain, "value"), strict=True)
+        for attribute, value in zip(domain.attributes, _numbered_names(domain, "value"), strict=True)
     ]
 
 
-def weights_read(domain: Domain) -> list[exp.Expr]:
+def weight_columns(domain: Domain) -> list[exp.Expr]:
     """Write the row's weight in steps, from the columns of ``read_values``; nothing where the domain has no weight."""
-    return [] if domain.weight is None else [named(weight_steps(domain.weight, own_column(WEIGHT)), WEIGHT)]
+    return [] if domain.weight is None else [as_column(weight_steps(domain.weight, own_column(WEIGHT)), WEIGHT)]
 
 
-def _numbered(domain: Domain, name: str) -> list[str]:
+def _numbered_names(domain: Domain, name: str) -> list[str]:
     return [f"{name}_{position}" for position in range(len(domain.attributes))]
 
 
-def needed(domain: Domain) -> list[str]:
+def required_columns(domain: Domain) -> list[str]:
     """Name the columns of ``read_values`` that a row needs a value of to count."""
-    values = zip(domain.attributes, _numbered(domain, "value"), strict=True)
+    values = zip(domain.attributes, _numbered_names(domain, "value"), strict=True)
     return [CLASS, *(value for attribute, value in values if attribute.missing is Missing.ROW)]
 
 
@@ -301,11 +305,11 @@ def _counts(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: str | No
     keys = [own_column(CLASS)] if code is None else [own_column(CLASS), own_column(code)]
     return (
         exp.select(
-            named(attribute, "attribute"),
+            as_column(attribute, "attribute"),
             own_column(CLASS),
-            named(integer(0) if code is None else own_column(code), "code"),
-            named(exp.Count(this=exp.Star()), "count"),
-            named(text(digest(domain)), "domain"),
+            as_column(integer(0) if code is None else own_column(code), "code"),
+            as_column(exp.Count(this=exp.Star()), "count"),
+            as_column(text(digest(domain)), "domain"),
         )
         .from_(rows.copy())
         .where(*([] if code is None else [is_there(code)]))
@@ -317,11 +321,11 @@ def _weights(domain: Domain, rows: exp.Table) -> exp.Select:
     """Steps of weight of every class, in a step of the query."""
     return (
         exp.select(
-            named(_classes(), "attribute"),
+            as_column(_classes(), "attribute"),
             own_column(CLASS),
-            named(integer(WEIGHT_CODE), "code"),
-            named(exp.cast(exp.Sum(this=own_column(WEIGHT)), exp.DType.BIGINT), "count"),
-            named(text(digest(domain)), "domain"),
+            as_column(integer(WEIGHT_CODE), "code"),
+            as_column(exp.cast(exp.Sum(this=own_column(WEIGHT)), exp.DType.BIGINT), "count"),
+            as_column(text(digest(domain)), "domain"),
         )
         .from_(rows.copy())
         .group_by(own_column(CLASS))

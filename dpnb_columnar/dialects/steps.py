@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import SOURCE, identifier, named, own_column, source_column
+from dpnb_columnar.dialects.nodes import SOURCE, as_column, identifier, own_column, source_column
 from dpnb_columnar.domain.database_address import Dialect
 
 ROW = "row"
@@ -34,7 +34,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CommonTableExpression:
     """A query whose result steps may join, written before them.
 
     Attributes:
@@ -62,11 +62,13 @@ class Rows:
     last: Sequence[exp.Expr]
     hides: bool = False
 
-    def query(self, steps: Sequence[Step], results: Sequence[exp.Alias], given: Sequence[Given] = ()) -> exp.Expr:
+    def query(
+        self, steps: Sequence[Step], results: Sequence[exp.Alias], given: Sequence[CommonTableExpression] = ()
+    ) -> exp.Expr:
         """Build the query for the rows' columns and the results, which use the columns of the steps."""
         names = [column.alias for step in steps for column in step.columns]
         last = [exp.Star(except_=list(map(identifier, names)))] if self.hides else self.last
-        start = exp.select(*self.first).from_(_aliased(self.table))
+        start = exp.select(*self.first).from_(_as_source(self.table))
         return _over_steps([*last, *results], start, steps, given)
 
 
@@ -79,10 +81,10 @@ class RowsAndScalars:
     def query(self, steps: Sequence[Step], results: Sequence[exp.Alias]) -> exp.Expr:
         """Build the query, as ``Rows.query`` does."""
         scalars = [
-            named(exp.Subquery(this=_over_steps([result.this], exp.Select(), steps)), result.alias)
+            as_column(exp.Subquery(this=_over_steps([result.this], exp.Select(), steps)), result.alias)
             for result in results
         ]
-        return exp.select(_all_of_source(), *scalars).from_(_aliased(self.table))
+        return exp.select(_all_of_source(), *scalars).from_(_as_source(self.table))
 
 
 def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Rows | RowsAndScalars:
@@ -95,43 +97,43 @@ def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Ro
     """
     if keys:
         kept = [f"kept_{place}" for place in range(len(keys))]
-        first = [named(source_column(key), name) for key, name in zip(keys, kept, strict=True)]
-        return Rows(table, first, [named(own_column(name), key) for key, name in zip(keys, kept, strict=True)])
+        first = [as_column(source_column(key), name) for key, name in zip(keys, kept, strict=True)]
+        return Rows(table, first, [as_column(own_column(name), key) for key, name in zip(keys, kept, strict=True)])
     match dialect:
         case Dialect.SQLITE:
             return RowsAndScalars(table)
         case Dialect.POSTGRES:  # a row is a value there, which can be taken along and apart
             # Alone, the table's name would be a column of that name if there is one; as an argument it is the row.
-            whole = named(exp.Coalesce(this=_all_of_source(), expressions=[]), ROW)
+            whole = as_column(exp.Coalesce(this=_all_of_source(), expressions=[]), ROW)
             return Rows(table, [whole], [exp.Dot(this=exp.Paren(this=own_column(ROW)), expression=exp.Star())])
         case _:
             return Rows(table, [_all_of_source()], [], hides=True)
 
 
 def _over_steps(
-    columns: Sequence[exp.Expr], start: exp.Select, steps: Sequence[Step], given: Sequence[Given] = ()
+    columns: Sequence[exp.Expr], start: exp.Select, steps: Sequence[Step], given: Sequence[CommonTableExpression] = ()
 ) -> exp.Select:
     """Select columns of the last step; the first step adds its own to ``start``, each other one to the step before."""
-    query = exp.select(*columns).from_(table_named(steps[-1].name))
+    query = exp.select(*columns).from_(table_reference(steps[-1].name))
     for each in given:
         query = query.with_(identifier(each.name), as_=each.query, copy=False)
     before = start
     for number, step in enumerate(steps):
         if step.joins:
             name = steps[number - 1].name
-            before = exp.select(_all_of(name)).from_(table_named(name))
+            before = exp.select(_all_of(name)).from_(table_reference(name))
             before.set("joins", list(step.joins))
         query = query.with_(identifier(step.name), as_=before.select(*step.columns), copy=False)
-        before = exp.select(exp.Star()).from_(table_named(step.name))
+        before = exp.select(exp.Star()).from_(table_reference(step.name))
     return query
 
 
-def table_named(name: str) -> exp.Table:
+def table_reference(name: str) -> exp.Table:
     """Name a step, or what is given, as a table."""
     return exp.Table(this=identifier(name))
 
 
-def _aliased(table: exp.Table) -> exp.Expr:
+def _as_source(table: exp.Table) -> exp.Expr:
     return exp.alias_(table, identifier(SOURCE), table=True)
 
 

@@ -138,7 +138,7 @@ class _Parser:
     def parse(self) -> Node:
         node = self.disjunction()
         if self.kind() != "end":
-            raise self.expected("AND, OR or the end")
+            raise self.syntax_error("AND, OR or the end")
         return node
 
     def kind(self) -> str:
@@ -152,21 +152,21 @@ class _Parser:
         self.position += 1
         return value
 
-    def expected(self, what: str) -> ValueError:
+    def syntax_error(self, what: str) -> ValueError:
         kind, value, offset = self.tokens[self.position]
-        found = "the end" if kind == "end" else excerpt(value)
+        actual = "the end" if kind == "end" else excerpt(value)
         return ValueError(
-            f"expected {what} at character {offset + 1}, found {found}; a condition compares columns with constants, "
+            f"expected {what} at character {offset + 1}, found {actual}; a condition compares columns with constants, "
             "for example: INCWAGE > 1500 AND NOT SEX = 'Female'"
         )
 
     def disjunction(self) -> Node:
-        return self.joined("OR", self.conjunction)
+        return self.combination("OR", self.conjunction)
 
     def conjunction(self) -> Node:
-        return self.joined("AND", self.negation)
+        return self.combination("AND", self.negation)
 
-    def joined(self, keyword: str, part: Callable[[], Node]) -> Node:
+    def combination(self, keyword: str, part: Callable[[], Node]) -> Node:
         parts = [part()]
         while self.take("keyword", keyword):
             parts.append(part())
@@ -182,7 +182,7 @@ class _Parser:
         elif self.take("symbol", "("):
             node = self.disjunction()
             if not self.take("symbol", ")"):
-                raise self.expected("')'")
+                raise self.syntax_error("')'")
         else:
             node = self.test()
         self.depth -= 1
@@ -191,7 +191,7 @@ class _Parser:
     def test(self) -> Node:
         column = self.take("column")
         if column is None:
-            raise self.expected("a column name, NOT or '('")
+            raise self.syntax_error("a column name, NOT or '('")
         if operator := self.take("symbol", "=", "<>", "!=", "<", "<=", ">", ">="):
             return self.comparison(column, "<>" if operator == "!=" else operator)
         negated = self.take("keyword", "NOT")
@@ -201,10 +201,10 @@ class _Parser:
         elif self.take("keyword", "BETWEEN"):
             low = Comparison(column, ">=", self.number())
             if not self.take("keyword", "AND"):
-                raise self.expected("AND")
+                raise self.syntax_error("AND")
             node = Combination("AND", (low, Comparison(column, "<=", self.number())))
         else:
-            raise self.expected("a comparison, IN or BETWEEN")
+            raise self.syntax_error("a comparison, IN or BETWEEN")
         return Negation(node) if negated else node
 
     def comparison(self, column: str, operator: str) -> Comparison:
@@ -215,12 +215,12 @@ class _Parser:
 
     def membership(self, column: str) -> Node:
         if not self.take("symbol", "("):
-            raise self.expected("'('")
+            raise self.syntax_error("'('")
         parts: list[Node] = [Comparison(column, "=", self.constant())]
         while self.take("symbol", ","):
             parts.append(Comparison(column, "=", self.constant()))
         if not self.take("symbol", ")"):
-            raise self.expected("',' or ')'")
+            raise self.syntax_error("',' or ')'")
         return parts[0] if len(parts) == 1 else Combination("OR", tuple(parts))
 
     def constant(self) -> Decimal | str:
@@ -232,7 +232,7 @@ class _Parser:
     def number(self) -> Decimal:
         number = self.take("number")
         if number is None:
-            raise self.expected("a number or a 'text' constant")
+            raise self.syntax_error("a number or a 'text' constant")
         exact_number(number)  # refuses what no 64-bit float can hold
         return Decimal(number)
 

@@ -36,8 +36,8 @@ from dpnb_columnar.domain.declared_domain import (
     Weight,
 )
 from dpnb_columnar.domain.documents import parse_json
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, reported
-from dpnb_columnar.domain.groups import compressed, expanded, in_order
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults
+from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import declared_number, exact_number, number_text
 from dpnb_columnar.domain.value_labels import with_value_labels
@@ -59,41 +59,41 @@ DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
 
-def read_domain(name: str, document: object, source: str, *, beside: Sequence[str] = ()) -> Domain:
+def read_domain(name: str, document: object, source: str, *, other_keys: Sequence[str] = ()) -> Domain:
     """Read a declaration that must have a label.
 
     Args:
         name: Name of the data set, used in messages and in the model.
         document: The declaration, as for ``read_declaration``.
         source: File of the declaration, named in the error.
-        beside: Keys beside those of the declaration that others read.
+        other_keys: Keys beside those of the declaration that others read.
 
     Raises:
         DomainError: If the declaration has faults; the error holds all of them.
     """
     reader = DeclarationReader(name)
-    domain = reader.domain(document, (*DOMAIN_KEYS, *beside))
+    domain = reader.domain(document, (*DOMAIN_KEYS, *other_keys))
     reader.raise_faults(source)
     assert domain is not None
     return domain
 
 
-def read_declaration(name: str, document: object, source: str, *, beside: Sequence[str] = ()) -> Declaration:
+def read_declaration(name: str, document: object, source: str, *, other_keys: Sequence[str] = ()) -> Declaration:
     """Read a declaration; one without ``label`` is still to be labelled.
 
     Args:
         name: Name of the data set, used in messages and in the model.
         document: The declaration: tables as mappings, numbers as int, Decimal or text.
         source: File of the declaration, named in the error.
-        beside: Keys beside those of the declaration that others read.
+        other_keys: Keys beside those of the declaration that others read.
 
     Raises:
         DomainError: If the declaration has faults; the error holds all of them.
     """
     if not isinstance(document, Mapping) or "label" in document:
-        return read_domain(name, document, source, beside=beside)
+        return read_domain(name, document, source, other_keys=other_keys)
     reader = DeclarationReader(name)
-    domain = reader.unlabelled(document, (*DOMAIN_KEYS, *beside))
+    domain = reader.unlabelled(document, (*DOMAIN_KEYS, *other_keys))
     reader.raise_faults(source)
     return domain
 
@@ -117,7 +117,7 @@ class DeclarationReader(FieldReader):
             DomainError: If there are faults.
         """
         if self.faults:
-            raise DomainError(source, reported(self.faults))
+            raise DomainError(source, first_faults(self.faults))
 
     def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
         """Read a declaration with a label; None where there are faults."""
@@ -134,10 +134,10 @@ class DeclarationReader(FieldReader):
                 if attribute.name in label.columns:
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
-        beside = self.unit_and_weight(table, columns)
+        shared = self.unit_and_weight(table, columns)
         if label is None or self.faults:
             return None
-        domain = Domain(self.data_set, label, attributes, **beside)
+        domain = Domain(self.data_set, label, attributes, **shared)
         return with_value_labels(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
@@ -146,8 +146,8 @@ class DeclarationReader(FieldReader):
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
         columns = [each.name for each in attributes]
-        beside = self.unit_and_weight(table, columns)
-        domain = UnlabelledDomain(self.data_set, attributes, **beside)
+        shared = self.unit_and_weight(table, columns)
+        domain = UnlabelledDomain(self.data_set, attributes, **shared)
         return with_value_labels(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
@@ -373,7 +373,7 @@ class DeclarationReader(FieldReader):
             if len(members) > room:
                 break
             try:
-                members.update(expanded(member, LARGEST_TABLE))
+                members.update(expand_member(member, LARGEST_TABLE))
             except ValueError as error:
                 self.fault(place, str(error))
         return in_order(members)
@@ -543,7 +543,7 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
         return document
     document = {"values": list(attribute.values)}
     if attribute.groups:
-        document["groups"] = {group.name: compressed(group.members) for group in attribute.groups}
+        document["groups"] = {group.name: compress_members(group.members) for group in attribute.groups}
     if attribute.missing is not None:
         document["missing"] = attribute.missing.value
     if attribute.missing_values:
@@ -558,7 +558,7 @@ def _label_document(label: Label) -> dict[str, Any]:
     else:
         document["column"] = label.column
     if label.groups:
-        document["groups"] = {group.name: compressed(group.members) for group in label.groups}
+        document["groups"] = {group.name: compress_members(group.members) for group in label.groups}
     if label.missing_values:
         document["missing_values"] = list(label.missing_values)
     return document

@@ -145,7 +145,7 @@ class _Declared(ABC):
         """Columns of the label and the attributes, each once."""
 
     @property
-    def beside(self) -> dict[str, Any]:
+    def shared_fields(self) -> dict[str, Any]:
         """These fields by name, for another domain of the same rows."""
         return {each.name: getattr(self, each.name) for each in fields(_Declared)}
 
@@ -288,7 +288,7 @@ def condition_text(domain: Domain) -> str:
         labels, constant = domain.value_labels.get(comparison.column, {}), comparison.constant
         value = constant if isinstance(constant, str) else number_text(exact_number(constant))
         if value in labels and comparison.operator in ("=", "<>"):
-            words[f"{comparison.column} {worded(value, labels)}"] = None
+            words[f"{comparison.column} {value_with_label(value, labels)}"] = None
     return domain.label.condition.text + (f" ({named(words)})" if words else "")
 
 
@@ -335,13 +335,13 @@ def values_text(values: Sequence[str], groups: Sequence[Group], labels: Mapping[
     # A range stands among the members by its own text as well.
     sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
     merged = {name: f" ({size})" for name, size in sizes.items()}
-    texts = [worded(value, labels, SHORT) + merged.get(value, "") for value in values]
+    texts = [value_with_label(value, labels, SHORT) + merged.get(value, "") for value in values]
     return f"{len(values)}: {_first(texts)}"
 
 
 def missing_text(values: Sequence[str], labels: Mapping[str, str]) -> str:
     """Name the values that mean "missing" beside its treatment; empty for none."""
-    return f" (also {_first([worded(value, labels, SHORT) for value in values])})" if values else ""
+    return f" (also {_first([value_with_label(value, labels, SHORT) for value in values])})" if values else ""
 
 
 LABEL_HEADER = ("column", "value", "label")
@@ -420,7 +420,7 @@ SHORT = 20
 """Characters of a value label in a list, or in the header of a table."""
 
 
-def worded(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:
+def value_with_label(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:
     """Write a value with its label, such as ``1 = White``; the value alone where it has none."""
     if value not in labels:
         return value
@@ -430,14 +430,14 @@ def worded(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) 
 
 def class_texts(domain: Domain, longest: int = LONGEST_SHOWN) -> tuple[str, ...]:
     """Write the classes of a domain with their labels, in declared order."""
-    return tuple(worded(klass, domain.class_labels, longest) for klass in domain.classes)
+    return tuple(value_with_label(klass, domain.class_labels, longest) for klass in domain.classes)
 
 
 def label_remarks(domain: Domain, columns: Iterable[str]) -> Iterator[str]:
     """Yield one line per labelled column with the first labels of its values, as a comment of SQL may hold them."""
     for column in columns:
         if labels := domain.value_labels.get(column):
-            first = ", ".join(repr(worded(value, labels)) for value in islice(labels, MOST_REMARKED))
+            first = ", ".join(repr(value_with_label(value, labels)) for value in islice(labels, MOST_REMARKED))
             more = len(labels) - MOST_REMARKED
             yield f"{column!r}: {first}" + (f" and {more} more" if more > 0 else "")
 

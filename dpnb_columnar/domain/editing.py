@@ -36,7 +36,7 @@ from dpnb_columnar.domain.declared_domain import (
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
-from dpnb_columnar.domain.value_labels import fitting
+from dpnb_columnar.domain.value_labels import applicable_labels
 from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, excerpt, option
 
 Body = dict[str, Any]
@@ -72,7 +72,7 @@ class Edits:
     value_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def edited(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
+def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
     """Edit a domain. Value labels stay, but those of values that it no longer has.
 
     Args:
@@ -115,7 +115,7 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
     return read_declaration(read.name, {**document, "value_labels": kept}, source) if kept else read
 
 
-def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
+def select_attributes(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
     """Leave out attributes of a domain.
 
     Args:
@@ -135,12 +135,12 @@ def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[s
     columns = dict.fromkeys(keep if keep is not None else bodies)
     document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
     read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
-    return replace(read, value_labels=fitting(read, domain.value_labels))
+    return replace(read, value_labels=applicable_labels(read, domain.value_labels))
 
 
 def _still_true(before: Declaration, after: Declaration, merged: Iterable[str]) -> dict[str, Mapping[str, str]]:
     """Return the value labels of a domain that an edited one still has: not those of codes that now name a group."""
-    labels: dict[str, Mapping[str, str]] = {**fitting(after, before.value_labels)}
+    labels: dict[str, Mapping[str, str]] = {**applicable_labels(after, before.value_labels)}
     for column in labels.keys() & merged:
         groups = [getattr(columns_of(domain)[column], "groups", ()) for domain in (before, after)]
         names = {group.name for group in groups[1] if group not in groups[0]}
@@ -248,9 +248,9 @@ def labelled(domain: Declaration, label: str) -> Domain:
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    document = document_of(Domain(domain.name, chosen, attributes, **{**domain.beside, "value_labels": {}}))
+    document = document_of(Domain(domain.name, chosen, attributes, **{**domain.shared_fields, "value_labels": {}}))
     read = read_domain(domain.name, document, f"{option('label')} {excerpt(label)}")
-    return replace(read, value_labels=fitting(read, domain.value_labels))
+    return replace(read, value_labels=applicable_labels(read, domain.value_labels))
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
@@ -267,7 +267,7 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
     label = Label(("first class", "second class"), None, condition)
-    return Domain(domain.name, label, domain.attributes, **domain.beside)
+    return Domain(domain.name, label, domain.attributes, **domain.shared_fields)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

@@ -166,7 +166,7 @@ class FieldReader:
             self.fault(place, f"{excerpt(text)} holds a control character or is not valid Unicode")
 
 
-def reported(faults: Sequence[Fault]) -> list[Fault]:
+def first_faults(faults: Sequence[Fault]) -> list[Fault]:
     """Select the first faults, and say how many more there are: a file from elsewhere may have one at every key."""
     more = len(faults) - MOST_FAULTS
     return [*faults[:MOST_FAULTS], *([Fault("...", f"and {more} more")] if more > 0 else [])]

@@ -20,7 +20,7 @@ from dpnb_columnar.errors import ConfigurationError, excerpt
 RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
 
-def expanded(member: str, most: int) -> list[str]:
+def expand_member(member: str, most: int) -> list[str]:
     """Expand a declared member to the values of the data that it stands for.
 
     Args:
@@ -46,11 +46,11 @@ def expanded(member: str, most: int) -> list[str]:
     return [*(str(number).zfill(width) for number in range(int(low), int(high) + 1)), member]
 
 
-def compressed(members: Sequence[str]) -> list[str]:
+def compress_members(members: Sequence[str]) -> list[str]:
     """Leave out the members that a range among them stands for: the shortest declaration of a group."""
     covered: set[str] = set()
     for member in members:
-        covered.update(value for value in expanded(member, len(members)) if value != member)
+        covered.update(value for value in expand_member(member, len(members)) if value != member)
     return [member for member in members if member not in covered]
 
 
@@ -81,7 +81,7 @@ def read_merge_map(path: Path) -> dict[str, str]:
     groups: dict[str, str] = {}
     for place, code, group in csv_pairs(path, "code", "group"):
         try:
-            members = expanded(code, LARGEST_TABLE)
+            members = expand_member(code, LARGEST_TABLE)
         except ValueError as error:
             raise ConfigurationError(f"{place}: {error}") from None
         for member in members:

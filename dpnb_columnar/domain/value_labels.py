@@ -60,7 +60,7 @@ def _number(attribute: Numeric, value: str) -> str | None:
     return None
 
 
-def fitting(domain: Domain | UnlabelledDomain, labels: ValueLabels) -> dict[str, dict[str, str]]:
+def applicable_labels(domain: Domain | UnlabelledDomain, labels: ValueLabels) -> dict[str, dict[str, str]]:
     """Return the labels of values that a domain has, by its columns; the others are left out."""
     kept: dict[str, dict[str, str]] = {}
     for column, attribute in columns_of(domain).items():

@@ -24,7 +24,7 @@ NAMES_SHOWN = 4
 """Columns that are named for one reason; the others are counted."""
 
 
-def domain_by(
+def shared_codebook_domain(
     codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
 ) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
     """Build the domain of some columns, on which all codebooks must agree.
@@ -104,7 +104,7 @@ class CodebookDomain:
     notes: tuple[str, ...] = ()
 
 
-def declared_by(codebook: str, file: Path | None = None, name: str | None = None) -> CodebookDomain:
+def read_codebook_domain(codebook: str, file: Path | None = None, name: str | None = None) -> CodebookDomain:
     """Read the domain that a codebook declares; of a file, the footer alone is read.
 
     Args:
@@ -129,7 +129,7 @@ def declared_by(codebook: str, file: Path | None = None, name: str | None = None
 
         types = read_schema(file)
         unused = {left.name: left for left in _unused(variables, types)}
-    domain, left_out = domain_by([book], [each for each in variables if each not in unused], name)
+    domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused], name)
     left_out = (*left_out, *unused.values())
     if domain is None:
         columns = "" if file is None else f" of the columns of {file}"

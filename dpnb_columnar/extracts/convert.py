@@ -19,7 +19,7 @@ from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import UsageError, excerpt, option
-from dpnb_columnar.extracts.codebook_domain import domain_by, first_names, left_out_lines
+from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
@@ -241,7 +241,7 @@ def plan_conversion(
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
     domain: Declaration | None
-    domain, left_out = domain_by([*codebooks.values()], declared, name)
+    domain, left_out = shared_codebook_domain([*codebooks.values()], declared, name)
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     given: dict[str, pa.DataType] = {}

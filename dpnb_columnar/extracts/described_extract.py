@@ -17,7 +17,7 @@ from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputErro
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
 from dpnb_columnar.extracts.decode import column_type
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
-from dpnb_columnar.extracts.extract_files import Extract, Progress, opened
+from dpnb_columnar.extracts.extract_files import Extract, Progress, open_extract
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
 
 DEFAULT_ENCODING = "utf-8"
@@ -67,7 +67,7 @@ def describe(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
                 f"{extract}: {codebook.source} describes lines of the record types {named(codebook.record_types)}, "
                 "which a CSV file does not have; give the .dat file, or the codebook of the CSV file"
             )
-        with opened(extract) as stream:
+        with open_extract(extract) as stream:
             if codebook is None:
                 names = read_header(stream, str(extract), DEFAULT_ENCODING)
             else:
@@ -104,7 +104,7 @@ def read_batches(
         DataError: If the extract is damaged, or not as its codebook says.
     """
     source = str(described.extract)
-    with opened(described.extract, progress) as stream:
+    with open_extract(described.extract, progress) as stream:
         if described.extract.delimited or described.codebook is None:
             yield from read_delimited(stream, source, schema, described.encoding)
         else:

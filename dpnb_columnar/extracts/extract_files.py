@@ -187,7 +187,7 @@ def _content_size(extract: Extract) -> int:
 
 def _content_digest(extract: Extract, most: int | None = None) -> bytes:
     """Return the digest of an extract's content, or of its beginning of so many bytes."""
-    with opened(extract) as stream:
+    with open_extract(extract) as stream:
         if most is not None:
             return hashlib.sha256(stream.read(most)).digest()
         digest = hashlib.sha256()
@@ -202,7 +202,7 @@ def bytes_on_disk(extracts: Sequence[Extract]) -> int:
 
 
 @contextmanager
-def opened(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
+def open_extract(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
     """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program.
 
     Args:

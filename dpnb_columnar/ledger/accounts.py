@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.ledger import former_charges, records, refusals, storage
@@ -59,7 +59,7 @@ class Ledger:
         """
         self.path = path
         self._stack = ExitStack()
-        self._connection = self._stack.enter_context(storage.opened(path))
+        self._connection = self._stack.enter_context(storage.open_connection(path))
         self._entries = Entries(path, self._connection)
 
     @classmethod
@@ -108,8 +108,8 @@ class Ledger:
         """
         account = Account(check_dataset(dataset), limit, neighbours, parts, Spent(), records.unit_named(unit))
         records.check_limit(limit)
-        with storage.writing(self.path, self._connection):
-            if self._entries.one("account", dataset=dataset) is not None:
+        with storage.write_transaction(self.path, self._connection):
+            if self._entries.select_one("account", dataset=dataset) is not None:
                 raise UsageError(
                     f"{self.path}: data set {dataset} has an account, and its limit never changes; "
                     f"choose another {option('dataset')}"
@@ -126,14 +126,14 @@ class Ledger:
         Raises:
             ConfigurationError: if the data set has no account.
         """
-        opened = self._entries.one("account", dataset=dataset)
+        opened = self._entries.select_one("account", dataset=dataset)
         if opened is None:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
-        account = self._entries.decoded(opened, records.account_of)
-        spend = self._entries.one("last_spend", dataset=dataset)
+        account = self._entries.decode(opened, records.account_of)
+        spend = self._entries.select_one("last_spend", dataset=dataset)
         if spend is None:
             return account
-        recorded = self._entries.decoded(spend, records.total_of)
+        recorded = self._entries.decode(spend, records.total_of)
         account = replace(account, corrections=tuple(former_charges.corrections(self._entries, dataset)))
         return account.corrected(recorded)
 
@@ -147,11 +147,11 @@ class Ledger:
         Raises:
             UsageError: if the run id is malformed.
         """
-        spend = self._entries.one("spend", run=check_run(run))
+        spend = self._entries.select_one("spend", run=check_run(run))
         if spend is None:
             return None
-        charge = self._entries.decoded(spend, records.charge_of)
-        model = self._entries.one("model", run=run)
+        charge = self._entries.decode(spend, records.charge_of)
+        model = self._entries.select_one("model", run=run)
         return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
 
     def refuse_if_unaffordable(self, charge: Charge) -> Run | None:
@@ -184,7 +184,7 @@ class Ledger:
             UsageError: if the run id belongs to another release, the costs cannot be added up, or the inputs are longer
                 than an entry can hold.
         """
-        with storage.writing(self.path, self._connection):
+        with storage.write_transaction(self.path, self._connection):
             known = self._known(charge)
             if known is not None:
                 return known
@@ -209,7 +209,7 @@ class Ledger:
             raise UsageError(
                 f"{self.path}: run {run}: a model of more than {storage.LARGEST_DOCUMENT} bytes is not kept"
             )
-        with storage.writing(self.path, self._connection):
+        with storage.write_transaction(self.path, self._connection):
             known = self.run(run)
             if known is None:
                 raise UsageError(f"{self.path}: run id {run}: nothing was charged under it; spend first")
@@ -221,12 +221,12 @@ class Ledger:
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Iterate over the entries after a number as they are stored; the chain is not checked."""
-        return self._entries.streamed("following", after)
+        return self._entries.iterate("following", after)
 
     def releases(self) -> Iterator[tuple[Entry, str | None]]:
         """Iterate over the spends with the digest of the released model, None while the run is unfinished."""
-        for spend in self._entries.streamed("spends_following", 0):
-            model = self._entries.one("model", run=spend.run)
+        for spend in self._entries.iterate("spends_following", 0):
+            model = self._entries.select_one("model", run=spend.run)
             yield spend, None if model is None else model.model_digest
 
     def spend_of(self, digest: str) -> Entry | None:
@@ -235,15 +235,15 @@ class Ledger:
         Raises:
             DataError: if the entries, or the document that the ledger keeps, are damaged.
         """
-        model = self._entries.one("model_of_digest", digest=digest)
+        model = self._entries.select_one("model_of_digest", digest=digest)
         if model is None:
             return None
         self._entries.document(model)
-        return self._entries.one("spend", run=model.run)
+        return self._entries.select_one("spend", run=model.run)
 
     def head(self) -> str:
         """Return the digest of the last entry: noted elsewhere, it proves later that no entry was removed."""
-        last = self._entries.one("last")
+        last = self._entries.select_one("last")
         return ORIGIN if last is None else last.digest
 
     def verify(self, head: str | None = None) -> Verified:
@@ -280,9 +280,9 @@ class Ledger:
         Raises:
             BudgetError, ConfigurationError, UsageError: As ``spend``.
         """
-        if not all(numbers(charge.cost).values()):
+        if not all(cost_parameters(charge.cost).values()):
             raise ValueError("a charge must be above 0")
-        if self._entries.one("account", dataset=charge.dataset) is None:
+        if self._entries.select_one("account", dataset=charge.dataset) is None:
             raise refusals.no_account(self.path, charge.dataset, self._datasets(MOST_NAMES))
         account = self.account(charge.dataset)
         if (charge.neighbours, charge.unit) != (account.neighbours, account.unit):

@@ -18,7 +18,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Correction, Entry, written_relation
-from dpnb_columnar.ledger.refusals import amount_shown
+from dpnb_columnar.ledger.refusals import format_amount
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 FIELDS = (
@@ -128,7 +128,7 @@ def account_cells(account: Account) -> list[str]:
         *(spent.epsilon, spent.delta, spent.rho),
         *(left.epsilon, left.delta, left.rho),
     )
-    return [account.dataset, written_relation(account.neighbours, account.unit), *map(amount_shown, amounts)]
+    return [account.dataset, written_relation(account.neighbours, account.unit), *map(format_amount, amounts)]
 
 
 def account_document(account: Account) -> dict[str, Any]:

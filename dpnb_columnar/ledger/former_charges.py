@@ -38,16 +38,16 @@ def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:
     """
     for row in entries.rows("concentrated_spends", dataset=dataset):
         spend = entries.entry(row)
-        charge = entries.decoded(spend, records.charge_of)
+        charge = entries.decode(spend, records.charge_of)
         if "attribute_weights" not in charge.inputs:
             continue
-        model = entries.one("model", run=charge.run)
+        model = entries.select_one("model", run=charge.run)
         if model is None:
             continue
         try:
             true = true_cost(charge, entries.document(model))
         except (ValueError, RecursionError) as error:
-            raise entries.malformed(model, f"its model states no guarantee that was charged: {error}") from None
+            raise entries.malformed_error(model, f"its model states no guarantee that was charged: {error}") from None
         assert isinstance(charge.cost, Concentrated)
         if true.rho > charge.cost.rho:
             yield Correction(charge.run, charge.cost, true)

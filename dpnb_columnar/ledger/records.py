@@ -29,7 +29,7 @@ from dpnb_columnar.budget import (
 )
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
-from dpnb_columnar.budget.costs import cost_of_numbers, numbers
+from dpnb_columnar.budget.costs import cost_of_numbers, cost_parameters
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
@@ -226,7 +226,7 @@ def link(previous: str, entry: Entry) -> str:
     return sha256(previous + canonical(fields))
 
 
-def linked(previous: str, entry: Entry) -> Entry:
+def with_digest(previous: str, entry: Entry) -> Entry:
     """Return the entry with its digest filled in."""
     return entry._replace(digest=link(previous, entry))
 
@@ -280,7 +280,9 @@ def account_entry(account: Account, number: int) -> Entry:
         neighbours=written_relation(account.neighbours, account.unit),
         epsilon=number_text(account.limit.epsilon),
         delta=number_text(account.limit.delta),
-        parts=None if parts is None else _bounded(parts, "the files that an account is bound to", "name fewer files"),
+        parts=None
+        if parts is None
+        else _check_length(parts, "the files that an account is bound to", "name fewer files"),
     )
 
 
@@ -290,7 +292,7 @@ def inputs_text(charge: Charge) -> str:
     Raises:
         UsageError: if the inputs are longer than an entry can hold.
     """
-    return _bounded(
+    return _check_length(
         canonical(charge.inputs),
         f"run id {charge.run}: the names of its files and its other inputs",
         f"a folder or pattern stands for every file in it, so name the files to {command('aggregate')}, and give "
@@ -305,7 +307,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
         UsageError: if the inputs are longer than an entry can hold.
     """
     inputs = inputs_text(charge)
-    stated = {name: number_text(amount) for name, amount in numbers(charge.cost).items()}
+    stated = {name: number_text(amount) for name, amount in cost_parameters(charge.cost).items()}
     return Entry(
         *_head(number, Kind.SPEND),
         dataset=charge.dataset,
@@ -333,7 +335,7 @@ def _head(number: int, kind: Kind) -> tuple[int, str, str, str]:
     return number, kind.value, datetime.now(UTC).isoformat(timespec="seconds"), __version__
 
 
-def _bounded(written: str, what: str, remedy: str) -> str:
+def _check_length(written: str, what: str, remedy: str) -> str:
     if len(written) > LONGEST_TEXT:
         raise UsageError(f"{what}: more than the {LONGEST_TEXT} characters that an entry of a ledger holds; {remedy}")
     return written

@@ -24,7 +24,7 @@ MOST_OFFERED = 5
 """Accounts that the error for an unknown one names."""
 
 
-def amount_shown(amount: Fraction) -> str:
+def format_amount(amount: Fraction) -> str:
     """Format an amount for messages and tables: exact where that is short."""
     exact = number_text(amount)
     if len(exact) <= LONGEST_SHOWN:
@@ -40,7 +40,7 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     limit, spent, left = account.limit, account.spent, account.remaining
     requested = _amounts(cost)
     if requested.keys() == {"epsilon"} and not limit.delta:
-        shown = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
+        shown = [format_amount(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
         amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*shown)
         remedy = f"lower {option('epsilon')} to what remains"
     else:
@@ -57,8 +57,8 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
 def correction_text(correction: Correction) -> str:
     """Say that a release cost more than it was charged, why, and what to do."""
     return (
-        f"run {correction.run} was charged rho {amount_shown(correction.charged.rho)} and cost "
-        f"{amount_shown(correction.true.rho)}: the program that made it reckoned weight gradients too low for a "
+        f"run {correction.run} was charged rho {format_amount(correction.charged.rho)} and cost "
+        f"{format_amount(correction.true.rho)}: the program that made it reckoned weight gradients too low for a "
         f"replaced row; what is spent and left counts what it cost, and {command('show', 'MODEL')} states its guarantee"
     )
 
@@ -74,7 +74,7 @@ def exceeded(path: Path, account: Account) -> BudgetError:
     )
 
 
-def stated(record: PrivacyCost | Spent | Remaining) -> str:
+def amounts_text(record: PrivacyCost | Spent | Remaining) -> str:
     """Format amounts with their names; a delta of 0 is left out."""
     return _listed({name: amount for name, amount in _amounts(record).items() if amount or name != "delta"})
 
@@ -84,7 +84,7 @@ def _amounts(record: PrivacyCost | Spent | Remaining) -> dict[str, Fraction]:
 
 
 def _listed(amounts: Mapping[str, Fraction]) -> str:
-    return ", ".join(f"{name} {amount_shown(amount)}" for name, amount in amounts.items())
+    return ", ".join(f"{name} {format_amount(amount)}" for name, amount in amounts.items())
 
 
 def not_composable(path: Path, account: Account, cost: PrivacyCost) -> BudgetError | UsageError:
@@ -151,7 +151,7 @@ def bound_twice(path: Path, name: str, other: Account) -> UsageError:
 
 def other_inputs(path: Path, charged: Charge, requested: Charge) -> UsageError | None:
     """Make the error for a run id that was charged for another release; None if it is the same release."""
-    differing = _differing(_facts(charged), _facts(requested)) + _differing(charged.inputs, requested.inputs)
+    differing = _differences(_facts(charged), _facts(requested)) + _differences(charged.inputs, requested.inputs)
     if not differing:
         return None
     return UsageError(
@@ -171,7 +171,7 @@ def _facts(charge: Charge) -> dict[str, Any]:
     }
 
 
-def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return the names whose values are not the same JSON in both."""
     written = [{name: canonical(value) for name, value in each.items()} for each in (before, now)]
     return [name for name in {**before, **now} if written[0].get(name) != written[1].get(name)]

@@ -27,7 +27,7 @@ from dpnb_columnar.errors import (
     command,
     option,
 )
-from dpnb_columnar.ledger.records import ORIGIN, Entry, link, linked, sha256
+from dpnb_columnar.ledger.records import ORIGIN, Entry, link, sha256, with_digest
 from dpnb_columnar.runtime.outputs import atomic_output, remove_abandoned
 from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.runtime.signals import defer_signals
@@ -149,14 +149,14 @@ def create(path: Path) -> None:
     check_folder(path, path.absolute().parent)
     with (
         atomic_output(path, confidential=True) as partial,
-        reported(path),
-        closing(_connected(partial, "&nolock=1")) as connection,  # nobody else knows the file, and it is locked already
+        translate_sqlite_errors(path),
+        closing(_connect(partial, "&nolock=1")) as connection,  # nobody else knows the file, and it is locked already
     ):
         connection.executescript(_query("schema"))
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection to a ledger, after checking that it is one.
 
     Raises:
@@ -167,7 +167,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         OutputError: If its folder cannot be used.
     """
     real = check_file(path)
-    with reported(path), closing(_connected(real)) as connection:
+    with translate_sqlite_errors(path), closing(_connect(real)) as connection:
         connection.executescript(_query("session"))
         _check_identity(path, connection)
         yield connection
@@ -193,13 +193,13 @@ def _query(name: str) -> str:
 
 
 @contextmanager
-def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
+def write_transaction(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
     """Begin a transaction that no other process can interleave with; it is durable when the block has ended.
 
     Raises:
-        BusyError, OutputError, DataError: As ``reported``; the ledger has not changed then.
+        BusyError, OutputError, DataError: As ``translate_sqlite_errors``; the ledger has not changed then.
     """
-    with reported(path):
+    with translate_sqlite_errors(path):
         connection.execute("BEGIN IMMEDIATE")
         with defer_signals():  # a signal that came within would leave its journal behind
             try:
@@ -222,7 +222,7 @@ def with_room(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
+def translate_sqlite_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite refuses into one line about the ledger.
 
     Raises:
@@ -256,7 +256,7 @@ def _not_a_ledger(path: Path) -> DataError:
     return DataError(f"{path}: not a ledger; name one that {command('ledger init')} has made")
 
 
-def _connected(path: Path, options: str = "") -> sqlite3.Connection:
+def _connect(path: Path, options: str = "") -> sqlite3.Connection:
     """Open a connection that never makes a file; transactions begin and end where the code says so."""
     address = f"{path.absolute().as_uri()}?mode=rw{options}"
     connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
@@ -281,14 +281,14 @@ AT_ONCE = 100
 class Entries:
     """The rows of an open ledger.
 
-    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``; see ``storage.reported``.
+    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``; see ``storage.translate_sqlite_errors``.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self.connection = connection
 
-    def one(self, section: str, **parameters: object) -> Entry | None:
+    def select_one(self, section: str, **parameters: object) -> Entry | None:
         """Return the entry that a named query selects, or None.
 
         Raises:
@@ -300,7 +300,7 @@ class Entries:
         entry = self.entry(rows[0])
         before = self.rows("entry", number=entry.number - 1)
         if entry.digest != link(self.entry(before[0]).digest if before else ORIGIN, entry):
-            raise self.malformed(entry, "its digest does not follow from its content and the entry before it")
+            raise self.malformed_error(entry, "its digest does not follow from its content and the entry before it")
         return entry
 
     def append(self, make: Callable[[int], Entry]) -> Entry:
@@ -309,12 +309,12 @@ class Entries:
         Raises:
             DataError: if the last entry does not continue the chain.
         """
-        last = self.one("last")
-        entry = linked(last.digest, make(last.number + 1)) if last else linked(ORIGIN, make(1))
+        last = self.select_one("last")
+        entry = with_digest(last.digest, make(last.number + 1)) if last else with_digest(ORIGIN, make(1))
         self.rows("append", **entry._asdict())
         return entry
 
-    def streamed(self, section: str, after: int) -> Iterator[Entry]:
+    def iterate(self, section: str, after: int) -> Iterator[Entry]:
         """Iterate over the entries after a number; the chain is not checked.
 
         Raises:
@@ -326,13 +326,13 @@ class Entries:
             for row in rows:
                 entry = self.entry(row)
                 if entry.number <= after:
-                    raise self.malformed(entry, "is out of order")
+                    raise self.malformed_error(entry, "is out of order")
                 after = entry.number
                 yield entry
 
     def rows(self, section: str, **parameters: object) -> list[Any]:
         """Run a named query that returns few rows."""
-        with reported(self.path):
+        with translate_sqlite_errors(self.path):
             return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
@@ -348,7 +348,7 @@ class Entries:
             rows = self.rows("document", run=model.run)
         ((document,),) = rows or [(None,)]
         if not isinstance(document, str) or sha256(document) != model.model_digest:
-            raise self.malformed(model, "the model's document is missing, or is another one")
+            raise self.malformed_error(model, "the model's document is missing, or is another one")
         return document
 
     def keep(self, run: str, document: str) -> None:
@@ -356,7 +356,7 @@ class Entries:
         with with_room(self.connection):
             self.rows("keep", run=run, document=document)
 
-    def decoded(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
+    def decode(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
         """Decode a ledger entry.
 
         Raises:
@@ -365,9 +365,9 @@ class Entries:
         try:
             return decode(entry)
         except ValueError as error:
-            raise self.malformed(entry, str(error)) from None
+            raise self.malformed_error(entry, str(error)) from None
 
-    def malformed(self, entry: Entry, problem: str) -> DataError:
+    def malformed_error(self, entry: Entry, problem: str) -> DataError:
         """Make the error for a malformed entry: its number, its run and the remedy."""
         what = ", ".join([entry.kind, *(f"run {run}" for run in [entry.run] if run)])
         return DataError(

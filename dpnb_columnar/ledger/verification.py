@@ -60,7 +60,7 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
     walk = _Walk(entries, head)
     problem: DataError | None = None
     try:
-        for entry in entries.streamed("following", 0):
+        for entry in entries.iterate("following", 0):
             walk.step(entry)
     except DataError as error:
         problem = error
@@ -93,8 +93,10 @@ class _Walk:
                 f"{self.entries.path}: entry {self.number + 1}: is missing; restore a backup whose head is known"
             )
         if entry.digest != link(self.digest, entry):
-            raise self.entries.malformed(entry, "its digest does not follow from its content and the entry before it")
-        account = self.entries.decoded(entry, self._after)
+            raise self.entries.malformed_error(
+                entry, "its digest does not follow from its content and the entry before it"
+            )
+        account = self.entries.decode(entry, self._after)
         if account is not None:
             self.accounts[account.dataset] = account
         if self.secret is None and entry.inputs and PASSWORD.search(entry.inputs):
@@ -112,7 +114,7 @@ class _Walk:
         if not exceeding:
             return None
         (row,) = self.entries.rows("entry", number=min(exceeding))
-        return self.entries.malformed(Entry(*row), "exceeds the limit of its data set")
+        return self.entries.malformed_error(Entry(*row), "exceeds the limit of its data set")
 
     def whole_file_fault(self) -> DataError | None:
         """Return the error for what no single entry shows: the noted head, stray documents, a damaged file.

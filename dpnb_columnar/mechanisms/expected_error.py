@@ -18,7 +18,7 @@ from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
 from dpnb_columnar.model.tuning import sample_size, trim
 from dpnb_columnar.noise import NoiseFamily
-from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, searched_beta
+from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, search_beta
 
 CONFIDENCE = Fraction(95, 100)
 """Part of the noise that stays below the expected error."""
@@ -129,7 +129,7 @@ def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> flo
     """Compute the smooth sensitivity of a moment of the reference column."""
     moment, noise = MOMENTS[share.query], moment_noise(share)
     columns = moment.columns_of(end_to_end([sample], [cells]))
-    return moment.search(columns, np.array([trim(size, noise)]), np.array([searched_beta(noise.beta)]))[0]
+    return moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
 
 
 def _unit(attribute: Numeric, query: str) -> float:

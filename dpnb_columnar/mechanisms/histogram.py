@@ -29,7 +29,7 @@ from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.bins import GROWTH, adaptive_edges, declared_edges
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-from dpnb_columnar.model.postprocessing import reported
+from dpnb_columnar.model.postprocessing import to_file_float
 from dpnb_columnar.model.tuning import MOST_BINS, cell_prior, share_bins
 
 MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
@@ -146,7 +146,7 @@ def _place_and_count(
     mean, variance = (answers[query][0].noisy(context.draw) for query in PLACING_QUERIES)
     size, noise = pooled_size(context, attribute), moment_noise(context.shares[PLACING_QUERIES[-1], attribute.name])
     scale = attribute.scale
-    placed = reported(mean, scale.step, scale.origin), reported(variance, scale.step**2)
+    placed = to_file_float(mean, scale.step, scale.origin), to_file_float(variance, scale.step**2)
     edges = adaptive_edges(attribute, bins(context, attribute), *placed, size, noise)
     counted = noisy_histogram(context, attribute, edges)
     return replace(counted, released_mean=placed[0], released_variance=placed[1])

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dpnb_columnar.budget import Request
 from dpnb_columnar.domain import Attribute, Categorical, Domain
-from dpnb_columnar.domain.editing import restricted
+from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.model.mechanism_rules import PUBLIC as PUBLIC
 from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
@@ -74,7 +74,7 @@ class PublicWeights:
 
 def _only(domain: Domain, names: Collection[str]) -> Domain:
     """Leave out the other attributes of a domain."""
-    kept = restricted(domain, [each.name for each in domain.attributes if each.name in names], ())
+    kept = select_attributes(domain, [each.name for each in domain.attributes if each.name in names], ())
     assert isinstance(kept, Domain)
     return kept
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
@@ -394,7 +394,7 @@ def _check_digits(shares: Sequence[Share]) -> None:
     try:
         for share in shares:
             for loss in (share.cost, share.row_cost):
-                for number in numbers(loss).values():
+                for number in cost_parameters(loss).values():
                     exact_number(number)
     except ValueError:
         raise UsageError(

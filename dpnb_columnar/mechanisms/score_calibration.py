@@ -24,7 +24,7 @@ from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_rat
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
-from dpnb_columnar.model.tuning import rate
+from dpnb_columnar.model.tuning import pure_epsilon
 from dpnb_columnar.noise import Sampler
 
 # The fit of one slope and an intercept to noisy counts of rows by score and class. The model is logistic: in a bin
@@ -203,7 +203,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     released = [noisy_counts(row, share, draw) for row in counts.counts]
     first, second = map(math.log, model.classes.probability)
     size = len(model.attributes)
-    noise = math.sqrt(2) / rate(share.row_cost)
+    noise = math.sqrt(2) / pure_epsilon(share.row_cost)
     slope, shift = fitted(released, centres(counts.scores), noise, second - first, size)
     # One slope for all attributes. The score is relative to the log-priors, which the model keeps.
     return AttributeWeights(CALIBRATED, (slope,) * size, (0.0, shift))

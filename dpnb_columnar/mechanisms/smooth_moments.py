@@ -25,13 +25,13 @@ from dpnb_columnar.sensitivity import (
     chunks,
     mean_smooth_sensitivities,
     public_sizes,
-    raised,
-    searched_beta,
+    search_beta,
     trimmed_means,
     trimmed_variances,
+    upper_bound,
     variance_smooth_bounds,
 )
-from dpnb_columnar.sensitivity.moments import squared
+from dpnb_columnar.sensitivity.moments import squared_codes
 
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
@@ -46,7 +46,7 @@ class Moment:
 
     Attributes:
         statistics: From samples and the trim of each to the exact moments of the windows.
-        search: From samples, the trim of each, and a beta from ``searched_beta`` for each, to smooth bounds on what one
+        search: From samples, the trim of each, and a beta from ``search_beta`` for each, to smooth bounds on what one
             substitution changes, as computed in floating point.
         squares: Whether both are of the columns of squares, in units of ``squares_shift``.
     """
@@ -57,7 +57,7 @@ class Moment:
 
     def columns_of(self, samples: RunLengthColumns) -> RunLengthColumns:
         """Return the columns that the moment is of. Confidential in, confidential out."""
-        return squared(samples) if self.squares else samples
+        return squared_codes(samples) if self.squares else samples
 
 
 MOMENTS: dict[str, Moment] = {
@@ -145,7 +145,7 @@ class _Search:
 def _searches(share: Share, sizes: Sequence[int]) -> list[_Search]:
     """Tune the searches of one query in samples that are compared."""
     noise, smallest = moment_noise(share), min(sizes)
-    beta = searched_beta(noise.beta)
+    beta = search_beta(noise.beta)
     return [_Search(trim(size, noise, smallest), beta, noise) for size in sizes]
 
 
@@ -153,7 +153,7 @@ def _answers(moment: Moment, samples: RunLengthColumns, searches: Sequence[_Sear
     columns = moment.columns_of(samples)
     trims, betas = np.array([each.trim for each in searches]), np.array([each.beta for each in searches])
     found = zip(moment.statistics(columns, trims), moment.search(columns, trims, betas), searches, strict=True)
-    return [ExactAnswer(location, raised(sensitivity), each.noise) for location, sensitivity, each in found]
+    return [ExactAnswer(location, upper_bound(sensitivity), each.noise) for location, sensitivity, each in found]
 
 
 def moment_noise(share: Share) -> NoiseFamily:

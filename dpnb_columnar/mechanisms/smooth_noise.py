@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.tuning import LARGEST_DEGREES, beta_of, smoothness
 from dpnb_columnar.noise import (
@@ -74,7 +74,7 @@ def smooth_noise(name: str, loss: PrivacyCost) -> NoiseFamily:
 
 @lru_cache(maxsize=1024)
 def _calibrated(family: SmoothFamily, loss: PrivacyCost) -> NoiseFamily:
-    return family.calibrate(*numbers(loss).values(), smoothness(family.name, loss).beta)
+    return family.calibrate(*cost_parameters(loss).values(), smoothness(family.name, loss).beta)
 
 
 @lru_cache

@@ -13,12 +13,12 @@ from itertools import pairwise
 
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, RowEffect, Share, total
 from dpnb_columnar.budget.composition import recorded_effect
-from dpnb_columnar.budget.costs import implies, numbers, within
+from dpnb_columnar.budget.costs import cost_parameters, group_cost_within, implies
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
-from dpnb_columnar.model.guarantee import Guarantee, corrected
+from dpnb_columnar.model.guarantee import Guarantee, corrected_guarantee
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
@@ -62,7 +62,7 @@ def _library(name: str, entry: Part) -> str:
 def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
 
-    One that an earlier program reckoned too low is returned with the loss that is true (``corrected``).
+    One that an earlier program reckoned too low is returned with the loss that is true (``corrected_guarantee``).
 
     Raises:
         InvalidPartError: if they are not.
@@ -88,7 +88,7 @@ def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     _check_total(part, guarantee)
     if part["private"].flag() is not guarantee.private:
         raise part["private"].invalid("contradicts epsilon and seeded")
-    return corrected(guarantee)
+    return corrected_guarantee(guarantee)
 
 
 def _reserved(part: Part, rows: int | None) -> tuple[Share, ...]:
@@ -111,8 +111,8 @@ def _share(part: Part, rows: int | None) -> Share:
     Earlier programs took every query for one of which a row moves one draw: what they wrote is read, and corrected.
     """
     cost, row_cost = _loss(part, ""), _loss(part, "row_")
-    if rows is not None and not within(row_cost, rows, cost, RowEffect.ONE_DRAW):
-        raise part[f"row_{next(iter(numbers(row_cost)))}"].invalid("costs more than the share")
+    if rows is not None and not group_cost_within(row_cost, rows, cost, RowEffect.ONE_DRAW):
+        raise part[f"row_{next(iter(cost_parameters(row_cost)))}"].invalid("costs more than the share")
     return Share(
         query=(query := part["query"].text()),
         attribute=part["attribute"].text_or_none(),
@@ -171,7 +171,7 @@ def _have_common_denominator(shares: Sequence[Share]) -> bool:
     """Test whether some budget divides into these shares: adding thousands of unrelated long fractions takes hours."""
     sums: dict[str, Fraction] = {}
     for share in shares:
-        for name, number in numbers(share.cost).items():
+        for name, number in cost_parameters(share.cost).items():
             sums[name] = sums.get(name, Fraction(0)) + number
             if sums[name].denominator > LARGEST_DENOMINATOR:
                 return False

@@ -166,7 +166,7 @@ def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
     return sorted(sorted(codes, key=lambda code: -sizes[code])[:MOST_CLASSES])
 
 
-def folded(matrix: Sequence[Sequence[Number]], shown: Sequence[int]) -> list[list[Number]]:
+def fold_classes(matrix: Sequence[Sequence[Number]], shown: Sequence[int]) -> list[list[Number]]:
     """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
     rest = [code for code in range(len(matrix)) if code not in set(shown)]
     parts = [[code] for code in shown] + ([rest] if rest else [])

@@ -65,7 +65,7 @@ class Ranking:
     interval: Interval | None
 
 
-def binned(
+def bin_by_log_odds(
     scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Sequence[pl.Expr], sums: Sequence[pl.Expr] = ()
 ) -> pl.LazyFrame:
     """Count rows in bins of a class's log-odds.
@@ -96,7 +96,7 @@ def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int,
     """Count rows between public edges of the log-odds: those of other classes, then the class's own.
 
     Args:
-        bins: The frame that ``binned`` describes; its bins are far narrower.
+        bins: The frame that ``bin_by_log_odds`` describes; its bins are far narrower.
         edges: Rising; the first bin ends at the first, the last begins above the last.
     """
     place = pl.sum_horizontal((pl.col("least") > edge).cast(pl.Int64) for edge in edges)
@@ -109,7 +109,7 @@ def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int,
 
 
 def ranking(bins: pl.DataFrame) -> Ranking | None:
-    """Compute the area under the ROC curve and its interval from ``binned`` rows.
+    """Compute the area under the ROC curve and its interval from ``bin_by_log_odds`` rows.
 
     With the bins in order, P and N rows of the class and of all others, p and n of them in a bin and P' and N' in all
     bins before it: the area is the mean over the class's rows of v = (N' + n/2) / N, which is that over the other rows
@@ -118,7 +118,7 @@ def ranking(bins: pl.DataFrame) -> Ranking | None:
     interval is the normal one, cut at 0 and 1. It has no width where all rows are ranked without a fault.
 
     Args:
-        bins: The frame that ``binned`` describes.
+        bins: The frame that ``bin_by_log_odds`` describes.
 
     Returns:
         The area; None where all rows are of one kind.
@@ -178,7 +178,7 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
     Raises:
         DataError: if a file, or the frame, does not fit the domain or is damaged, or no row fits it.
     """
-    source = _opened(data, model)
+    source = _open_rows(data, model)
     if isinstance(source, ParquetSource):
         source.check_pages()
     classes = model.domain.classes
@@ -194,7 +194,7 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     scores = dict(zip(classes[-len(counted) :], counted, strict=True))
     weight, weighted = model.domain.weight, None
-    cells = _judged(cells, classes)
+    cells = _with_prediction(cells, classes)
     if weight is not None and weight.column in source.types:
         weighted = weighted_figures(cells, len(classes), weight.step, areas)
     return _summary(cells, classes, by_class, without, scores, weighted)
@@ -218,7 +218,7 @@ def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Sou
         return open_rows(domain.per_row)  # whatever else is wrong with the rows is found again
 
 
-def _opened(data: Sequence[Path] | Frame | Source, model: NaiveBayes) -> Source:
+def _open_rows(data: Sequence[Path] | Frame | Source, model: NaiveBayes) -> Source:
     """Open the rows of files or of a frame; rows that are checked already stay as they are."""
     if isinstance(data, ParquetSource | OpenedFrame):
         return data
@@ -242,7 +242,7 @@ def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveB
     # One after the other: queries that share their rows would keep the rows for the slower one.
     cells = _cells(scored, domain.classes, weighted=bool(weighted)).collect(engine="streaming")
     rankings, counts, areas = [], [], []
-    for query in _ranked(scored, domain.classes, weighted):
+    for query in _bins_of_classes(scored, domain.classes, weighted):
         bins = query.collect(engine="streaming")
         rankings.append(ranking(bins))
         counts.append(score_counts(bins, EDGES))
@@ -274,18 +274,18 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> p
     )
 
 
-def _ranked(scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr]) -> list[pl.LazyFrame]:
+def _bins_of_classes(scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr]) -> list[pl.LazyFrame]:
     """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
     probabilities = [pl.col(probability_column(name)) for name in classes]
     return [
-        binned(
+        bin_by_log_odds(
             scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :], sums
         )
         for code in _ranked_classes(classes)
     ]
 
 
-def _judged(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
+def _with_prediction(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
     """Add the code of the predicted class, and whether it is right."""
     predicted = cells[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
     return cells.with_columns(predicted.alias("predicted code"), (cells["true"] == predicted).alias("right"))
@@ -331,7 +331,7 @@ def _summary(
         calibration_error=sum(each.rows * abs(each.mean_probability - each.accuracy) for each in tenths) / rows,
         level=intervals.LEVEL,
         intervals={
-            "accuracy": intervals.wilson(right, rows),
+            "accuracy": intervals.wilson_interval(right, rows),
             "gain": intervals.paired_difference(right - hits[largest], sizes[largest] - hits[largest], rows),
             "balanced_accuracy": intervals.mean_of_probabilities(present),
             "auc": areas[0].interval if areas and len(classes) == 2 else None,
@@ -357,7 +357,7 @@ def _class(
         rows=size,
         predicted=predicted,
         recall=hits / size if size else None,
-        recall_interval=intervals.wilson(hits, size) if size else None,
+        recall_interval=intervals.wilson_interval(hits, size) if size else None,
         precision=hits / predicted if predicted else None,
         mean_probability=float(cells[f"probability_{code}"].sum()) / rows,
         auc=None if area is None else area.area,
@@ -376,7 +376,7 @@ def _calibration(tenth: int, cells: pl.DataFrame) -> Calibration:
         rows=rows,
         mean_probability=float(part["top"].sum()) / rows,
         accuracy=right / rows,
-        interval=intervals.wilson(right, rows),
+        interval=intervals.wilson_interval(right, rows),
     )
 
 
@@ -391,7 +391,7 @@ def weighted_area(bins: pl.DataFrame) -> float | None:
     """Compute the area under the ROC curve of weighted rows, those of one bin tied; None where all are of one kind.
 
     Args:
-        bins: The frame that ``binned`` describes, with the steps of weight of its rows.
+        bins: The frame that ``bin_by_log_odds`` describes, with the steps of weight of its rows.
     """
     own, weight = pl.col("own"), pl.col(WEIGHT).cast(pl.Float64)
     both = bins.group_by("bin").agg(weight.filter(own).sum().alias("p"), weight.filter(~own).sum().alias("n"))

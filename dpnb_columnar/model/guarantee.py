@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Concentrated, Neighbours, Share, total
-from dpnb_columnar.budget.composition import calibrated
-from dpnb_columnar.budget.costs import cost_by_noise, implied_epsilon, within
+from dpnb_columnar.budget.composition import calibration_cost
+from dpnb_columnar.budget.costs import cost_by_noise, group_cost_within, implied_epsilon
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.declared_domain import counts_by
 from dpnb_columnar.domain.numbers import number_text
@@ -77,7 +77,7 @@ class Guarantee:
         return self.epsilon is not None and not self.seeded
 
 
-def corrected(guarantee: Guarantee) -> Guarantee:
+def corrected_guarantee(guarantee: Guarantee) -> Guarantee:
     """Return what a guarantee as it is stated promises in truth: itself, unless it was reckoned too low.
 
     Earlier programs halved the rho of every query for a replaced row. In sums over rows, the gradients of attribute
@@ -111,9 +111,9 @@ def _with_true_cost(share: Share, rows: int) -> Share:
 
 
 def _with_true_noise(share: Share, rows: int) -> Share:
-    if within(share.row_cost, rows, share.cost, share.effect):
+    if group_cost_within(share.row_cost, rows, share.cost, share.effect):
         return share
-    return replace(share, row_cost=calibrated(share.cost, type(share.row_cost), rows, share.effect))
+    return replace(share, row_cost=calibration_cost(share.cost, type(share.row_cost), rows, share.effect))
 
 
 def statement(guarantee: Guarantee) -> str:

@@ -23,7 +23,7 @@ def interval_text(interval: Interval | None) -> str:
     return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"
 
 
-def wilson(successes: int, trials: int) -> Interval:
+def wilson_interval(successes: int, trials: int) -> Interval:
     """Compute the score interval of a probability (Wilson 1927, Journal of the American Statistical Association 22).
 
     Args:
@@ -50,7 +50,7 @@ def mean_of_probabilities(counts: Sequence[tuple[int, int]]) -> Interval:
         counts: Successes and trials of each, at least one; trials at least 1.
     """
     shares = [successes / trials for successes, trials in counts]
-    ends = [wilson(*each) for each in counts]
+    ends = [wilson_interval(*each) for each in counts]
     mean = sum(shares) / len(shares)
     below = math.hypot(*(share - lower for share, (lower, _) in zip(shares, ends, strict=True)))
     above = math.hypot(*(upper - share for share, (_, upper) in zip(shares, ends, strict=True)))

@@ -26,7 +26,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
-    added,
+    as_column,
     as_text,
     at_least,
     case,
@@ -35,15 +35,15 @@ from dpnb_columnar.dialects.nodes import (
     identifier,
     integer,
     is_null,
-    named,
     number_or_null,
     own_column,
     source_column,
+    sum_of,
     text,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render
 from dpnb_columnar.dialects.rules import Kinds, number
-from dpnb_columnar.dialects.steps import Given, Step, table_named
+from dpnb_columnar.dialects.steps import CommonTableExpression, Step, table_reference
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, number_keys
 from dpnb_columnar.domain.database_address import Dialect
@@ -52,7 +52,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.model_document import to_document, to_json
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, numbered, prepared_value, step_column, terms
+from dpnb_columnar.model.sql_terms import STEP_PREFIX, numbered_columns, prepared_value, step_column, terms
 from dpnb_columnar.runtime.outputs import atomic_output
 
 COLUMNS = {
@@ -213,7 +213,7 @@ MATCHED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DE
 """Kinds of columns whose categories are found by their number alone."""
 
 
-def model_terms(model: NaiveBayes, table: str, dialect: Dialect) -> Given:
+def model_terms(model: NaiveBayes, table: str, dialect: Dialect) -> CommonTableExpression:
     """Select the model's terms of the table, a column per class."""
     keys = [_column("attribute"), exp.Coalesce(this=as_text(_column(VALUE)), expressions=[text("")]), _column(NUMBER)]
     columns = [
@@ -221,14 +221,14 @@ def model_terms(model: NaiveBayes, table: str, dialect: Dialect) -> Given:
     ]
     query = (
         exp.select(
-            *(named(key.copy(), name) for key, name in zip(keys, ("attribute", VALUE, NUMBER), strict=True)),
-            *(named(column, f"term_{klass}") for klass, column in enumerate(columns)),
+            *(as_column(key.copy(), name) for key, name in zip(keys, ("attribute", VALUE, NUMBER), strict=True)),
+            *(as_column(column, f"term_{klass}") for klass, column in enumerate(columns)),
         )
         .from_(parse_table(table, dialect))
         .where(equal(_column("model"), text(model_key(model))))
         .group_by(*keys)
     )
-    return Given(TERMS, query)
+    return CommonTableExpression(TERMS, query)
 
 
 def _column(name: str) -> exp.Column:
@@ -282,13 +282,13 @@ class JoinedTerms:
             return case([(column, text("true")), (exp.Not(this=column.copy()), text("false"))])
         return column if self.kind is None else as_text(column)
 
-    def given(self) -> Iterator[Given]:
+    def term_queries(self) -> Iterator[CommonTableExpression]:
         """Select the attribute's terms, with each column that a row is looked up by."""
         classes = [f"term_{klass}" for klass in range(len(self.parameters.probability))]
         for column in self.columns:
-            query = exp.select(*map(own_column, [column, *classes])).from_(table_named(TERMS))
+            query = exp.select(*map(own_column, [column, *classes])).from_(table_reference(TERMS))
             query = query.where(equal(own_column("attribute"), text(self.attribute.name)))
-            yield Given(self._alias(column), query)
+            yield CommonTableExpression(self._alias(column), query)
 
     def joins(self) -> Iterator[exp.Join]:
         """Join them to the step that holds the attribute's value."""
@@ -296,8 +296,8 @@ class JoinedTerms:
             key = self._key(column)
             if column == NUMBER and VALUE in self.columns:
                 key = case([(is_null(self._term(VALUE, 0)), key)])
-            table = table_named(self._alias(column))
-            yield exp.Join(this=table, side="LEFT", on=equal(self._found(column, column), key))
+            table = table_reference(self._alias(column))
+            yield exp.Join(this=table, side="LEFT", on=equal(self._joined_column(column, column), key))
 
     def terms(self) -> list[exp.Expr]:
         """Return a term per class; null where the attribute is left out of the row."""
@@ -308,9 +308,11 @@ class JoinedTerms:
             missing = missing_terms(self.parameters, self.weight)
         terms: list[exp.Expr] = []
         for klass in range(len(self.parameters.probability)):
-            found: list[exp.Expr] = [self._term(column, klass) for column in self.columns]
-            found += [] if missing is None else [double(missing[klass])]
-            terms.append(exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0])
+            candidates: list[exp.Expr] = [self._term(column, klass) for column in self.columns]
+            candidates += [] if missing is None else [double(missing[klass])]
+            terms.append(
+                exp.Coalesce(this=candidates[0], expressions=candidates[1:]) if len(candidates) > 1 else candidates[0]
+            )
         return terms
 
     def _key(self, column: str) -> exp.Expr:
@@ -330,19 +332,19 @@ class JoinedTerms:
     def _alias(self, column: str) -> str:
         return f"{STEP_PREFIX}{column}_{self.place}"
 
-    def _found(self, column: str, name: str) -> exp.Column:
+    def _joined_column(self, column: str, name: str) -> exp.Column:
         return exp.column(identifier(name), table=identifier(self._alias(column)))
 
     def _term(self, column: str, klass: int) -> exp.Column:
-        return self._found(column, f"term_{klass}")
+        return self._joined_column(column, f"term_{klass}")
 
 
-def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[Given], list[Step]]:
+def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[CommonTableExpression], list[Step]]:
     """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
 
     The value of an attribute is null where it is left out of the row.
     """
-    given: list[Given] = []
+    given: list[CommonTableExpression] = []
     joins: list[exp.Join] = []
     read, prepared, values = [], [], []
     summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
@@ -360,17 +362,19 @@ def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[lis
                 ]
         else:
             joined = JoinedTerms(place, attribute, parameters, weight, kind)
-            given += joined.given()
+            given += joined.term_queries()
             joins += joined.joins()
             read.append(joined.read())
             classes = joined.terms()
         if isinstance(attribute, Numeric):
             assert not isinstance(parameters, Table)
-            prepared.append(named(prepared_value(attribute, parameters, step_column(f"read_{place}")), value))
+            prepared.append(as_column(prepared_value(attribute, parameters, step_column(f"read_{place}")), value))
         else:
-            values.append(named(classes[0].copy(), value))
+            values.append(as_column(classes[0].copy(), value))
         for summand, term in zip(summands, classes, strict=True):
             summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
-    first = [Step("rows_read", numbered("read", read)), Step("rows_placed", prepared)] if model.attributes else []
-    joint = Step("rows_joint", [*values, *numbered("joint", map(added, summands))], joins)
+    first = (
+        [Step("rows_read", numbered_columns("read", read)), Step("rows_placed", prepared)] if model.attributes else []
+    )
+    joint = Step("rows_joint", [*values, *numbered_columns("joint", map(sum_of, summands))], joins)
     return given, [*first, joint]

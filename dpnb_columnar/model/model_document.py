@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpnb_columnar.budget import Share
-from dpnb_columnar.budget.costs import PrivacyCost, numbers
+from dpnb_columnar.budget.costs import PrivacyCost, cost_parameters
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
@@ -176,7 +176,7 @@ def _share_document(share: Share) -> dict[str, Any]:
 
 
 def _loss_document(loss: PrivacyCost, prefix: str) -> dict[str, str]:
-    return {prefix + name: number_text(number) for name, number in numbers(loss).items()}
+    return {prefix + name: number_text(number) for name, number in cost_parameters(loss).items()}
 
 
 PRESENCE_CELLS = ("present", "missing")

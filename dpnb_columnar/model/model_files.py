@@ -92,12 +92,12 @@ def read_model(path: Path) -> NaiveBayes:
 
 def _read_json(content: bytes, path: Path) -> Any:
     try:
-        return parsed_json(content)
+        return parse_document(content)
     except (ValueError, RecursionError):
         raise not_a_model(path, "not a JSON file") from None
 
 
-def parsed_json(content: bytes) -> Any:
+def parse_document(content: bytes) -> Any:
     """Parse a JSON document, every text of which can be written again.
 
     Raises:
@@ -152,7 +152,7 @@ def _read_parquet(content: bytes, path: Path) -> Any:
     try:
         with pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(PARAMETER_COLUMNS[:4])) as file:
             _check_table(file, path)
-            document = parsed_json((file.schema_arrow.metadata or {})[MODEL_KEY.encode()])
+            document = parse_document((file.schema_arrow.metadata or {})[MODEL_KEY.encode()])
             batches = file.iter_batches(BATCH_ROWS, columns=list(PARAMETER_COLUMNS))
             rows = (row for batch in batches for row in batch.to_pylist())
             for leaf, row in zip(leaves(document), rows, strict=True):

@@ -62,7 +62,7 @@ def count_variance(epsilon: float) -> float:
     return math.sqrt(ratio) * (1 + ratio) / rest**2
 
 
-def counted_within(count: int, cells: int, variance: float) -> Interval:
+def exact_sum_interval(count: int, cells: int, variance: float) -> Interval:
     """Compute the ends between which the exact sum of noisy counts lies.
 
     Args:
@@ -99,14 +99,14 @@ def proportion(
     zero = hits**2 - quantile**2 * noise * own
     one = -2 * hits * rows - quantile**2 * (rows - 2 * noise * own)
     two = rows**2 - quantile**2 * (-rows + noise * (own + other))
-    found = _estimate(hits, rows, (zero, one, two), limits)
+    estimate = _estimate(hits, rows, (zero, one, two), limits)
     if limits != UNLIMITED:
-        return found
+        return estimate
     # Beyond 0 and 1 V is 0, not below it.
     noisy = _estimate(hits, rows, (zero, one + quantile**2 * rows, two - quantile**2 * rows), limits)
-    lower = noisy.interval[0] if found.interval[0] < 0 else found.interval[0]
-    upper = noisy.interval[1] if found.interval[1] > 1 else found.interval[1]
-    return Estimate(found.value, (lower, upper))
+    lower = noisy.interval[0] if estimate.interval[0] < 0 else estimate.interval[0]
+    upper = noisy.interval[1] if estimate.interval[1] > 1 else estimate.interval[1]
+    return Estimate(estimate.value, (lower, upper))
 
 
 def difference(

@@ -128,8 +128,8 @@ def normal(
         deviations = [min(math.sqrt(variance), largest) for variance in used]
     return Normal(
         attribute=attribute.name,
-        released_mean=tuple(reported(mean, scale.step, scale.origin) for mean in means),
-        released_variance=tuple(reported(variance, scale.step**2) for variance in variances),
+        released_mean=tuple(to_file_float(mean, scale.step, scale.origin) for mean in means),
+        released_variance=tuple(to_file_float(variance, scale.step**2) for variance in variances),
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in centre),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )
@@ -172,7 +172,7 @@ def squares_normal(attribute: Numeric, means: Moments, squares: Moments, sizes: 
     ]
     rounding = unit / 2 if unit > 1 else 1 / 12
     parameters = trimmed_normal(attribute, means, variances, sizes, share, rounding)
-    released = tuple(reported(unit * square, scale.step**2) for square in squares)
+    released = tuple(to_file_float(unit * square, scale.step**2) for square in squares)
     return replace(parameters, released_variance=None, released_square=released)
 
 
@@ -184,7 +184,7 @@ def deviation_normal(
     # alike.
     variances = [deviation * (deviation if deviation > 0 else -deviation) for deviation in deviations]
     parameters = variance_normal(attribute, means, variances, sizes, share)
-    released = tuple(reported(deviation, attribute.scale.step) for deviation in deviations)
+    released = tuple(to_file_float(deviation, attribute.scale.step) for deviation in deviations)
     return replace(parameters, released_variance=None, released_deviation=released)
 
 
@@ -196,7 +196,7 @@ def variance_normal(
     return normal(attribute, means, variances, [1.0] * len(sizes), sizes, weight)
 
 
-def reported(released: Fraction | float, unit: float, origin: float = 0.0) -> float:
+def to_file_float(released: Fraction | float, unit: float, origin: float = 0.0) -> float:
     """Convert a released number of units above an origin to a model file's float, within ``LARGEST_RELEASED``."""
     number = origin + unit * _finite(released)
     return min(max(number, -LARGEST_RELEASED), LARGEST_RELEASED)
@@ -261,8 +261,8 @@ def truncated_normal(
     deviations = [math.sqrt(min(max(variance, SMALLEST_VARIANCE), cells**2)) for variance in variances]
     return Normal(
         attribute=attribute.name,
-        released_mean=tuple(reported(mean, scale.step, scale.origin) for mean in means),
-        released_variance=tuple(reported(variance, scale.step**2) for variance in variances),
+        released_mean=tuple(to_file_float(mean, scale.step, scale.origin) for mean in means),
+        released_variance=tuple(to_file_float(variance, scale.step**2) for variance in variances),
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in used),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )

@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import product
 
 from dpnb_columnar.budget import Concentrated, Share
-from dpnb_columnar.budget.composition import GRADIENT, calibrated
+from dpnb_columnar.budget.composition import GRADIENT, calibration_cost
 from dpnb_columnar.code_limits import UNITS, squares_shift
 from dpnb_columnar.domain import Categorical, Missing, Numeric
 from dpnb_columnar.errors import excerpt
@@ -87,10 +87,10 @@ def check_parameters(model: NaiveBayes, document: Part) -> None:
     mechanism = model.guarantee.mechanism
     if mechanism not in RULES:
         raise document["guarantee"]["mechanism"].invalid(f"{excerpt(mechanism)} is no mechanism of this version")
-    _Checked(model, document, RULES[mechanism]).check()
+    _ModelCheck(model, document, RULES[mechanism]).check()
 
 
-class _Checked:
+class _ModelCheck:
     """A model and its document, while one is checked against the other."""
 
     def __init__(self, model: NaiveBayes, document: Part, rules: MechanismRules) -> None:
@@ -205,7 +205,7 @@ class _Checked:
         if self.guarantee.neighbours is None:
             return
         rows = self.guarantee.neighbours.rows * (1 if self.domain.unit is None else self.domain.unit.rows)
-        follows = calibrated(share.cost, type(share.row_cost), rows, share.effect)
+        follows = calibration_cost(share.cost, type(share.row_cost), rows, share.effect)
         if follows != share.row_cost:
             name = "rho" if isinstance(share.row_cost, Concentrated) else "epsilon"
             raise entry[f"row_{name}"].invalid("is not the share's loss divided by the rows that neighbours differ in")
@@ -294,13 +294,13 @@ class _Checked:
             return follow(attribute, means, spreads, sizes, share)
 
         public = sizes if share is None else list(map(sample_size, sizes))
-        found = following(means, spreads, public)
-        if _are_close(parameters.mean, found.mean) and _are_close(parameters.deviation, found.deviation):
+        recomputed = following(means, spreads, public)
+        if _are_close(parameters.mean, recomputed.mean) and _are_close(parameters.deviation, recomputed.deviation):
             return
         # The exact moments were rounded to the file's floats, and a small variance may have been next to the floor.
         off_mean = [ROUNDING * (abs(mean) + abs(scale.origin)) / scale.step for mean in parameters.released_mean]
         off_spread = [ROUNDING * abs(spread) for spread in spreads]
-        possible = [found]
+        possible = [recomputed]
         for counted in [public] if share is not None else self._possible_sizes(public, spreads):
             for low, high in product((-1, 0, 1), repeat=2):
                 possible.append(
@@ -316,7 +316,7 @@ class _Checked:
                 min(max(number, min(column)), max(column)) for number, column in zip(stated, columns, strict=True)
             ]
             if not _are_close(stated, nearest):
-                _compare(body[field], stated, getattr(found, field), nearest)
+                _compare(body[field], stated, getattr(recomputed, field), nearest)
 
     def _possible_sizes(self, sizes: list[int], spreads: list[float]) -> list[list[int]]:
         """Sizes that an exact model may have had: it does not say how many rows had a value.

@@ -25,8 +25,8 @@ from dpnb_columnar.model.noisy_intervals import (
     Estimate,
     area,
     count_variance,
-    counted_within,
     difference,
+    exact_sum_interval,
     largest_quantile,
     mean,
     proportion,
@@ -173,12 +173,12 @@ def load_scores(path: Path) -> ReleasedScores:
         MissingInputError: if the file cannot be opened.
         DataError: if it does not hold released scores.
     """
-    from dpnb_columnar.model.model_files import parsed_json
+    from dpnb_columnar.model.model_files import parse_document
 
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path}: not a file of released scores: larger than {LARGEST_FILE} bytes")
-        document = parsed_json(path.read_bytes())
+        document = parse_document(path.read_bytes())
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
     except (ValueError, RecursionError):
@@ -292,16 +292,16 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
     confusion = tuple(
         tuple(sum(row[start : start + width]) for start, width in zip(starts, widths, strict=True)) for row in counts
     )
-    sizes, found = [sum(row) for row in confusion], [confusion[place][place] for place in classes]
+    sizes, correct = [sum(row) for row in confusion], [confusion[place][place] for place in classes]
     predicted = [sum(column) for column in zip(*confusion, strict=True)]
-    rows, hits, others = sum(sizes), sum(found), (len(classes) - 1) * bins
+    rows, hits, others = sum(sizes), sum(correct), (len(classes) - 1) * bins
     largest, quantile = sizes.index(max(sizes)), largest_quantile(sizes, bins, variance)
     # Against always predicting the largest class, the model wins the rows of other classes that it finds.
-    won, lost, apart = hits - found[largest], sizes[largest] - found[largest], bins - widths[largest]
+    won, lost, apart = hits - correct[largest], sizes[largest] - correct[largest], bins - widths[largest]
     recall, unlimited = (
         [
             proportion(
-                found[place], sizes[place] - found[place], (widths[place], bins - widths[place]), variance, limits
+                correct[place], sizes[place] - correct[place], (widths[place], bins - widths[place]), variance, limits
             )
             for place in classes
         ]
@@ -311,7 +311,7 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
         level=LEVEL,
         noise=variance**0.5,
         rows=rows,
-        rows_interval=counted_within(rows, len(classes) * bins, variance),
+        rows_interval=exact_sum_interval(rows, len(classes) * bins, variance),
         accuracy=proportion(hits, rows - hits, (bins, others), variance),
         majority_class=scores.domain.classes[largest],
         majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance, quantile=quantile),
@@ -322,8 +322,8 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
         recall=tuple(recall),
         precision=tuple(
             proportion(
-                found[place],
-                predicted[place] - found[place],
+                correct[place],
+                predicted[place] - correct[place],
                 (widths[place], (len(classes) - 1) * widths[place]),
                 variance,
             )
@@ -362,11 +362,11 @@ def bands(first: Sequence[int], second: Sequence[int], variance: float) -> tuple
         variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
     """
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
-    found = []
+    merged = []
     for start, end in zip(starts, [*starts[1:], len(first)], strict=True):
         lower: float = 0.0 if start == 0 else edge_probability(EDGES[start - 1])
         upper: float = 1.0 if end == len(first) else edge_probability(EDGES[end - 1])
         misses, hits = sum(first[start:end]), sum(second[start:end])
         share = proportion(hits, misses, (end - start, end - start), variance)
-        found.append(Band(lower, upper, misses + hits, share))
-    return tuple(found)
+        merged.append(Band(lower, upper, misses + hits, share))
+    return tuple(merged)

@@ -14,10 +14,10 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import is_wide, score, small_batches
-from dpnb_columnar.rows.parquet import NamedRows, damaged, size_of
+from dpnb_columnar.rows.parquet import NamedRows, damaged_file_error, size_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.row_progress import begin_pass, reported
+from dpnb_columnar.runtime.row_progress import begin_pass, report_rows
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
@@ -71,7 +71,7 @@ def write_scores(
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values, and does not name the file.
         names = ", ".join(each.name for each in rows[:3]) + (" ..." if len(rows) > 3 else "")
-        raise damaged(names) from None
+        raise damaged_file_error(names) from None
     number, skipped = totals.row(0)
     return int(number), int(skipped)
 
@@ -103,7 +103,7 @@ def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], la
         runs.append((types, [each]))
     scans = [pl.concat([each.rows.select(*types) for each in run]) for types, run in runs]
     if advance := begin_pass(partial(size_of, rows)):
-        scans = [reported(scanned, advance) for scanned in scans]
+        scans = [report_rows(scanned, advance) for scanned in scans]
     return scans
 
 

@@ -16,8 +16,7 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Branch,
-    added,
-    among,
+    as_column,
     as_text,
     below,
     case,
@@ -25,13 +24,14 @@ from dpnb_columnar.dialects.nodes import (
     enum_code,
     equal,
     integer,
+    is_in,
     is_null,
     minus,
-    named,
     number_at,
     number_list,
     over,
     source_column,
+    sum_of,
     text,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
@@ -55,7 +55,7 @@ from dpnb_columnar.model.sql_terms import (
     code_of_integer,
     code_terms,
     codes_of_integers,
-    numbered,
+    numbered_columns,
     step_column,
 )
 
@@ -111,17 +111,17 @@ def listed_terms(
         small = max(map(abs, [first, last, *map(float, attribute.missing_values)])) <= LARGEST_KEY
         if kind is Kind.INTEGER and few and small:
             numbers = terms_of_numbers(attribute, parameters, weight, range(first, last + 1))
-            lists = _closed(numbers, missing)
+            lists = _with_missing_place(numbers, missing)
             return ListedTerms(_place_of_number(attribute, first, last, lists), None, lists)
     if isinstance(parameters, Normal) or (codes := code_terms(attribute, parameters, weight)) is None:
         return None
-    lists = _closed(codes, missing)
+    lists = _with_missing_place(codes, missing)
     if isinstance(attribute, Numeric):
         return ListedTerms(number(attribute.name, kind, attribute.missing_values), attribute, lists)
     return ListedTerms(_place_of_category(attribute, kind, lists), None, lists)
 
 
-def _closed(rows: Sequence[Sequence[float]], missing: Sequence[float]) -> list[list[float]]:
+def _with_missing_place(rows: Sequence[Sequence[float]], missing: Sequence[float]) -> list[list[float]]:
     """Add the place of a row without a value."""
     return [[*row, without] for row, without in zip(rows, missing, strict=True)]
 
@@ -150,7 +150,7 @@ def _place_of_number(attribute: Numeric, first: int, last: int, lists: Sequence[
 
 def _missing(column: exp.Expr, values: Sequence[int], lists: Sequence[Sequence[float]]) -> list[Branch]:
     """Send declared missing values, if there are any, to the place of a row without a value."""
-    return [(among(column.copy(), list(map(integer, values))), _last(lists))] if values else []
+    return [(is_in(column.copy(), list(map(integer, values))), _last(lists))] if values else []
 
 
 def _from(first: int, column: exp.Expr) -> exp.Expr:
@@ -171,10 +171,10 @@ def _place_of_category(attribute: Categorical, kind: Kind | None, lists: Sequenc
             return category_code(attribute, kind, absent)
         return exp.Coalesce(this=_by_number(attribute, kind), expressions=[integer(absent)])
     first, last, column = min(codes), max(codes), source_column(attribute.name)
-    found = [codes.get(key, absent) for key in range(first, last + 1)]
+    positions = [codes.get(key, absent) for key in range(first, last + 1)]
     place = _from(first, column)
-    if found != list(range(len(found))):
-        place = number_at(found, place, Dialect.DUCKDB)
+    if positions != list(range(len(positions))):
+        place = number_at(positions, place, Dialect.DUCKDB)
     bounds = exp.Between(this=column.copy(), low=integer(first), high=integer(last))
     return case([(bounds, place)], integer(absent))
 
@@ -248,14 +248,14 @@ def scoring_query(
         attributes = list(_attribute_terms(model, known, dialect))
         left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
         steps = _steps(model, attributes)
-        query = rows.query([*steps, *_weighed(model, dialect)], _results(model, results, left_out, dialect))
+        query = rows.query([*steps, *_weight_steps(model, dialect)], _results(model, results, left_out, dialect))
     elif isinstance(rows, RowsAndScalars):
         raise UsageError(
             f"SQLite cannot return every column of rows that are joined; name those to keep with {option('key')}"
         )
     else:
         given, joined = joined_steps(model, known, dialect)
-        weighed = _weighed(model, dialect, is_complete(model, parameters, dialect))
+        weighed = _weight_steps(model, dialect, is_complete(model, parameters, dialect))
         terms = model_terms(model, parameters, dialect)
         left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
         query = rows.query([*joined, *weighed], _results(model, results, left_out, dialect), [terms, *given])
@@ -284,26 +284,26 @@ def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms])
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
     values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
     if attributes:
-        yield Step("rows_read", numbered("read", (terms.read for terms in attributes)))
-        yield Step("rows_placed", numbered("value", values))
+        yield Step("rows_read", numbered_columns("read", (terms.read for terms in attributes)))
+        yield Step("rows_placed", numbered_columns("value", values))
     classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
     # Added from the left, as ``scoring.score`` does of models that are not wide.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
-    joint = (added([term for term in terms if term is not None]) for terms in summands)
-    yield Step("rows_joint", numbered("joint", joint))
+    joint = (sum_of([term for term in terms if term is not None]) for terms in summands)
+    yield Step("rows_joint", numbered_columns("joint", joint))
 
 
-def _weighed(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
+def _weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
     """Return the steps from the classes' scores to their weights, and their sum; null unless ``complete`` holds."""
     classes = range(len(model.domain.classes))
     joint = [step_column(f"joint_{klass}") for klass in classes]
     # There are no nulls: nothing need test for them, as sqlglot otherwise has DuckDB do.
     largest = exp.Greatest(this=joint[0], expressions=joint[1:], ignore_nulls=dialect is Dialect.DUCKDB)
-    yield Step("rows_largest", [named(largest, f"{STEP_PREFIX}largest")])
-    yield Step("rows_weighed", numbered("weight", (_weight(klass, dialect) for klass in classes)))
-    total = added([step_column(f"weight_{klass}") for klass in classes])
+    yield Step("rows_largest", [as_column(largest, f"{STEP_PREFIX}largest")])
+    yield Step("rows_weighed", numbered_columns("weight", (_weight(klass, dialect) for klass in classes)))
+    total = sum_of([step_column(f"weight_{klass}") for klass in classes])
     total = total if complete is None else case([(complete, total)])
-    yield Step("rows_summed", [named(total, f"{STEP_PREFIX}total")])
+    yield Step("rows_summed", [as_column(total, f"{STEP_PREFIX}total")])
 
 
 def _weight(klass: int, dialect: Dialect) -> exp.Expr:
@@ -342,11 +342,11 @@ def _results(
         for absent, parameters in zip(left_out, model.attributes, strict=True)
         if missing_terms(parameters) is None
     ]
-    number_skipped = added(counted or [integer(0)])
+    number_skipped = sum_of(counted or [integer(0)])
     return [
-        named(case(branches), predicted),
-        *(named(share, name) for share, name in zip(shares, probabilities, strict=True)),
-        named(number_skipped if type_ is exp.DType.INT else exp.cast(number_skipped, exp.DType.INT), skipped),
+        as_column(case(branches), predicted),
+        *(as_column(share, name) for share, name in zip(shares, probabilities, strict=True)),
+        as_column(number_skipped if type_ is exp.DType.INT else exp.cast(number_skipped, exp.DType.INT), skipped),
     ]
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Number,
+    as_column,
     at_least,
     below,
     case,
@@ -22,7 +23,6 @@ from dpnb_columnar.dialects.nodes import (
     is_null,
     lookup,
     minus,
-    named,
     number_at,
     own_column,
     plus,
@@ -59,9 +59,9 @@ NO_CODE = -1
 """Stands in a list of codes where a number is no category."""
 
 
-def numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
+def numbered_columns(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
     """Name the columns of a step by their places."""
-    return [named(value, f"{STEP_PREFIX}{name}_{place}") for place, value in enumerate(values)]
+    return [as_column(value, f"{STEP_PREFIX}{name}_{place}") for place, value in enumerate(values)]
 
 
 def step_column(name: str) -> exp.Column:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
-from dpnb_columnar.budget.costs import floor_digits, numbers, pure_within
+from dpnb_columnar.budget.costs import cost_parameters, floor_digits, pure_within
 from dpnb_columnar.code_limits import LARGEST_SIZE
 
 SMALLEST_SAMPLE = 8
@@ -88,7 +88,7 @@ def smoothness(name: str, cost: PrivacyCost) -> NamedSmoothness:
     kind, beta = beta_of(name)
     if not isinstance(cost, kind):
         raise ValueError(f"{name} noise is calibrated to a loss that is {kind.__name__.lower()}")
-    return NamedSmoothness(cost, beta(*numbers(cost).values()))
+    return NamedSmoothness(cost, beta(*cost_parameters(cost).values()))
 
 
 def beta_of(name: str) -> tuple[type[PrivacyCost], Callable[..., Fraction]]:
@@ -167,12 +167,12 @@ def trim(size: int, noise: Smoothness, smallest: int | None = None) -> int:
         return math.ceil(far)
     # Elsewhere a tenth of it is cut, and at least a few multiples of 1/epsilon, so that the pads and drops of the
     # public-size sample fall into the trimmed part.
-    return math.floor(min(LARGEST_TRIM * size, max(3 / rate(noise.cost), 0.1 * far)))
+    return math.floor(min(LARGEST_TRIM * size, max(3 / pure_epsilon(noise.cost), 0.1 * far)))
 
 
-def rate(loss: PrivacyCost) -> float:
-    """Return the epsilon of a loss; of a concentrated one the epsilon of the pure loss of the same rho, sqrt(2 rho)."""
-    return math.sqrt(2 * loss.rho) if isinstance(loss, Concentrated) else float(loss.epsilon)
+def pure_epsilon(cost: PrivacyCost) -> float:
+    """Return the epsilon of a cost; of a concentrated one the epsilon of the pure cost of the same rho, sqrt(2 rho)."""
+    return math.sqrt(2 * cost.rho) if isinstance(cost, Concentrated) else float(cost.epsilon)
 
 
 @lru_cache(maxsize=2**16)
@@ -192,14 +192,14 @@ def trimmed_normal_variance(part: float) -> float:
     return 1 - 2 * z * NormalDist().pdf(z) / (1 - 2 * part)
 
 
-def pooled_rows(loss: PrivacyCost) -> float:
-    """Choose how many rows the classes' average variance counts for beside a released variance of this loss."""
-    return POOLED_ROWS / rate(loss)
+def pooled_rows(cost: PrivacyCost) -> float:
+    """Choose how many rows the classes' average variance counts for beside a released variance of this cost."""
+    return POOLED_ROWS / pure_epsilon(cost)
 
 
 def share_bins(sizes: Sequence[int], share: Share) -> int:
     """Choose the number of bins for the counts that a share pays for, of samples of these released sizes."""
-    return histogram_bins(positive_sum(sizes), Fraction(rate(share.row_cost)))
+    return histogram_bins(positive_sum(sizes), Fraction(pure_epsilon(share.row_cost)))
 
 
 def histogram_bins(rows: int, epsilon: Fraction) -> int:
@@ -225,4 +225,4 @@ def prior_count(epsilon: Fraction) -> Fraction:
 
 def cell_prior(share: Share) -> Fraction:
     """Choose what to add to each count of a table whose noise a share pays for."""
-    return prior_count(Fraction(rate(share.row_cost)))
+    return prior_count(Fraction(pure_epsilon(share.row_cost)))

@@ -210,7 +210,7 @@ def _panel(score: Score, start: arb, end: arb, small: Callable[[Term], bool]) ->
     return None
 
 
-def certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
+def is_certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
     """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found.
 
     Args:
@@ -219,18 +219,18 @@ def certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
         scale: The scale for kappa = 1.
     """
     with ctx.workprec(PRECISION):
-        found = cumulants(score, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
-        return found is not None and all(_cells(found))
+        bounds = cumulants(score, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
+        return bounds is not None and all(_cells(bounds))
 
 
-def _cells(found: Cumulants) -> Iterator[bool]:
+def _cells(bounds: Cumulants) -> Iterator[bool]:
     """Say of cell after cell of mu whether the condition holds on it; a cell without an answer is divided."""
 
     @cache
     def logarithm(mu: float) -> arb:
-        return ((found.bound(arb(mu)) - 1) / arb(mu) ** 2).log().upper()
+        return ((bounds.bound(arb(mu)) - 1) / arb(mu) ** 2).log().upper()
 
-    ends = [found.farthest[0], *AROUND_ZERO, found.farthest[1]]
+    ends = [bounds.farthest[0], *AROUND_ZERO, bounds.farthest[1]]
     cells = list(pairwise(ends))
     while cells:
         low, high = cells.pop()

@@ -151,7 +151,7 @@ def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
     return high
 
 
-def enclosed(
+def enclose_inverse(
     survival: Callable[[arb], arb], density: Callable[[arb], arb], target: arb, guess: arb, accuracy: arb
 ) -> arb | None:
     """Find a ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.

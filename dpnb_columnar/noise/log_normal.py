@@ -45,7 +45,7 @@ import numpy as np
 from flint import acb, arb, arb_mat, fmpq
 
 from dpnb_columnar.budget.costs import Concentrated
-from dpnb_columnar.noise.certificate import Score, Term, certified, disc, normal_density, normal_survival
+from dpnb_columnar.noise.certificate import Score, Term, disc, is_certified, normal_density, normal_survival
 from dpnb_columnar.noise.family import Floats, Scaled, Standard, rational, upper
 
 SMALLEST_ORDER = 1e-3
@@ -98,8 +98,8 @@ class Scores:
         for sign in (-1, 1):
             tried = sizes
             for _ in range(1 + ZOOMS):
-                found = self._steepness_at(sign * tried, beta, speed)
-                largest, best = max(largest, float(np.max(found))), int(np.argmax(found))
+                at_nodes = self._steepness_at(sign * tried, beta, speed)
+                largest, best = max(largest, float(np.max(at_nodes))), int(np.argmax(at_nodes))
                 tried = np.linspace(tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)], ZOOMED)
         return largest
 
@@ -229,12 +229,12 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
         return candidate.log_deviation() - math.log(speed) if speed > 0 else 1e3
 
     bounds = math.log(1.03 * beta), math.log(2 * max(beta, 0.6))
-    found = optimize.minimize_scalar(log_deviation, bounds=bounds, method="bounded", options={"xatol": 0.02})
-    best = shape(Fraction(math.exp(found.x)))
+    minimum = optimize.minimize_scalar(log_deviation, bounds=bounds, method="bounded", options={"xatol": 0.02})
+    best = shape(Fraction(math.exp(minimum.x)))
     speed, excess = Fraction(_speed(best, beta, nodes=800, orders=120, tolerance=1e-7)), FIRST_EXCESS
     while excess <= LARGEST_EXCESS:
         scale = (1 + excess) / speed
-        if certified(best.score(), ratio_squared, scale):
+        if is_certified(best.score(), ratio_squared, scale):
             return Calibrated(best.sigma, scale)
         excess *= 2
     raise ArithmeticError(f"no scale of {shape.__name__} was certified for (beta/kappa)^2 = {ratio_squared}")

@@ -21,7 +21,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpnb_columnar.budget.costs import Pure
-from dpnb_columnar.noise.family import Floats, Scaled, enclosed, rational, upper
+from dpnb_columnar.noise.family import Floats, Scaled, enclose_inverse, rational, upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class StandardStudent:
             guess, step = self._start(survival.mid()), arb(1)
             while not step < START_STEP:
                 guess, step = self._newton(guess, survival.mid())
-        return enclosed(self._survival, self._density, survival, guess, guess * START_ACCURACY)
+        return enclose_inverse(self._survival, self._density, survival, guess, guess * START_ACCURACY)
 
     def survival(self, magnitude: Floats) -> Floats:
         from scipy import special
@@ -207,11 +207,11 @@ class StandardStudent:
         magnitude = magnitude.mid()
         slope = magnitude * self._density(magnitude)
         if survival < HALF:
-            found = self._survival(magnitude)
-            step = (found / survival).log() * found / slope
+            tail = self._survival(magnitude)
+            step = (tail / survival).log() * tail / slope
         else:
-            found = self._complement(magnitude)
-            step = ((1 - survival) / found).log() * found / slope
+            tail = self._complement(magnitude)
+            step = ((1 - survival) / tail).log() * tail / slope
         return magnitude * step.exp(), abs(step)
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes, weighted_rows
+from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
@@ -118,10 +118,10 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
     """
     lines, tables = [], []
     for look, scores in enumerate(classes):
-        found = bands(scores.others, scores.own, variance)
+        score_bands = bands(scores.others, scores.own, variance)
         drawn = [
             (band, band.share.value)
-            for band in found
+            for band in score_bands
             if band.share.value is not None and band.share.interval[1] - band.share.interval[0] < WIDEST
         ]
         aside = ASIDE * (look - (len(classes) - 1) / 2)
@@ -136,7 +136,9 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
             )
         ]
         lines.append(Series(scores.name, PLAIN[look], tuple(points)))
-        rows = [[f"{_share(band.lower)} to {_share(band.upper)}", f"{band.rows:,}", str(band.share)] for band in found]
+        rows = [
+            [f"{_share(band.lower)} to {_share(band.upper)}", f"{band.rows:,}", str(band.share)] for band in score_bands
+        ]
         header = ["predicted probability", "rows", "part of them that is of the class"]
         tables.append((f"{scores.name}: calibration", header, rows))
     return Plot(
@@ -224,11 +226,11 @@ def write_evaluation_page(
         OutputError: if the page cannot be written.
     """
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
-    drawn = _drawn(evaluation, domain)
+    drawn = _classes_to_draw(evaluation, domain)
     long, short = class_texts(domain), class_texts(domain, SHORT)
     others = len(long) - len(shown)
     rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], folded(evaluation.confusion, shown), strict=True)
+    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(evaluation.confusion, shown), strict=True)
     by_name = {each.name: each for each in evaluation.classes}
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
@@ -236,7 +238,7 @@ def write_evaluation_page(
         "confidential": EXACT,
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws.",
         "figures": list(_exact_figures(evaluation, domain)),
-        "weighted": _weighted(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
+        "weighted": _weighted_table(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
         "confusion": (
             ["true \\ predicted", *(short[code] for code in shown), *rest],
             [[name, *(f"{count:,}" for count in row)] for name, row in matrix],
@@ -271,10 +273,10 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
     long, short = class_texts(domain), class_texts(domain, SHORT)
     others = len(long) - len(shown)
     rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], folded(figures.confusion, shown), strict=True)
+    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
     low, high = figures.rows_interval
     header, rows = composition_table(scores.guarantee.composition)
-    largest = worded(figures.majority_class, domain.class_labels)
+    largest = value_with_label(figures.majority_class, domain.class_labels)
     named: Mapping[str, Estimate] = {
         "accuracy": figures.accuracy,
         f"accuracy of always predicting {largest}": figures.majority,
@@ -289,7 +291,9 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "confidential": "" if private else UNGUARANTEED,
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws; they "
         "include the noise as well." + (f" {UNRANKED}" if figures.auc is None else ""),
-        "figures": [[each, number_text(found.value), interval_text(found.interval)] for each, found in named.items()],
+        "figures": [
+            [each, number_text(estimate.value), interval_text(estimate.interval)] for each, estimate in named.items()
+        ],
         "confusion": (
             ["true \\ predicted", *(short[code] for code in shown), *rest],
             [[each, *(f"{count:,}" for count in row)] for each, row in matrix],
@@ -324,7 +328,7 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
     )
 
 
-def _drawn(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[Sequence[int], Sequence[int]]]:
+def _classes_to_draw(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[Sequence[int], Sequence[int]]]:
     """Choose the classes that are drawn: the second of two; of more, the largest, in declared order."""
     sizes = {each.name: each.rows for each in evaluation.classes}
     largest = sorted(evaluation.scores, key=lambda klass: -sizes[klass])[: len(PLAIN)]
@@ -336,7 +340,8 @@ def _plots(
 ) -> dict[str, object]:
     """Draw the classes' scores."""
     classes = [
-        ClassScores(worded(klass, domain.class_labels, SHORT), others, own) for klass, (others, own) in drawn.items()
+        ClassScores(value_with_label(klass, domain.class_labels, SHORT), others, own)
+        for klass, (others, own) in drawn.items()
     ]
     return {
         "roc": roc_plot(classes, areas, variance),
@@ -357,7 +362,7 @@ def _released_plots(scores: ReleasedScores) -> dict[str, object]:
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
     """Tabulate the figures over all rows."""
-    largest = worded(evaluation.majority_class, domain.class_labels)
+    largest = value_with_label(evaluation.majority_class, domain.class_labels)
     named = {
         "accuracy": evaluation.accuracy,
         f"accuracy of always predicting {largest}": evaluation.majority,
@@ -379,7 +384,7 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
     ]
 
 
-def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
+def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
     """Tabulate the figures by weight; None where the domain declares no weight.
 
     Args:
@@ -396,7 +401,7 @@ def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], name
             "note": f"Not weighted: the rows have no numbers above 0 in a column {printable(weight.column)}.",
             "figures": None,
         }
-    matrix = zip(names, folded(weighted.confusion, shown), strict=True)
+    matrix = zip(names, fold_classes(weighted.confusion, shown), strict=True)
     shares = [(weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code]) for code in shown]
     tenths = zip(evaluation.calibration, weighted.calibration, strict=True)
     return {

@@ -130,16 +130,16 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
         yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
 
 
-def _weights(found: WeightDiagnosis, rows: int, weight: Weight) -> Iterator[str]:
+def _weights(diagnosis: WeightDiagnosis, rows: int, weight: Weight) -> Iterator[str]:
     name, cap, missing = weight.column, number_text(weight.cap), number_text(weight.missing)
-    if found.above:
+    if diagnosis.above:
         yield (
-            f"weight {name}: weights above the cap count as {cap} ({found.above / rows:.1%} of the rows); a higher cap "
-            "has more noise, in proportion, and is to be taken from the publisher's documentation"
+            f"weight {name}: weights above the cap count as {cap} ({diagnosis.above / rows:.1%} of the rows); a higher "
+            "cap has more noise, in proportion, and is to be taken from the publisher's documentation"
         )
-    if found.lacking:
+    if diagnosis.lacking:
         yield (
-            f"weight {name}: {found.lacking / rows:.1%} of the rows have no weight, or one below 0, and count as "
+            f"weight {name}: {diagnosis.lacking / rows:.1%} of the rows have no weight, or one below 0, and count as "
             f"{missing}; if they stand for others, declare missing in the weight"
         )
 

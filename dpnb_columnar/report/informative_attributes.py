@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Domain, Numeric
-from dpnb_columnar.domain.declared_domain import worded
+from dpnb_columnar.domain.declared_domain import value_with_label
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.likelihood import bin_starts
@@ -50,7 +50,7 @@ def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
             parameters.attribute,
             mutual_information(prior, np.column_stack([steps.probability, steps.absent])),
             weight,
-            _telling(model.domain, parameters, steps, prior),
+            _evidence_texts(model.domain, parameters, steps, prior),
         )
         for parameters, steps, weight in zip(model.attributes, model_log_ratios(model), weights, strict=True)
     ]
@@ -71,7 +71,9 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
     return float((joint[positive] * (np.log2(probability[positive]) - np.log2(overall))).sum())
 
 
-def _telling(domain: Domain, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
+def _evidence_texts(
+    domain: Domain, parameters: AttributeParameters, steps: LogRatios, prior: Floats
+) -> tuple[str, ...]:
     """Describe, per class, what speaks for it."""
     attribute, labels = domain[parameters.attribute], domain.value_labels.get(parameters.attribute, {})
     may_lack = bool(steps.absent.any())
@@ -85,7 +87,7 @@ def _telling(domain: Domain, parameters: AttributeParameters, steps: LogRatios, 
     # What a step adds to the class's expected log-ratio: often and clearly, not the rarest value of all.
     places = (probability * np.log(np.maximum(ratios, TINY))).argmax(axis=1)
     return tuple(
-        f"{worded(_value_text(attribute, steps.starts, int(place)), labels)} ({ratios[row, place]:.2g} times)"
+        f"{value_with_label(_value_text(attribute, steps.starts, int(place)), labels)} ({ratios[row, place]:.2g} times)"
         for row, place in enumerate(places)
     )
 

@@ -137,16 +137,21 @@ def _page(template: str, sections: Sequence[Section], folder: str, content: Mapp
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_printed,
+        finalize=_printable_value,
     )
-    environment.filters |= {"unbroken": unbroken, "signed": signed, "panel": embedded_panel, "sample": embedded_sample}
+    environment.filters |= {
+        "unbroken": unbroken,
+        "signed": format_signed,
+        "panel": embedded_panel,
+        "sample": embedded_sample,
+    }
     page: str = environment.get_template(template).render(
         colours=COLOURS, sections=sections, folder=folder, style=style, **content
     )
     return page
 
 
-def _printed(value: object) -> object:
+def _printable_value(value: object) -> object:
     """Values as templates print them: markup as it is, texts without characters that no page may hold."""
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
@@ -156,6 +161,6 @@ def unbroken(text: str) -> str:
     return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Format a difference with its sign, and a true minus."""
     return f"{value:+.3f}".replace("-", "−")

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpnb_columnar.budget import Neighbours, Share, total
 from dpnb_columnar.budget.composition import composition_table
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.declared_domain import (
@@ -24,9 +24,9 @@ from dpnb_columnar.domain.declared_domain import (
     class_texts,
     condition_text,
     predicts,
+    value_with_label,
     values_text,
     weighs_by,
-    worded,
 )
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
@@ -119,7 +119,9 @@ class Curves:
     note: str
 
 
-def drawn(model: NaiveBayes, part: AttributeParameters, shares: Shares, classes: Sequence[int]) -> Bars | Curves:
+def draw_attribute(
+    model: NaiveBayes, part: AttributeParameters, shares: Shares, classes: Sequence[int]
+) -> Bars | Curves:
     """Draw an attribute of a released model.
 
     Args:
@@ -160,7 +162,7 @@ def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: S
         names = bin_texts(attribute, part.edges)
     else:
         assert isinstance(attribute, Categorical)
-        names = [*(worded(value, labels) for value in attribute.values), "missing"][: attribute.size]
+        names = [*(value_with_label(value, labels) for value in attribute.values), "missing"][: attribute.size]
     if steps.absent.any():
         probability, names = np.column_stack([probability, steps.absent]), [*names, "missing"]
     prior = np.array(model.priors)[:, None]
@@ -317,8 +319,8 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
             [*header, "why one share is enough"],
             [[*row, share.composition] for row, share in zip(rows, guarantee.composition, strict=True)],
         ),
-        "total": _listed(numbers(total(guarantee.composition))) if guarantee.composition else "",
-        "reserved": _listed(numbers(total(guarantee.reserved))) if guarantee.reserved else None,
+        "total": _listed(cost_parameters(total(guarantee.composition))) if guarantee.composition else "",
+        "reserved": _listed(cost_parameters(total(guarantee.reserved))) if guarantee.reserved else None,
         "population": list(_population(model)),
         "attributes": (
             ATTRIBUTE_HEADER,
@@ -330,7 +332,9 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
             [each.name, f"{each.bits:.3f}", f"{each.weight:.3g}", *(each.telling[code] for code in codes)]
             for each in ranked
         ],
-        "figures": [(each.name, drawn(model, parts[each.name], shares, codes)) for each in ranked[:MOST_ATTRIBUTES]],
+        "figures": [
+            (each.name, draw_attribute(model, parts[each.name], shares, codes)) for each in ranked[:MOST_ATTRIBUTES]
+        ],
         "styles": PLAIN,
         "prior": (
             [*prior_header(model), "intercept"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.domain.names import is_printable
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt, option
-from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, polled
+from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, poll_progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,7 +86,7 @@ def read_duckdb(database: Database, query: str, size: Size | None = None) -> Ite
                 "into a table, or give the files themselves"
             ) from None
         except duckdb.Error as error:
-            raise _failed(error, path) from None
+            raise _query_error(error, path) from None
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def reported_query(connection: duckdb.DuckDBPyConnection, size: Size) -> Iterato
     total, unit = (100, "") if rows is None else (rows, "rows")
     advance = begin_work(total, unit)
     connection.execute(WATCHED)
-    with polled(advance, lambda: connection.query_progress() / 100 * total):  # below 0 before it begins
+    with poll_progress(advance, lambda: connection.query_progress() / 100 * total):  # below 0 before it begins
         yield
 
 
@@ -115,10 +115,10 @@ def _batches(reader: pa.RecordBatchReader, path: Path) -> Iterator[pa.RecordBatc
     try:
         yield from reader
     except (duckdb.Error, pa.ArrowException, OSError) as error:  # its text may quote values
-        raise _failed(error, path) from None
+        raise _query_error(error, path) from None
 
 
-def _failed(error: Exception, path: Path) -> Error:
+def _query_error(error: Exception, path: Path) -> Error:
     """Return the error to raise where a query fails before its end."""
     import duckdb
 

@@ -14,7 +14,7 @@ from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, stream
-from dpnb_columnar.runtime.row_progress import Size, unknown
+from dpnb_columnar.runtime.row_progress import Size, unknown_size
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -32,10 +32,10 @@ COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .p
 
 def is_frame(data: object) -> TypeIs[Frame]:
     """Test whether the data is a frame rather than names of files."""
-    return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table) or _wrapped(data) is not None
+    return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table) or _as_narwhals(data) is not None
 
 
-def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     """Return a frame as narwhals sees it; None for what is no frame.
 
     Raises:
@@ -48,11 +48,11 @@ def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     try:
         wrapped = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise _unreadable() from None
+        raise _read_error() from None
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
 
 
-def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unknown) -> OpenedFrame:
+def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unknown_size) -> OpenedFrame:
     """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read.
 
     Args:
@@ -113,7 +113,7 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
     try:
         return pl.DataFrame(frame) if isinstance(frame, pa.Table) else _read(frame, names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
-        raise _unreadable() from None
+        raise _read_error() from None
     except query_errors():
         raise failed_query() from None
     except ImportError as error:  # a library of lazy frames computes with packages of its own
@@ -123,7 +123,7 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
         ) from None
 
 
-def _unreadable() -> DataError:
+def _read_error() -> DataError:
     return DataError(
         f"{NAME}: it holds two columns of one name, or a type that Polars does not read; rename or cast such columns, "
         "or leave them out"
@@ -132,7 +132,7 @@ def _unreadable() -> DataError:
 
 def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:
     """Convert a frame of another library."""
-    wrapped = _wrapped(frame)
+    wrapped = _as_narwhals(frame)
     assert wrapped is not None
     if wrapped.implementation.is_duckdb():
         lazy: pl.LazyFrame = frame.pl(lazy=True)
@@ -163,7 +163,7 @@ def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
     """
     import narwhals.stable.v2 as nw
 
-    wrapped = _wrapped(frame)
+    wrapped = _as_narwhals(frame)
     if not isinstance(wrapped, nw.DataFrame):
         raise UsageError(f"{NAME} is lazy, and would be computed twice; collect it first: {COLLECTED}")
     return wrapped
@@ -184,7 +184,7 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
         return computed.to_arrow()
     import narwhals.stable.v2 as nw
 
-    wrapped = _wrapped(frame)
+    wrapped = _as_narwhals(frame)
     assert wrapped is not None
     if isinstance(wrapped, nw.LazyFrame):
         return nw.from_native(computed, eager_only=True).lazy(backend=wrapped.implementation).to_native()

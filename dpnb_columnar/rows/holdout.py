@@ -31,8 +31,8 @@ from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
-from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
-from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged, rows_in_footers
+from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet_error
+from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged_file_error, rows_in_footers
 from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
@@ -227,7 +227,7 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
                 for name in folder_values(file, schema.names):
                     schema = schema.append(pa.field(name, pa.string()))
         except (pa.ArrowException, OSError, UnicodeDecodeError):
-            raise not_parquet(file) from None
+            raise not_parquet_error(file) from None
         histories.add(metadata.get(HISTORY_KEY, b""))
         if first is None:
             first = schema
@@ -252,7 +252,7 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                     columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
                     yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *values])
         except (pa.ArrowException, OSError, UnicodeDecodeError):
-            raise damaged(file) from None
+            raise damaged_file_error(file) from None
 
 
 def _held_out(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
             refuse_table_files(files, searched)
             identities = [(file.stat().st_dev, file.stat().st_ino) for file in files]
         except OSError as error:
-            raise cannot_be_opened(Path(item), error) from None
+            raise open_error(Path(item), error) from None
         if not files:
             raise _no_files(str(item))
         for identity, file in zip(identities, files, strict=True):
@@ -111,7 +111,7 @@ def _no_files(item: str) -> MissingInputError:
     return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
-def cannot_be_opened(file: Path, error: OSError) -> MissingInputError:
+def open_error(file: Path, error: OSError) -> MissingInputError:
     """Return the error to raise for a file that the operating system does not open."""
     return MissingInputError(
         f"{file}: cannot be opened: {error.strerror or 'no such file'}; check the path and its permissions"
@@ -206,7 +206,7 @@ def _by_table() -> str:
     )
 
 
-def not_parquet(file: Path) -> DataError:
+def not_parquet_error(file: Path) -> DataError:
     """Return the error to raise for a file that is not complete Parquet: what it is, and the remedy."""
     try:
         with file.open("rb") as stream:

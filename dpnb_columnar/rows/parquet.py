@@ -22,7 +22,7 @@ from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
-from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
+from dpnb_columnar.rows.input_files import check_file, not_parquet_error, open_error, scan_file
 from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
 from dpnb_columnar.rows.parquet_pages import check_pages
 from dpnb_columnar.runtime.confinement import confined
@@ -124,7 +124,7 @@ class ParquetSource:
 
     def unreadable(self) -> DataError:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
-        return damaged(self.names)
+        return damaged_file_error(self.names)
 
 
 def read_metadata(file: Path) -> dict[str, str]:
@@ -228,9 +228,9 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
     try:
         columns = pq.read_schema(source).names
     except (pa.ArrowException, UnicodeDecodeError):
-        raise not_parquet(source) from None
+        raise not_parquet_error(source) from None
     except OSError as error:  # that of Arrow has no number
-        raise (cannot_be_opened(source, error) if error.errno else not_parquet(source)) from None
+        raise (open_error(source, error) if error.errno else not_parquet_error(source)) from None
     if absent := [column for column in domain.counted_columns if column not in columns]:
         raise DataError(
             f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with {option('drop')}, "
@@ -240,7 +240,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
     with source.open("rb") as stream:
         footer = footer_of(stream, str(source))
         end = stream.tell() - len(footer)
-        carrying = with_metadata(footer, _carrying(domain, read_metadata(source)), str(source))
+        carrying = with_metadata(footer, _domain_metadata(domain, read_metadata(source)), str(source))
         stream.seek(0)
         with (
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
@@ -252,7 +252,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
                 try:
                     block = stream.read(size)
                 except OSError:
-                    raise damaged(source) from None
+                    raise damaged_file_error(source) from None
                 if len(block) < size:
                     raise DataError(f"{source}: was cut while it was copied; start again when it is complete")
                 copy.write(block)
@@ -261,7 +261,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
             copy.write(carrying)
 
 
-def _carrying(domain: Declaration, metadata: Mapping[str, str]) -> dict[str, str]:
+def _domain_metadata(domain: Declaration, metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the pairs that carry a domain in a file of this metadata.
 
     Arrow writes a file's pairs into its own schema as well, and reads them there.
@@ -304,13 +304,13 @@ def _footer_errors(file: Path) -> Iterator[None]:
         with confined():
             yield
     except OSError as error:
-        raise cannot_be_opened(file, error) from None
+        raise open_error(file, error) from None
     except pl.exceptions.DuplicateError:
         raise _columns_twice(file) from None
     except RecursionError:
         raise nested_too_deep("a column", str(file)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise not_parquet(file) from None
+        raise not_parquet_error(file) from None
 
 
 def _columns_twice(file: Path) -> DataError:
@@ -321,6 +321,6 @@ def _columns_twice(file: Path) -> DataError:
     return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
 
 
-def damaged(source: object) -> DataError:
+def damaged_file_error(source: object) -> DataError:
     """Return the error to raise where rows of Parquet files cannot be read, though the footers can."""
     return DataError(f"{source}: cannot be read to the end (damaged, cut short or encrypted); write or copy it again")

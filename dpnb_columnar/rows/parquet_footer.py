@@ -72,7 +72,7 @@ def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> byte
     trailer = read(max(size - TRAILER, 0), TRAILER)
     length = int.from_bytes(trailer[:4], "little") + TRAILER
     if trailer[4:] != MAGIC or length > size:
-        raise incomplete(name)
+        raise incomplete_file_error(name)
     return read(size - length, length)
 
 
@@ -184,7 +184,7 @@ def _pair(*texts: bytes | None) -> bytes:
     return b"".join([*fields, b"\0"])
 
 
-def incomplete(name: object) -> DataError:
+def incomplete_file_error(name: object) -> DataError:
     """Return the error to raise for a file that is not complete Parquet."""
     return DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again")
 
@@ -195,4 +195,4 @@ def _footer_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError):
-        raise incomplete(name) from None
+        raise incomplete_file_error(name) from None

@@ -13,7 +13,7 @@ from typing import IO
 
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.input_files import cannot_be_opened
+from dpnb_columnar.rows.input_files import open_error
 from dpnb_columnar.rows.parquet_footer import ColumnChunk, column_chunks, footer_of
 from dpnb_columnar.rows.thrift import read_struct
 
@@ -81,7 +81,7 @@ def check_pages(files: Iterable[Path], columns: Collection[str]) -> None:
                             "file again"
                         )
         except OSError as error:
-            raise cannot_be_opened(file, error) from None
+            raise open_error(file, error) from None
 
 
 def _is_possible(stream: IO[bytes], chunk: ColumnChunk, end: int) -> bool:

@@ -80,7 +80,7 @@ def read_postgres(database: Database, query: str, ranges: PageRanges | None = No
     try:
         connection = dbapi.connect(database.address)
     except DriverError as error:
-        raise _no_connection(database, error) from None
+        raise _connection_error(database, error) from None
     try:
         with connection, connection.cursor() as cursor:
             results = _results(cursor, query, ranges)
@@ -88,7 +88,7 @@ def read_postgres(database: Database, query: str, ranges: PageRanges | None = No
             batches = _batches(database, chain([first], results), connection)
             yield pa.RecordBatchReader.from_batches(first.schema, batches)
     except DriverError as error:
-        raise _refusal(database, error) from None
+        raise _query_error(database, error) from None
 
 
 def _results(cursor: Any, query: str, ranges: PageRanges | None) -> Iterator[pa.RecordBatchReader]:
@@ -121,7 +121,7 @@ def _batches(database: Database, results: Iterator[pa.RecordBatchReader], connec
             yield from result
     except (pa.ArrowException, OSError):  # its text may quote values, and no code comes with it
         if _is_lost(connection):
-            raise _lost(database) from None
+            raise _lost_connection_error(database) from None
         raise DataError(
             f"{database}: the query fails before its end; run it there to see why (a cast that a value does not fit, a "
             "time limit)"
@@ -142,38 +142,38 @@ def _is_lost(connection: Any) -> bool:
     return False
 
 
-def _no_connection(database: Database, error: Any) -> Error:
+def _connection_error(database: Database, error: Any) -> Error:
     """Explain why there is no connection, without the server's text.
 
     The driver has no code of such an error. Its text tells of address, user and server, and of no row.
     """
     if any(part in str(error) for part in REFUSED_FOR_GOOD):
-        return _no_entry(database)
+        return _login_error(database)
     return TemporaryError(
         f"{database}: no connection; check the address, and that the server runs, is reachable and takes more "
         "connections; then try again"
     )
 
 
-def _no_entry(database: Database) -> MissingInputError:
+def _login_error(database: Database) -> MissingInputError:
     return MissingInputError(
         f"{database}: no connection; check address, database, user and password (PGPASSWORD or ~/.pgpass)"
     )
 
 
-def _refusal(database: Database, error: Any) -> Error:
+def _query_error(database: Database, error: Any) -> Error:
     """Explain a failure of PostgreSQL by its error code, without the server's text."""
     code = error.sqlstate or ""
     if code.startswith(NO_ENTRY):
-        return _no_entry(database)
+        return _login_error(database)
     if not code or code.startswith(PASSING):
-        return _lost(database)
+        return _lost_connection_error(database)
     problem = PROBLEMS.get(code, f"the query fails there (SQLSTATE {code}); run it with psql to see why")
     problem = problem.format(table=option("table"), sql=command("sql", dialect="postgres"))
     return DataError(f"{database}: {problem}")
 
 
-def _lost(database: Database) -> TemporaryError:
+def _lost_connection_error(database: Database) -> TemporaryError:
     return TemporaryError(
         f"{database}: the connection is lost, or the server is short of memory, disk or connections; see its log, and "
         "try again"

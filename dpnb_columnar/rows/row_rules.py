@@ -103,7 +103,7 @@ def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
     value = column(attribute.name)
     if kind is Kind.FLOAT:
         value = value.fill_nan(None)
-    return _without(value, attribute.name, kind, attribute.missing_values)
+    return _null_if_missing(value, attribute.name, kind, attribute.missing_values)
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
@@ -211,7 +211,7 @@ def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Seque
 
 def _comparison(node: Comparison, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
     if isinstance(node.constant, str):
-        equal = _without(_among(node.column, kind, [node.constant]), node.column, kind, missing_values)
+        equal = _null_if_missing(_is_one_of(node.column, kind, [node.constant]), node.column, kind, missing_values)
         return equal if node.operator == "=" else ~equal
     value = number(node.column, kind, missing_numbers(missing_values))
     constant_number = float(node.constant)
@@ -236,7 +236,7 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
     return tuple(numbers)
 
 
-def _among(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
+def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
     """Test whether a row has one of some declared values; null where it has no value."""
     test = _key(name, kind).is_in(list(value_keys(values, kind)))
     if kind is Kind.TEXT and (numbers := number_keys(dict.fromkeys(values, 0))):
@@ -244,11 +244,11 @@ def _among(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
     return test
 
 
-def _without(value: pl.Expr, name: str, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
+def _null_if_missing(value: pl.Expr, name: str, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
     """Return what was made of a column, null where the column has a declared missing value."""
     if not value_keys(missing_values, kind):
         return value
-    return pl.when(~_among(name, kind, missing_values)).then(value)
+    return pl.when(~_is_one_of(name, kind, missing_values)).then(value)
 
 
 MOST_LOOKED_UP = 2**16
@@ -281,7 +281,7 @@ def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataT
         type_: The type of its column, one that it can be read from.
         code_type: The type of the code, one that holds all of them.
     """
-    return _looked_up(attribute, type_, _code(attribute, type_).cast(code_type))
+    return _tabulated(attribute, type_, _code(attribute, type_).cast(code_type))
 
 
 def step_score(
@@ -309,7 +309,7 @@ def step_score(
             partial(_step, starts=np.array(starts, dtype=np.int64)), return_dtype=pl.Int64, is_elementwise=True
         )
         by_place = [missing, *scores]
-    return _looked_up(attribute, type_, pl.lit(pl.Series(by_place, dtype=pl.Int64)).gather(place))
+    return _tabulated(attribute, type_, pl.lit(pl.Series(by_place, dtype=pl.Int64)).gather(place))
 
 
 def _step(codes: pl.Series, starts: NDArray[np.int64]) -> pl.Series:
@@ -326,7 +326,7 @@ def _code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
     return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
 
 
-def _looked_up(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
+def _tabulated(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
     """Tabulate a rule about an attribute's column where its values are few; else return the rule itself."""
     distinguished = distinguished_range(attribute, type_)
     if distinguished is None or distinguished[1] - distinguished[0] >= MOST_LOOKED_UP:

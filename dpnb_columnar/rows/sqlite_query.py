@@ -45,7 +45,7 @@ def read_sqlite(database: Database, query: str, table: str | None = None) -> Ite
             schema = pa.schema([(name, pa.int64() if name in whole else pa.large_string()) for name in names])
             yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema, path))
     except sqlite3.Error as error:
-        raise _failed(error, path) from None
+        raise _query_error(error, path) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -53,11 +53,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
-    connection.text_factory = _decoded
+    connection.text_factory = _decode
     return connection
 
 
-def _decoded(text: bytes) -> str | None:
+def _decode(text: bytes) -> str | None:
     """Decode a text; one that is not UTF-8 is missing, as in a Parquet file."""
     try:
         return text.decode()
@@ -93,10 +93,10 @@ def _batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> Iterator[
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except sqlite3.Error as error:
-        raise _failed(error, path) from None
+        raise _query_error(error, path) from None
 
 
-def _failed(error: sqlite3.Error, path: Path) -> Error:
+def _query_error(error: sqlite3.Error, path: Path) -> Error:
     """Explain a failure by SQLite's name for it; its text may quote values."""
     name = getattr(error, "sqlite_errorname", "SQLITE_MISUSE")
     if any(name.startswith(each) for each in BUSY):

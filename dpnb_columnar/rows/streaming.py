@@ -20,7 +20,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, reported, unknown
+from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, report_rows, unknown_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,11 +98,11 @@ def stream(
     once = None if advance is None else RowsOnce(advance)
     if by_units:
         with reading_once(once):
-            return _computed(source, compute, once, None)
-    return _computed(source, compute, once, once)
+            return _compute(source, compute, once, None)
+    return _compute(source, compute, once, once)
 
 
-def _computed(
+def _compute(
     source: Source, compute: Callable[[pl.LazyFrame], Result], once: RowsOnce | None, read: RowsOnce | None
 ) -> Result:
     """Compute something as ``stream`` does.
@@ -118,11 +118,11 @@ def _computed(
         pass
 
         try:
-            return compute(_shown(source.rows, read))
+            return compute(_with_progress(source.rows, read))
         except query_errors():
             raise failed_query(source.names) from None
     try:
-        return compute(_shown(scan(source), read))
+        return compute(_with_progress(scan(source), read))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None
@@ -132,13 +132,13 @@ def _computed(
     if once is not None:
         once.again()
     try:
-        return compute(_shown(scan_invalid_text(source), read))
+        return compute(_with_progress(scan_invalid_text(source), read))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise source.unreadable() from None
 
 
-def _shown(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
-    return rows if once is None else reported(rows, once.add)
+def _with_progress(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
+    return rows if once is None else report_rows(rows, once.add)
 
 
 def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:
@@ -216,7 +216,7 @@ class OpenedFrame:
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
     names: str
-    size: Size = unknown
+    size: Size = unknown_size
 
     @property
     def kinds(self) -> dict[str, Kind]:

@@ -24,7 +24,7 @@ Size = Callable[[], int | None]
 SECONDS_BETWEEN_REPORTS = 0.25
 
 
-def unknown() -> int | None:
+def unknown_size() -> int | None:
     """Return None: nothing public says how many rows there are."""
     return None
 
@@ -41,7 +41,7 @@ _work: ContextVar[Advance | None] = ContextVar("work", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher | None) -> Iterator[None]:
+def watch_progress(watcher: Watcher | None) -> Iterator[None]:
     """Report the passes within this block to a watcher; to nobody if there is none."""
     token = _watcher.set(watcher)
     try:
@@ -86,8 +86,8 @@ def begin_work(total: float | None, unit: str) -> Advance | None:
 
 
 @contextmanager
-def working(total: float, unit: str) -> Iterator[None]:
-    """Begin work of a public amount, of which ``done`` tells within this block.
+def track_work(total: float, unit: str) -> Iterator[None]:
+    """Begin work of a public amount, of which ``report_work`` tells within this block.
 
     Args:
         total: The amount.
@@ -100,13 +100,13 @@ def working(total: float, unit: str) -> Iterator[None]:
         _work.reset(token)
 
 
-def done(amount: float) -> None:
+def report_work(amount: float) -> None:
     """Report an amount of the work that this thread is in, if somebody watches it."""
     if (advance := _work.get()) is not None:
         advance(amount)
 
 
-def reported(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
+def report_rows(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
     """Report the rows of a frame as they are read.
 
     No condition is evaluated before: the rows that one leaves would be counted, and not those that were read.
@@ -180,7 +180,7 @@ def rows_once() -> RowsOnce | None:
 
 
 @contextmanager
-def polled(advance: Advance | None, reached: Callable[[], float]) -> Iterator[None]:
+def poll_progress(advance: Advance | None, reached: Callable[[], float]) -> Iterator[None]:
     """Report what a function says is done, a few times a second, while this block runs.
 
     Args:

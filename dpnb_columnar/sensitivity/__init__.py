@@ -9,7 +9,7 @@ from dpnb_columnar.sensitivity.columns import (
     public_sizes,
 )
 from dpnb_columnar.sensitivity.moments import trimmed_mean, trimmed_means, trimmed_variance, trimmed_variances
-from dpnb_columnar.sensitivity.search import raised, searched_beta
+from dpnb_columnar.sensitivity.search import search_beta, upper_bound
 from dpnb_columnar.sensitivity.smooth_bounds import (
     mean_smooth_sensitivities,
     mean_smooth_sensitivity,
@@ -26,12 +26,12 @@ __all__ = [
     "mean_smooth_sensitivity",
     "public_size",
     "public_sizes",
-    "raised",
-    "searched_beta",
+    "search_beta",
     "trimmed_mean",
     "trimmed_means",
     "trimmed_variance",
     "trimmed_variances",
+    "upper_bound",
     "variance_smooth_bound",
     "variance_smooth_bounds",
 ]

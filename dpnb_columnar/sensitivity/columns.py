@@ -193,7 +193,7 @@ class RankSums:
         """Make wide integers of codes."""
         return codes[None] if self._narrow else np.stack(limbs(codes))
 
-    def to(self, rank: Integers, column: Integers) -> Integers:
+    def prefix_sums(self, rank: Integers, column: Integers) -> Integers:
         """Add up the codes of ranks 1 to ``rank`` of a column, and those of all columns before it."""
         rank = np.maximum(rank, 0)
         run = self._columns.run(rank, column)
@@ -221,7 +221,7 @@ def sums_between(columns: RunLengthColumns, numbers: Integers, first: Integers, 
     ]
 
 
-def rounded(wide: Integers) -> Floats:
+def to_floats(wide: Integers) -> Floats:
     """Turn wide integers that are not negative into floats: after the carry no part is, so nothing cancels."""
     if len(wide) == 1:
         exact: Floats = wide[0].astype(np.float64)
@@ -231,7 +231,7 @@ def rounded(wide: Integers) -> Floats:
     return floats
 
 
-def compacted(codes: Integers, counts: Integers, owner: Integers, cells: Integers) -> RunLengthColumns:
+def compact_runs(codes: Integers, counts: Integers, owner: Integers, cells: Integers) -> RunLengthColumns:
     """Make columns of runs in order, leaving out those of no values and joining neighbours of one code.
 
     Args:

@@ -16,7 +16,7 @@ from dpnb_columnar.sensitivity.columns import (
     Integers,
     RunLengthColumn,
     RunLengthColumns,
-    compacted,
+    compact_runs,
     end_to_end,
     limbs,
     sums_between,
@@ -25,12 +25,12 @@ from dpnb_columnar.sensitivity.columns import (
 
 def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:
     """Compute one column's mean as ``trimmed_means`` computes many."""
-    return trimmed_means(_alone(column), np.array([trim]))[0]
+    return trimmed_means(_as_columns(column), np.array([trim]))[0]
 
 
 def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
     """Compute one column's variance as ``trimmed_variances`` computes many."""
-    return trimmed_variances(_alone(column), np.array([trim]))[0]
+    return trimmed_variances(_as_columns(column), np.array([trim]))[0]
 
 
 def trimmed_means(columns: RunLengthColumns, trim: Integers) -> list[Fraction]:
@@ -54,7 +54,7 @@ def trimmed_variances(columns: RunLengthColumns, trim: Integers) -> list[Fractio
     return [Fraction(size * squares - total**2, size * size) for size, total, squares in sums]
 
 
-def _alone(column: RunLengthColumn) -> RunLengthColumns:
+def _as_columns(column: RunLengthColumn) -> RunLengthColumns:
     return end_to_end([column], [int(column.codes[-1])])
 
 
@@ -80,7 +80,7 @@ def squared_cells(cells: int) -> int:
     return rounded_square(cells, squares_shift(cells))
 
 
-def squared(columns: RunLengthColumns) -> RunLengthColumns:
+def squared_codes(columns: RunLengthColumns) -> RunLengthColumns:
     """Squares of codes 0..cells, in units of 2**squares_shift(cells), rounded to the nearest (half a unit up).
 
     A public map of each value that never falls: order, ranks and neighbours stay what they are. Exact: q = high * 2**16
@@ -91,7 +91,7 @@ def squared(columns: RunLengthColumns) -> RunLengthColumns:
     high, low = limbs(columns.codes)
     rest = (high * low << (LIMB_BITS + 1)) + low * low
     codes = (high * high << (2 * LIMB_BITS - shift)) + ((rest + (1 << shift) // 2) >> shift)
-    return compacted(codes, columns.counts, columns.owner, np.array(list(map(squared_cells, cells))))
+    return compact_runs(codes, columns.counts, columns.owner, np.array(list(map(squared_cells, cells))))
 
 
 # Global sensitivities of the moments of all values, public constants: a sample has N >= 1 values with codes in

@@ -5,7 +5,7 @@ to 2**45, and ``d`` a deviation between values of ranks at most k beyond the end
 ``d`` is a difference of codes, exact; for the variance p = 2 and ``d`` an exact integer up to 2**77, turned into a
 float with a relative error of at most 2**-52.
 
-**Rounding error** (``searched_beta``, ``raised``). Errors below are those of these logarithms.
+**Rounding error** (``search_beta``, ``upper_bound``). Errors below are those of these logarithms.
 
 *One candidate.* A result below the floor of ``DEEPEST`` is replaced by the floor, so only candidates above it matter,
 and these have beta * k <= 512. Candidates that others are compared with on the way have at most twice 512 + log 2: the
@@ -26,16 +26,16 @@ sides of the computed t are evaluated. The k of the widest deviation, beyond whi
 of at most 2**-40.
 
 *Together.* Exponential, division and the logarithms of w add less than 2**-42. The computed S is within a factor (1 +-
-2**-33) of the exact one; (1 +- 2**-32) is what callers rely on. ``raised`` multiplies by (1 + 2**-31), so that the
+2**-33) of the exact one; (1 +- 2**-32) is what callers rely on. ``upper_bound`` multiplies by (1 + 2**-31), so that the
 result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
-logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``searched_beta`` searches at beta - 2**-30. That is
+logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``search_beta`` searches at beta - 2**-30. That is
 rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise is
 calibrated to. Attacked in tests/sensitivity/test_sensitivity_accuracy.py, by exact integers and balls at every
 extreme.
 
-**Pruning** (``farthest``, ``shortened``). Where one candidate at k = 0 is known, the values that matter only from a k
-on at which even the widest possible deviation cannot beat that candidate may be replaced by any others that the search
-does not take for a wider deviation. So the work does not grow with the column.
+**Pruning** (``largest_distance``, ``prune_values``). Where one candidate at k = 0 is known, the values that matter only
+from a k on at which even the widest possible deviation cannot beat that candidate may be replaced by any others that
+the search does not take for a wider deviation. So the work does not grow with the column.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.columns import Floats, Integers, RunLengthColumns, compacted, ranges, sums_between
+from dpnb_columnar.sensitivity.columns import Floats, Integers, RunLengthColumns, compact_runs, ranges, sums_between
 
 DEEPEST = 512.0
 """Largest ``beta * k`` that is looked at. A smooth bound may be replaced by its maximum with any public constant, and
@@ -60,7 +60,7 @@ LARGEST_BETA = Fraction(2**20)
 """Above this, rounding beta to a float would use up the slack."""
 
 
-def searched_beta(beta: Fraction) -> float:
+def search_beta(beta: Fraction) -> float:
     """Return the beta at which to search so that the raised sensitivity is ``beta``-smooth.
 
     Raises:
@@ -71,7 +71,7 @@ def searched_beta(beta: Fraction) -> float:
     return float(beta - SLACK)
 
 
-def raised(sensitivity: float) -> Fraction:
+def upper_bound(sensitivity: float) -> Fraction:
     """Raise a sensitivity above its evaluation error; the exact value of a float."""
     return Fraction(sensitivity * RAISE)
 
@@ -81,7 +81,9 @@ SPARE = 2
 2**-40 (above). The other is for the mean's search, whose candidates with j = -1 are at l = k + 1."""
 
 
-def farthest(columns: RunLengthColumns, ranks: tuple[Integers, Integers], part: float, beta: Floats) -> Integers:
+def largest_distance(
+    columns: RunLengthColumns, ranks: tuple[Integers, Integers], part: float, beta: Floats
+) -> Integers:
     """Find the largest k that a search has to evaluate in every column, at most the column's size.
 
     Args:
@@ -100,7 +102,7 @@ def farthest(columns: RunLengthColumns, ranks: tuple[Integers, Integers], part: 
     return np.minimum(np.ceil(np.minimum(lead, DEEPEST) / beta).astype(np.int64) + SPARE, columns.size)
 
 
-def shortened(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
+def prune_values(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
     """Prune values that cannot affect a search of distances up to ``reach``; the size of every column stays the same.
 
     All values at most ``reach`` ranks from the ends of the window, and a few more, keep their ranks. Values below and
@@ -110,7 +112,7 @@ def shortened(columns: RunLengthColumns, trim: Integers, reach: Integers) -> Run
     Args:
         columns: N values each. Confidential.
         trim: Shape (columns,): values cut from each end, N - 2 * trim of them left.
-        reach: Shape (columns,): from ``farthest``. Confidential.
+        reach: Shape (columns,): from ``largest_distance``. Confidential.
     """
     size, before, ends = columns.size, columns.before, columns.ends
     near, far = trim + SPARE + reach + 1, trim - reach - 1
@@ -133,7 +135,7 @@ def shortened(columns: RunLengthColumns, trim: Integers, reach: Integers) -> Run
     lengths = np.stack([one, head, one, one, tail, one], axis=1)
     taken = ranges(starts.ravel(), lengths.ravel())
     codes, counts = (np.concatenate(runs)[taken] for runs in zip((columns.codes, columns.counts), *made, strict=True))
-    return compacted(codes, counts, np.repeat(every, lengths.sum(axis=1)), columns.cells)
+    return compact_runs(codes, counts, np.repeat(every, lengths.sum(axis=1)), columns.cells)
 
 
 def _same_sum(columns: RunLengthColumns, first: Integers, last: Integers) -> tuple[Integers, Integers, Integers]:

@@ -20,9 +20,9 @@ from dpnb_columnar.sensitivity.columns import (
     RunLengthColumns,
     end_to_end,
     ranges,
-    rounded,
+    to_floats,
 )
-from dpnb_columnar.sensitivity.search import DEEPEST, farthest, shortened
+from dpnb_columnar.sensitivity.search import DEEPEST, largest_distance, prune_values
 
 # Trimmed means: exact smooth sensitivity.
 
@@ -56,8 +56,8 @@ def mean_smooth_sensitivities(columns: RunLengthColumns, trim: Integers, beta: F
     """
     size, cells = columns.size, columns.cells
     # A candidate at k = 0 is b_0 - a_0.
-    near = farthest(columns, (trim + 1, size - trim + 1), 1, beta)
-    columns = shortened(columns, trim, near)
+    near = largest_distance(columns, (trim + 1, size - trim + 1), 1, beta)
+    columns = prune_values(columns, trim, near)
     right = _tails(columns, size - trim + 1)
     mirrored = _tails(columns.reflected(), size - trim)
     left = replace(mirrored, codes=cells[mirrored.owner] - mirrored.codes)
@@ -215,8 +215,8 @@ def variance_smooth_bounds(columns: RunLengthColumns, trim: Integers, beta: Floa
         exp(-512) * cells^2 * (w-1)/w^2. Confidential.
     """
     # Since M_0^+ >= M_0^-, one of the two deviations at k = 0 is at least half of B_0 - A_0; scores are of its square.
-    near = farthest(columns, (trim, columns.size - trim + 1), 0.5, beta / 2)
-    columns = shortened(columns, trim, near)
+    near = largest_distance(columns, (trim, columns.size - trim + 1), 0.5, beta / 2)
+    columns = prune_values(columns, trim, near)
     windows = (columns.size - 2 * trim).tolist()
     widest = np.array(
         [2 * math.log((window - 1) * last) for window, last in zip(windows, columns.cells.tolist(), strict=True)]
@@ -245,14 +245,14 @@ def _largest_deviations(columns: RunLengthColumns, trim: Integers, beta: Floats,
 
     def deviation(distance: Integers, column: Integers) -> Integers:
         below = trim[column] - distance
-        total = sums.to(last[column] - distance, column) - sums.to(below, column)
+        total = sums.prefix_sums(last[column] - distance, column) - sums.prefix_sums(below, column)
         top = sums.split(columns.value(size[column] - below + 1, column))
         wide: Integers = top * (last - trim)[column] - total  # w - 1 = N - 2m - 1
         return wide
 
     def score(distance: Integers, column: Integers) -> Floats:
         with np.errstate(divide="ignore"):
-            scores: Floats = 2 * np.log(rounded(deviation(distance, column))) - beta[column] * distance
+            scores: Floats = 2 * np.log(to_floats(deviation(distance, column))) - beta[column] * distance
         return scores
 
     best = widest - DEEPEST
@@ -264,9 +264,9 @@ def _largest_deviations(columns: RunLengthColumns, trim: Integers, beta: Floats,
     first_of_column = np.append(True, owner[1:] != owner[:-1])
     end = np.where(np.append(first_of_column[1:], True), deepest[owner], np.append(start[1:], 0) - 1)
     first = deviation(start, owner)
-    rise = rounded(deviation(end, owner) - first)
+    rise = to_floats(deviation(end, owner) - first)
     with np.errstate(divide="ignore", invalid="ignore"):
-        stationary = 2 / beta[owner] - rounded(first) * (end - start) / rise
+        stationary = 2 / beta[owner] - to_floats(first) * (end - start) / rise
     stationary = np.where(rise > 0, np.clip(stationary, 0, end - start), 0)
     inner = start + stationary.astype(np.int64)
     for distance in (start, end, inner, np.minimum(inner + 1, end)):

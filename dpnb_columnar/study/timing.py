@@ -27,7 +27,7 @@ from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta
+from dpnb_columnar.sensitivity import RunLengthColumn, public_size, search_beta
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.study.accuracy import Row
 from dpnb_columnar.study.experiments import Runtime
@@ -114,7 +114,7 @@ def direct_sensitivities(statistics: Statistics, plan: ReleasePlan) -> dict[tupl
             for column, size in zip(columns, sizes, strict=True):
                 values = sorted_values(public_size(on_scale(attribute, column), size, cells))
                 cut = trim(size, noise, min(sizes))
-                sensitivities.append(search(values, cut, cells, searched_beta(noise.beta)))
+                sensitivities.append(search(values, cut, cells, search_beta(noise.beta)))
             by_query[query, attribute.name] = sensitivities
     return by_query
 

@@ -18,7 +18,7 @@ from dpnb_columnar.budget import (
     Share,
     Spent,
 )
-from dpnb_columnar.budget.costs import for_one_row, implies, within
+from dpnb_columnar.budget.costs import for_one_row, group_cost_within, implies
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
@@ -80,12 +80,12 @@ def test_a_row_of_several_has_its_part_of_the_cost(rows: int) -> None:
     row_cost = for_one_row(cost, rows, RowEffect.ONE_DRAW)
     assert isinstance(row_cost, Approximate)
     assert (rows * row_cost.epsilon, rows * row_cost.delta) == (cost.epsilon, cost.delta)
-    assert within(row_cost, rows, cost, RowEffect.ONE_DRAW)
+    assert group_cost_within(row_cost, rows, cost, RowEffect.ONE_DRAW)
     for more in (
         Approximate(row_cost.epsilon, row_cost.delta * Fraction(1001, 1000)),
         Approximate(row_cost.epsilon * Fraction(1001, 1000), row_cost.delta),
     ):
-        assert not within(more, rows, cost, RowEffect.ONE_DRAW)
+        assert not group_cost_within(more, rows, cost, RowEffect.ONE_DRAW)
     for effect in RowEffect:
         pure = for_one_row(Pure(Fraction(1, 3)), rows, effect)
         assert isinstance(pure, Pure)

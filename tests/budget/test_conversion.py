@@ -25,14 +25,14 @@ from dpnb_columnar.budget import (
 )
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
 from dpnb_columnar.budget.costs import (
-    concentrated,
     concentrated_within,
     floor_digits,
     for_one_row,
+    group_cost_within,
     implied_epsilon,
     implies,
     pure_within,
-    within,
+    to_concentrated,
 )
 from dpnb_columnar.errors import UsageError
 
@@ -100,7 +100,7 @@ def test_more_digits_agree_on_the_delta_a_rho_implies() -> None:
 @given(RHOS)
 def test_the_pure_loss_within_a_rho_is_its_square_root_to_nine_digits(rho: Fraction) -> None:
     epsilon = pure_within(rho).epsilon
-    assert concentrated(Pure(epsilon)).rho <= rho
+    assert to_concentrated(Pure(epsilon)).rho <= rho
     assert (epsilon * (1 + Fraction(1, 10**8))) ** 2 / 2 > rho
 
 
@@ -128,8 +128,8 @@ def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(
 ) -> None:
     assume(effect is RowEffect.ONE_DRAW or not isinstance(loss, Approximate))
     one = for_one_row(loss, relation.rows, effect)
-    assert within(one, relation.rows, loss, effect)
-    assert not within(_larger(one), relation.rows, loss, effect)
+    assert group_cost_within(one, relation.rows, loss, effect)
+    assert not group_cost_within(_larger(one), relation.rows, loss, effect)
 
 
 def _larger(loss: PrivacyCost) -> PrivacyCost:
@@ -162,7 +162,9 @@ def test_two_rows_that_move_the_same_draws_cost_those_of_a_group() -> None:
     with pytest.raises(ValueError, match="not for sums"):
         for_one_row(Approximate(epsilon, delta), 2, RowEffect.ALL_DRAWS)
     assert for_one_row(Approximate(epsilon, delta), 1, RowEffect.ALL_DRAWS) == Approximate(epsilon, delta)
-    assert not within(Approximate(epsilon, delta), 2, Approximate(4 * epsilon, 4 * delta), RowEffect.ALL_DRAWS)
+    assert not group_cost_within(
+        Approximate(epsilon, delta), 2, Approximate(4 * epsilon, 4 * delta), RowEffect.ALL_DRAWS
+    )
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -189,12 +191,12 @@ def test_the_epsilon_that_a_rho_implies_is_proven_and_hardly_larger_than_the_lea
 @pytest.mark.parametrize("effect", RowEffect)
 def test_losses_of_different_kinds_are_not_taken_for_each_other(effect: RowEffect) -> None:
     pure, approximate, rho = Pure(Fraction(1)), Approximate(Fraction(1), Fraction(1, 10)), Concentrated(Fraction(1))
-    assert within(pure, 1, approximate, effect)
-    assert not within(approximate, 1, pure, effect)
-    assert within(pure, 1, rho, effect)
-    assert not within(approximate, 1, rho, effect)
-    assert not within(rho, 1, pure, effect)
-    assert not within(rho, 1, approximate, effect)
+    assert group_cost_within(pure, 1, approximate, effect)
+    assert not group_cost_within(approximate, 1, pure, effect)
+    assert group_cost_within(pure, 1, rho, effect)
+    assert not group_cost_within(approximate, 1, rho, effect)
+    assert not group_cost_within(rho, 1, pure, effect)
+    assert not group_cost_within(rho, 1, approximate, effect)
 
 
 # --- composition --------------------------------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def test_epsilons_and_deltas_add_up_exactly(
     shares = compose(requests, Budget(epsilon, relation, delta=delta))
     assert total(shares) == Approximate(epsilon, delta)
     assert all(isinstance(share.cost, Pure) for share in shares[: len(pure)])
-    assert all(within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
+    assert all(group_cost_within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
 
 
 @pytest.mark.slow
@@ -232,7 +234,7 @@ def test_rhos_add_up_to_one_that_implies_the_budget(
     assert spent == concentrated_within(Approximate(epsilon, delta))
     assert implies(spent.rho, Approximate(epsilon, delta))  # type: ignore[union-attr]
     assert [type(share.row_cost) for share in shares] == [Pure] * len(pure) + [Concentrated] * len(concentrated)
-    assert all(within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
+    assert all(group_cost_within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from support.people import DECLARATION
 from support.running import Run
 
 from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
-from dpnb_columnar.budget.costs import implies, numbers
+from dpnb_columnar.budget.costs import cost_parameters, implies
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.model import load_model
@@ -81,7 +81,7 @@ def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
     shares = load_model(Path("people.json")).guarantee.composition
     table = [re.split(" {2,}", line.strip()) for line in planned.split("\n\n")[1].splitlines()]
     for share in shares:
-        told = {share.query, share.noise, *map(number_text, numbers(share.cost).values())}
+        told = {share.query, share.noise, *map(number_text, cost_parameters(share.cost).values())}
         assert any(told <= set(row) for row in table), told
 
 

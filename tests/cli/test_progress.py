@@ -23,7 +23,7 @@ from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.runtime.row_progress import RowsOnce, watched
+from dpnb_columnar.runtime.row_progress import RowsOnce, watch_progress
 
 FILE = Path("people.parquet")
 ROWS = 3000
@@ -74,7 +74,7 @@ def test_rows_are_counted_as_they_are_read_whatever_they_hold(
     write_people(FILE, frame, document)
     watching = Watching()
     source = open_parquet([FILE], domain)
-    with watched(watching):
+    with watch_progress(watching):
         counted = local.answer(source, CellQuery(domain))
     assert local.answer(source, CellQuery(domain)) == counted
     assert watching.totals == [ROWS] * (2 if engine == "duckdb" else 1)
@@ -90,7 +90,7 @@ def test_a_text_that_is_not_utf8_leaves_the_same_shares(folder: Path) -> None:
     rows = rows.set_column(place, "sex", pa.Array.from_buffers(pa.string(), ROWS, texts.buffers()))
     pq.write_table(rows, FILE, row_group_size=500)
     watching = Watching()
-    with watched(watching):
+    with watch_progress(watching):
         counted = local.answer(open_parquet([FILE], people_domain()), CellQuery(people_domain()))
     assert counted.lacking()["sex"] == 1
     assert watching.totals == [ROWS]
@@ -133,7 +133,7 @@ def test_rows_of_units_are_told_once_however_often_they_are_read(
     frame = people(ROWS).with_columns(u=place if is_ordered else (place + ROWS // 2) % ROWS)
     domain, watching = people_domain(document), Watching()
     source = open_parquet([write_people(FILE, frame, document)], domain)
-    with watched(watching):
+    with watch_progress(watching):
         assert local.answer(source, CellQuery(domain)).class_counts.sum() == ROWS
     assert watching.totals == [ROWS]
     assert min(watching.done) > 0

@@ -24,7 +24,7 @@ from dpnb_columnar.cli import console
 from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.rows import duckdb_query, sqlite_query
-from dpnb_columnar.runtime.row_progress import watched
+from dpnb_columnar.runtime.row_progress import watch_progress
 
 ROWS = 3000
 VIEW = "CREATE VIEW everybody AS SELECT * FROM person"
@@ -116,7 +116,7 @@ def test_a_server_says_about_how_many_rows_a_table_has(postgres: PostgresServer,
 def test_plan_reports_its_rehearsals(shares: str | None, folder: Path) -> None:
     watching = Watching()
     recommendation.advise.cache_clear()
-    with watched(watching):
+    with watch_progress(watching):
         planned = dpnb.plan(domain=people_domain(), epsilon="0.01", rows=500, class_shares=shares)
         assert planned.rehearsal is not None
     assert set(watching.units) == {"releases"}
@@ -127,7 +127,7 @@ def test_plan_reports_its_rehearsals(shares: str | None, folder: Path) -> None:
 def test_an_audit_reports_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen, watching = configurations(["majority"]), Watching()
     monkeypatch.setattr(attacks, "run_in_processes", lambda attack, tasks, _: ((task, task) for task in tasks))
-    with watched(watching):
+    with watch_progress(watching):
         attacks.audit(chosen, replace(attacks.QUICK, domains=()))
     assert (watching.totals, watching.units) == ([len(chosen)], ["configurations"])
     assert sum(watching.done) == len(chosen)

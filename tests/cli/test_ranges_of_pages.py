@@ -22,7 +22,7 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError
-from dpnb_columnar.runtime.row_progress import Advance, watched
+from dpnb_columnar.runtime.row_progress import Advance, watch_progress
 
 pytestmark = pytest.mark.xdist_group("postgres")
 
@@ -51,7 +51,7 @@ def table(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def counted(postgres: PostgresServer, watching: Watching, name: str = '"Ranged"', domain: Domain | None = None) -> Any:
     address = parse_database(postgres.uri)
     assert address is not None
-    with watched(watching):
+    with watch_progress(watching):
         query = CellQuery(domain or people_domain())
         return DatabaseInput(address, name).check(query.domain).answer(query)
 

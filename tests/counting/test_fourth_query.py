@@ -39,7 +39,7 @@ from dpnb_columnar.counting.statistics_files import (
     load_answer,
     save_answer,
 )
-from dpnb_columnar.dialects.nodes import named, own_column, text
+from dpnb_columnar.dialects.nodes import as_column, own_column, text
 from dpnb_columnar.dialects.rendering import render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import coded_rows
@@ -115,8 +115,8 @@ def by_polars(query: ClassQuery, rows: pl.LazyFrame, types: Mapping[str, pl.Data
 
 def by_sql(query: ClassQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     steps = coded_rows(query.domain, kinds, rows_or_default(table, query.domain.name, dialect))
-    count = named(exp.Count(this=exp.Star()), "count")
-    columns = [own_column(CLASS), count, named(text(query.digest), "classes")]
+    count = as_column(exp.Count(this=exp.Star()), "count")
+    columns = [own_column(CLASS), count, as_column(text(query.digest), "classes")]
     return render(over_steps(columns, steps).group_by(own_column(CLASS)), dialect)
 
 

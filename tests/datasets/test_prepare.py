@@ -32,7 +32,7 @@ from support.watching import Watching
 
 from dpnb_columnar.datasets import Prepared, prepare
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
-from dpnb_columnar.runtime.row_progress import watched
+from dpnb_columnar.runtime.row_progress import watch_progress
 
 
 def test_adult_reader(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_acs_reader_keeps_wanted_columns_as_whole_numbers(tmp_path: Path) -> Non
         "csv_pid.zip": archive("psam_p16.csv", ACS_HEADER + ACS_IDAHO),
     }
     watching = Watching()
-    with watched(watching):
+    with watch_progress(watching):
         done, frame = made("acs2018", contents, tmp_path)
     assert sum(watching.done) == watching.total  # each archive is verified, and converted
     assert done.rows == 2

@@ -20,7 +20,7 @@ from support.released_models import DOMAIN, MODELS
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.dialects.nodes import added, integer, named
+from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.parameters import AttributeWeights
@@ -198,7 +198,7 @@ def test_bins_that_no_code_reaches(engine: Engine) -> None:
 def test_more_summands_than_expressions_may_nest(light_engine: Engine) -> None:
     """DuckDB and SQLite take no expression deeper than a thousand: the terms of a thousand attributes are one sum."""
     numbers = list(range(1, 1_200))
-    query = exp.select(named(added(list(map(integer, numbers))), "total"))
+    query = exp.select(as_column(sum_of(list(map(integer, numbers))), "total"))
     assert light_engine.run(render(query, light_engine.dialect)) == [{"total": sum(numbers)}]
 
 

@@ -34,8 +34,8 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.editing import Edits, edited
-from dpnb_columnar.domain.groups import compressed, expanded, in_order
+from dpnb_columnar.domain.editing import Edits, edit_domain
+from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -123,11 +123,11 @@ def test_ranges_are_not_written_out_for_nothing(names: int, monkeypatch: pytest.
     made: list[str] = []
 
     def noted(member: str, most: int) -> list[str]:
-        values = expanded(member, most)
+        values = expand_member(member, most)
         made.extend(values)
         return values
 
-    monkeypatch.setattr(declaration, "expanded", noted)
+    monkeypatch.setattr(declaration, "expand_member", noted)
     monkeypatch.setattr(declaration, "LARGEST_TABLE", 2**14)
     ranges = [f"{first}-{first + 63}" for first in range(0, 2**16, 64)]
     groups = {f"group {place}": ranges[place::names] for place in range(names)}
@@ -155,15 +155,15 @@ def test_all_faults_of_groups_are_told_together() -> None:
     ],
 )
 def test_ranges_are_written_out(member: str, values: list[str]) -> None:
-    assert expanded(member, 100) == values
+    assert expand_member(member, 100) == values
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 30)), min_size=1, max_size=5), st.lists(st.text()))
 def test_compressed_members_stand_for_the_same(ranges: list[tuple[int, int]], texts: list[str]) -> None:
     written = [f"{low}-{low + size}" for low, size in ranges]
-    members = in_order([value for member in [*written, "a", "17"] for value in expanded(member, 100)])
-    short = compressed(members)
-    assert in_order([value for member in short for value in expanded(member, 100)]) == members
+    members = in_order([value for member in [*written, "a", "17"] for value in expand_member(member, 100)])
+    short = compress_members(members)
+    assert in_order([value for member in short for value in expand_member(member, 100)]) == members
     assert len(short) <= len(written) + 2
 
 
@@ -191,7 +191,7 @@ def test_groups_of_a_label() -> None:
 def test_toml_is_read_back_as_the_same_domain(domain: Declaration) -> None:
     toml = entry_toml(domain, {"files": ["a*.parquet"], "raw": {"a b": "0"}}, {domain.attributes[0].name: ["a\nb"]})
     ((name, table),) = tomllib.loads(toml, parse_float=Decimal).items()
-    found = read_declaration(name, table, "x", beside=["files", "raw"])
+    found = read_declaration(name, table, "x", other_keys=["files", "raw"])
     assert found == domain
     assert digest(found) == digest(domain)
 
@@ -223,7 +223,7 @@ def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
     schools = {**dict.fromkeys(["10th", "11th", "12th"], "school"), **dict.fromkeys(["Masters", "Doctorate"], "degree")}
     young = {str(age): "young" for age in range(17, 30)}
     merging = Edits(merge={"education": schools, "age": young}, rest="other")
-    domain = labelled(edited(CATALOGUE["adult"].domain, merging, "x"), '"hours-per-week" >= 40')
+    domain = labelled(edit_domain(CATALOGUE["adult"].domain, merging, "x"), '"hours-per-week" >= 40')
     some = pl.read_parquet(file, columns=list(domain.columns)).gather_every(8)
     some.write_parquet(tmp_path / "some.parquet")
     source = open_parquet([tmp_path / "some.parquet"], domain)

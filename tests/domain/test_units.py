@@ -13,7 +13,7 @@ from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.domain import Unit, digest, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.editing import restricted
+from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
 
 HOUSEHOLD: dict[str, Any] = {"column": "SERIAL", "rows": 1}
@@ -57,7 +57,7 @@ def test_choosing_a_label_and_leaving_attributes_out_keep_the_unit() -> None:
     tables = {**PEOPLE, "unit": HOUSEHOLD, "available_unit": ["SERIAL"]}
     domain = labelled(read_domain("people", tables, "x"), "AGE > 30")
     assert (domain.unit, domain.available_unit) == (Unit(("SERIAL",), 1), ("SERIAL",))
-    assert restricted(domain, ["RACE"], ()).unit == domain.unit
+    assert select_attributes(domain, ["RACE"], ()).unit == domain.unit
     unlabelled = read_declaration("people", {key: tables[key] for key in ("unit", "attributes")}, "x")
     assert labelled(unlabelled, "RACE").unit == domain.unit
 

@@ -26,9 +26,9 @@ from dpnb_columnar.domain import (
     read_domain,
 )
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
-from dpnb_columnar.domain.declared_domain import columns_of, label_remarks, worded
+from dpnb_columnar.domain.declared_domain import columns_of, label_remarks, value_with_label
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.editing import Edits, edited, restricted
+from dpnb_columnar.domain.editing import Edits, edit_domain, select_attributes
 from dpnb_columnar.domain.value_labels import (
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,
@@ -183,23 +183,23 @@ def test_columns_of_a_condition_keep_their_labels_but_the_classes_have_none() ->
 
 
 def test_edits_keep_the_labels_of_values_that_are_still_there() -> None:
-    values = edited(town(), Edits(values={"RACE": ["1", "2"]}), "x")
+    values = edit_domain(town(), Edits(values={"RACE": ["1", "2"]}), "x")
     assert values.value_labels["RACE"] == {"1": "White", "?": "Illegible"}
-    bounds = edited(town(), Edits(bounds={"WAGE": ("1", "9")}, missing_values={"WAGE": []}), "x")
+    bounds = edit_domain(town(), Edits(bounds={"WAGE": ("1", "9")}, missing_values={"WAGE": []}), "x")
     assert bounds.value_labels.keys() == {"WORK", "RACE"}
-    assert restricted(town(), None, ["RACE"]).value_labels.keys() == {"WORK", "WAGE"}
+    assert select_attributes(town(), None, ["RACE"]).value_labels.keys() == {"WORK", "WAGE"}
 
 
 def test_a_code_that_becomes_the_name_of_a_group_loses_its_label() -> None:
-    merged = edited(town(), Edits(merge={"RACE": {"1": "1", "2": "1"}}), "x")
+    merged = edit_domain(town(), Edits(merge={"RACE": {"1": "1", "2": "1"}}), "x")
     assert merged.value_labels["RACE"] == {"4": "Chinese", "?": "Illegible"}
 
 
 def test_edits_replace_the_labels_of_a_column() -> None:
-    changed = edited(town(), Edits(value_labels={"RACE": {"02": "Black"}}), "x")
+    changed = edit_domain(town(), Edits(value_labels={"RACE": {"02": "Black"}}), "x")
     assert changed.value_labels["RACE"] == {"2": "Black"}
     with pytest.raises(UsageError, match="value_labels RASE: the domain has no attribute of this name; did you mean"):
-        edited(town(), Edits(value_labels={"RASE": {"1": "White"}}), "x")
+        edit_domain(town(), Edits(value_labels={"RASE": {"1": "White"}}), "x")
 
 
 def write_csv(path: Path, rows: list[tuple[str, str]]) -> Path:
@@ -235,10 +235,10 @@ LABELS: Mapping[str, str] = {"1": "White", "2": "b" * 50, "3": "paid \u202edlog\
 
 
 def test_a_value_is_shown_with_its_label() -> None:
-    assert worded("1", LABELS) == "1 = White"
-    assert worded("7", LABELS) == "7"
-    assert worded("2", LABELS, 10) == "2 = bbbbbbb..."
-    assert worded("3", LABELS) == "3 = paid \ufffddlog\ufffd"
+    assert value_with_label("1", LABELS) == "1 = White"
+    assert value_with_label("7", LABELS) == "7"
+    assert value_with_label("2", LABELS, 10) == "2 = bbbbbbb..."
+    assert value_with_label("3", LABELS) == "3 = paid \ufffddlog\ufffd"
 
 
 def test_remarks_hold_neither_line_breaks_nor_characters_that_turn_the_text() -> None:

@@ -16,7 +16,7 @@ from dpnb_columnar.domain import Weight, digest, document_of, labelled, read_dec
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.editing import restricted
+from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
 
 PERSONS: dict[str, Any] = {"column": "PERWT", "cap": 400}
@@ -56,7 +56,7 @@ def test_another_weight_is_another_domain() -> None:
 def test_choosing_a_label_and_leaving_attributes_out_keep_the_weight() -> None:
     domain = read_domain("people", weighted(), "x")
     chosen = labelled(domain, "age > 30")
-    assert chosen.weight == restricted(chosen, ["sex"], ()).weight == domain.weight
+    assert chosen.weight == select_attributes(chosen, ["sex"], ()).weight == domain.weight
     unlabelled = read_declaration("people", {key: weighted()[key] for key in ("weight", "attributes")}, "x")
     assert unlabelled.counted_columns[-1] == "PERWT"
     assert labelled(unlabelled, "sex").weight == domain.weight

@@ -17,7 +17,7 @@ from support.real_data import FOLDER
 from dpnb_columnar.datasets.catalogue import packaged_entries
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import ValueLabels
-from dpnb_columnar.domain.value_labels import fitting
+from dpnb_columnar.domain.value_labels import applicable_labels
 from dpnb_columnar.extracts.codebooks.facts import adult_like, amount_fact
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
@@ -212,8 +212,10 @@ def test_words_of_the_codebooks_stay() -> None:
 
 def test_value_labels_of_the_catalogue_are_those_of_the_codebooks() -> None:
     entries = {entry.name: entry.declared for entry in packaged_entries()}
-    assert entries["acs2018"].value_labels == fitting(entries["acs2018"], codebook_labels(shipped(DICTIONARY)))
-    assert entries["ipums1940"].value_labels == fitting(entries["ipums1940"], codebook_labels("ipums1940"))
+    assert entries["acs2018"].value_labels == applicable_labels(
+        entries["acs2018"], codebook_labels(shipped(DICTIONARY))
+    )
+    assert entries["ipums1940"].value_labels == applicable_labels(entries["ipums1940"], codebook_labels("ipums1940"))
 
 
 def codebook_labels(source: Path | str) -> ValueLabels:

@@ -17,7 +17,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import convert as conversion
 from dpnb_columnar.extracts import fixed_width
 from dpnb_columnar.extracts.convert import convert, plan_conversion
-from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, opened
+from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, open_extract
 from dpnb_columnar.runtime.workers import prefetch
 
 
@@ -33,10 +33,10 @@ def test_progress_adds_up_to_the_bytes_on_disk(tmp_path: Path, name: str) -> Non
 def test_compression_is_known_by_the_content_and_members_follow_each_other(tmp_path: Path) -> None:
     path = tmp_path / "town.dat"
     path.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
-    with opened(find_extracts([path])[0]) as stream:
+    with open_extract(find_extracts([path])[0]) as stream:
         assert stream.read() == b"a\nb\n"
     path.write_bytes(gzip.compress(b"a\n") + b"trailing")
-    with pytest.raises(DataError, match=r"damaged or cut short"), opened(find_extracts([path])[0]) as stream:
+    with pytest.raises(DataError, match=r"damaged or cut short"), open_extract(find_extracts([path])[0]) as stream:
         stream.read()
 
 

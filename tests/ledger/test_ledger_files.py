@@ -145,7 +145,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_commits_synchronise_the_folder_as_well(tmp_path: Path) -> None:
     """Level 3 is EXTRA: with less, a journal that was taken away could be back after a power cut, and undo a spend."""
-    with storage.opened(new_ledger(tmp_path / "x.ledger")) as connection:
+    with storage.open_connection(new_ledger(tmp_path / "x.ledger")) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
@@ -173,9 +173,12 @@ def test_a_reader_does_not_keep_others_from_spending(tmp_path: Path, monkeypatch
 
 
 def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger, storage.opened(tmp_path / "x.ledger") as connection:
+    with (
+        Ledger(new_ledger(tmp_path / "x.ledger")) as ledger,
+        storage.open_connection(tmp_path / "x.ledger") as connection,
+    ):
         connection.execute("PRAGMA query_only = ON")
-        with pytest.raises(OutputError, match="cannot be written"), storage.writing(ledger.path, connection):
+        with pytest.raises(OutputError, match="cannot be written"), storage.write_transaction(ledger.path, connection):
             connection.execute("INSERT INTO document VALUES ('a', 'b')")
         assert ledger.spend(charge("a")).document is None
 

@@ -277,11 +277,11 @@ def test_nobody_reads_a_total_while_another_run_spends(tmp_path: Path, monkeypat
     monkeypatch.setattr(storage, "BUSY_SECONDS", 0)
     path = new_ledger(tmp_path / "x.ledger")
     with (
-        storage.opened(path) as first,
-        storage.opened(path) as second,
-        storage.writing(path, first),
+        storage.open_connection(path) as first,
+        storage.open_connection(path) as second,
+        storage.write_transaction(path, first),
         pytest.raises(BusyError, match="other runs have held this ledger"),
-        storage.writing(path, second),
+        storage.write_transaction(path, second),
     ):
         raise AssertionError("both are at it")
 

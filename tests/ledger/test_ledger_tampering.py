@@ -9,7 +9,7 @@ from support.ledger_cases import change, charge, forge, full_ledger, relink, wit
 
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, linked
+from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, with_digest
 
 NUMBERS = range(1, 11)
 
@@ -60,7 +60,7 @@ def test_an_entry_made_anew_alone_is_missed_by_the_next(number: int, tmp_path: P
     with Ledger(path) as ledger:
         entries = list(ledger.entries())
     before = entries[number - 2].digest if number > 1 else ORIGIN
-    changed = linked(before, entries[number - 1]._replace(time="2026-01-01T00:00:00+00:00"))
+    changed = with_digest(before, entries[number - 1]._replace(time="2026-01-01T00:00:00+00:00"))
     change(path, number, time=changed.time, digest=changed.digest)
     refused(path, rf"entry {number + 1}\b.*: its digest does not follow from its content and the entry before it")
 
@@ -152,7 +152,7 @@ def test_an_entry_before_the_first_one_is_found(number: int, tmp_path: Path) -> 
     with Ledger(path) as ledger:
         forged = next(ledger.entries(after=9))._replace(number=number, run="forged")
     with without_triggers(path) as connection:
-        connection.execute(f"INSERT INTO entry VALUES ({', '.join('?' * len(COLUMNS))})", linked(ORIGIN, forged))
+        connection.execute(f"INSERT INTO entry VALUES ({', '.join('?' * len(COLUMNS))})", with_digest(ORIGIN, forged))
     refused(path, rf"entry {number}: its number is below 1")
     for act in (lambda ledger: list(ledger.releases()), lambda ledger: ledger.spend(charge("forged"))):
         with Ledger(path) as ledger, pytest.raises(DataError, match=f"entry {number}: its number is below 1"):

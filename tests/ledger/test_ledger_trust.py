@@ -45,7 +45,7 @@ def test_a_folder_in_which_everybody_can_put_a_journal_is_refused(mode: int, rem
 
 def hot_journal(path: Path, copy: Path) -> Path:
     """A copy of a ledger in the middle of a transaction, as a killed run leaves it; returns its journal."""
-    with storage.opened(path) as connection:
+    with storage.open_connection(path) as connection:
         connection.execute("PRAGMA cache_size = 1")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO document VALUES ('x', ?)", ("x" * 100_000,))
@@ -140,7 +140,7 @@ def test_the_journal_of_a_ledger_opened_by_a_link_lies_beside_the_file(tmp_path:
     folder.mkdir()
     path, link = new_ledger(folder / "x.ledger"), tmp_path / "link"
     link.symlink_to(path)
-    with storage.opened(link) as connection, storage.writing(link, connection):
+    with storage.open_connection(link) as connection, storage.write_transaction(link, connection):
         connection.execute("INSERT INTO document VALUES ('a', 'b')")
         assert {file.name for file in folder.iterdir()} == {"x.ledger", "x.ledger-journal"}
         assert {file.name for file in tmp_path.iterdir()} == {"real", "link"}

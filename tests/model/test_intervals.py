@@ -18,7 +18,7 @@ from dpnb_columnar.model.intervals import (
     mean,
     mean_of_probabilities,
     paired_difference,
-    wilson,
+    wilson_interval,
 )
 
 TRIALS = 2000
@@ -27,13 +27,13 @@ TRIALS = 2000
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 50), (50, 50), (3, 7), (81, 263), (9999, 10000)])
 def test_wilson_agrees_with_scipy(successes: int, trials: int) -> None:
     expected = binomtest(successes, trials).proportion_ci(LEVEL, method="wilson")
-    assert wilson(successes, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson_interval(successes, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**9))
 def test_wilson_holds_the_share(successes: int, trials: int) -> None:
     successes = min(successes, trials)
-    lower, upper = wilson(successes, trials)
+    lower, upper = wilson_interval(successes, trials)
     assert 0 <= lower <= successes / trials <= upper <= 1
     assert lower < upper
 
@@ -46,7 +46,7 @@ def test_the_mean_of_one_probability_has_its_interval(counts: list[tuple[int, in
     assert 0 <= lower <= middle + 1e-12
     assert middle - 1e-12 <= upper <= 1
     if len(counts) == 1:
-        assert (lower, upper) == pytest.approx(wilson(*counts[0]), abs=1e-12)
+        assert (lower, upper) == pytest.approx(wilson_interval(*counts[0]), abs=1e-12)
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 500))
@@ -66,7 +66,7 @@ def test_a_mean_of_one_row_has_no_interval() -> None:
 
 
 def _shares(random: np.random.Generator) -> Interval:
-    return wilson(int(random.binomial(40, 0.9)), 40)
+    return wilson_interval(int(random.binomial(40, 0.9)), 40)
 
 
 def _balanced(random: np.random.Generator) -> Interval:

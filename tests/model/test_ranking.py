@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from dpnb_columnar.model.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, binned, ranking
+from dpnb_columnar.model.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, bin_by_log_odds, ranking
 from dpnb_columnar.model.intervals import LEVEL, QUANTILE
 
 
@@ -27,7 +27,7 @@ def ranked(odds: Sequence[float], own: Sequence[bool]) -> Ranking | None:
         pl.when(positive).then(larger).otherwise(smaller).alias("p"),
         pl.when(positive).then(smaller).otherwise(larger).alias("q"),
     )
-    return ranking(binned(frame, pl.col("own"), pl.col("p"), [pl.col("q")]).collect())
+    return ranking(bin_by_log_odds(frame, pl.col("own"), pl.col("p"), [pl.col("q")]).collect())
 
 
 # Whether probabilities show a difference of 1e-16 depends on which side of 0 it is on; so odds have nine digits.
@@ -81,7 +81,7 @@ def has_the_variance_of_delong(rows: list[tuple[int, bool]]) -> None:
 def test_there_are_no_more_bins_than_stated() -> None:
     probabilities = np.concatenate([np.geomspace(5e-324, 0.5, 200_000), [0.0]])
     frame = pl.LazyFrame({"p": np.concatenate([probabilities, 1 - probabilities])}).with_columns(q=1 - pl.col("p"))
-    bins = binned(frame, pl.lit(True), pl.col("p"), [pl.col("q")]).collect()
+    bins = bin_by_log_odds(frame, pl.lit(True), pl.col("p"), [pl.col("q")]).collect()
     most = math.asinh(LARGEST_LOG_ODDS) * RESOLUTION
     assert bins["bin"].is_between(-most - 1, most).all()
     assert bins["least"].is_finite().all()

@@ -24,8 +24,8 @@ from dpnb_columnar.model.noisy_intervals import (
     Estimate,
     area,
     count_variance,
-    counted_within,
     difference,
+    exact_sum_interval,
     mean,
     proportion,
 )
@@ -92,7 +92,7 @@ def test_variance_is_that_of_what_is_drawn() -> None:
 def test_a_proportion_without_noise_has_wilsons_interval(hits: int, misses: int) -> None:
     estimate = proportion(hits, misses, (4, 9), 0.0)
     assert estimate.value == hits / (hits + misses)
-    assert estimate.interval == pytest.approx(intervals.wilson(hits, hits + misses))
+    assert estimate.interval == pytest.approx(intervals.wilson_interval(hits, hits + misses))
 
 
 def test_an_area_without_noise_is_that_of_the_ranking() -> None:
@@ -118,9 +118,9 @@ def test_misses_are_the_hits_of_what_is_left(hits: int, misses: int) -> None:
 
 
 def test_the_noise_of_a_sum_grows_with_the_root_of_its_counts() -> None:
-    widths = [np.diff(counted_within(10_000, cells, 9.0))[0] for cells in (1, 4, 100)]
+    widths = [np.diff(exact_sum_interval(10_000, cells, 9.0))[0] for cells in (1, 4, 100)]
     assert widths[1:] == pytest.approx([2 * widths[0], 10 * widths[0]])
-    assert counted_within(-10_000, 4, 9.0) == (0.0, 0.0)
+    assert exact_sum_interval(-10_000, 4, 9.0) == (0.0, 0.0)
 
 
 def test_a_difference_without_noise_is_near_the_paired_interval() -> None:
@@ -165,14 +165,14 @@ def test_figures_of_three_classes_are_those_of_their_confusion() -> None:
     figures = score_figures(scores_of(CONFUSION, Fraction(1000)))
     assert (figures.rows, figures.confusion) == (1000, tuple(map(tuple, CONFUSION.tolist())))
     assert figures.accuracy == Estimate(0.8, figures.accuracy.interval)
-    assert figures.accuracy.interval == pytest.approx(intervals.wilson(800, 1000))
+    assert figures.accuracy.interval == pytest.approx(intervals.wilson_interval(800, 1000))
     assert (figures.majority_class, figures.majority.value) == ("c0", 0.6)
     assert figures.gain.value == pytest.approx(0.2)
     assert figures.gain.interval == pytest.approx(intervals.paired_difference(300, 100, 1000), abs=0.003)
     assert [recall.value for recall in figures.recall] == pytest.approx([500 / 600, 200 / 250, 100 / 150])
     assert [part.value for part in figures.precision] == pytest.approx([500 / 540, 200 / 300, 100 / 160])
-    assert figures.recall[2].interval == pytest.approx(intervals.wilson(100, 150))
-    assert figures.precision[1].interval == pytest.approx(intervals.wilson(200, 300))
+    assert figures.recall[2].interval == pytest.approx(intervals.wilson_interval(100, 150))
+    assert figures.precision[1].interval == pytest.approx(intervals.wilson_interval(200, 300))
     assert figures.balanced_accuracy.value == pytest.approx((500 / 600 + 200 / 250 + 100 / 150) / 3)
     assert (figures.auc, figures.calibration, figures.roc) == (None, (), ())
 
@@ -220,7 +220,7 @@ def test_an_interval_of_one_noisy_count_holds_it_as_often_as_it_says(epsilon: fl
     sizes, likely = noise_of(epsilon)
     assert likely.sum() == pytest.approx(1)
     rows, variance = 10**6, count_variance(epsilon)
-    ends = [counted_within(rows + int(size), 1, variance) for size in sizes]
+    ends = [exact_sum_interval(rows + int(size), 1, variance) for size in sizes]
     held = float(likely @ [low <= rows <= high for low, high in ends])
     assert held == pytest.approx(0.95, abs=0.003)
 

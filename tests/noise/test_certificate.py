@@ -14,7 +14,7 @@ from support.noise_cases import CONCENTRATED, every
 
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal, certificate, log_normal
-from dpnb_columnar.noise.certificate import Cumulants, certified, cumulants
+from dpnb_columnar.noise.certificate import Cumulants, cumulants, is_certified
 from dpnb_columnar.noise.family import rational
 from dpnb_columnar.noise.log_normal import (
     ConcentratedNoise,
@@ -114,9 +114,9 @@ def test_bounds_at_the_farthest_mu_leave_the_condition_true(make: Callable[[Frac
 def test_the_released_scales_are_certified_and_less_is_not(make: Callable[[Fraction], Shape]) -> None:
     unit = calibrate(make, RELEASED)
     score = make(unit.sigma).score()
-    assert certified(score, RELEASED, unit.scale)
+    assert is_certified(score, RELEASED, unit.scale)
     for share in (Fraction(7, 10), Fraction(99, 100), Fraction(9998, 10000)):
-        assert not certified(score, RELEASED, unit.scale * share)
+        assert not is_certified(score, RELEASED, unit.scale * share)
 
 
 @pytest.mark.parametrize("name", [name for name in NOISE_FAMILIES if "normal" in name])
@@ -136,14 +136,14 @@ def test_every_release_has_the_ratio_that_is_certified(name: str, rho: str) -> N
 def test_every_scale_is_certified_and_seven_tenths_of_it_is_not(family: ConcentratedNoise) -> None:
     ratio_squared = max(log_normal._ratio_squared(family.rho, family.beta), log_normal.SMALLEST_RATIO**2)
     scale = calibrate(family.shape, ratio_squared).scale
-    assert certified(family.standard.score(), ratio_squared, scale)
-    assert not certified(family.standard.score(), ratio_squared, scale * Fraction(7, 10))
+    assert is_certified(family.standard.score(), ratio_squared, scale)
+    assert not is_certified(family.standard.score(), ratio_squared, scale * Fraction(7, 10))
 
 
 def test_a_steeper_condition_than_that_of_the_shape_is_never_certified() -> None:
     """Where beta reaches sigma, no scale is private."""
     score = StandardArsinhNormal(Fraction(1, 2)).score()
-    assert not certified(score, Fraction(1, 4), Fraction(1000))
+    assert not is_certified(score, Fraction(1, 4), Fraction(1000))
 
 
 def test_a_scale_is_raised_until_it_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,14 +153,14 @@ def test_a_scale_is_raised_until_it_is_certified(monkeypatch: pytest.MonkeyPatch
         scales.append(scale)
         return len(scales) == 3
 
-    monkeypatch.setattr(log_normal, "certified", third)
+    monkeypatch.setattr(log_normal, "is_certified", third)
     found = calibrate.__wrapped__(StandardArsinhNormal, RELEASED)
     assert found.scale == scales[2]
     assert [float(scale / scales[0]) for scale in scales] == pytest.approx([1, 1 + 2**-14, 1 + 3 * 2**-14], rel=1e-7)
 
 
 def test_a_family_without_a_certified_scale_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_normal, "certified", lambda *_: False)
+    monkeypatch.setattr(log_normal, "is_certified", lambda *_: False)
     with pytest.raises(ArithmeticError, match=r"no scale of StandardArsinhNormal was certified .* = 1/25"):
         calibrate.__wrapped__(StandardArsinhNormal, RELEASED)
 

@@ -10,7 +10,7 @@ import pytest
 from dpnb_columnar.sensitivity import RunLengthColumn, chunks, end_to_end, trimmed_means, trimmed_variances
 from dpnb_columnar.sensitivity import columns as columns_module
 from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE, RunLengthColumns, weighted_sum
-from dpnb_columnar.sensitivity.moments import squared, squares_shift
+from dpnb_columnar.sensitivity.moments import squared_codes, squares_shift
 
 RUNS = [{0: 1, 3: 2, 9: 1}, {5: 4}, {1: 1, 2: 1, 3: 1, 8: 1, 9: 3}]
 """Counts by code of small columns of codes up to 9."""
@@ -85,7 +85,7 @@ def test_squares_are_rounded_to_the_nearest(last: int) -> None:
     """In units of a power of two, half a unit up, and none beyond the largest code."""
     runs = dict.fromkeys(sorted({0, 1, 2, 3, 9, last // 3, last // 2, last - 1, last}), 1)
     unit = 2 ** squares_shift(last)
-    found = squared(columns([runs], last))
+    found = squared_codes(columns([runs], last))
     expected: dict[int, int] = {}
     for code in runs:
         rounded = (2 * code**2 + unit) // (2 * unit)

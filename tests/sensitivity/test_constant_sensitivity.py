@@ -22,8 +22,8 @@ from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
     rounded_deviations,
-    squared,
     squared_cells,
+    squared_codes,
     squares_shift,
 )
 
@@ -155,7 +155,7 @@ def test_the_unit_of_squares_is_the_smallest_that_fits(cells: int) -> None:
 def test_squares_are_exact_and_keep_every_row_and_their_order(cells: int, data: st.DataObject) -> None:
     code = st.integers(0, cells) | st.sampled_from([0, 1, cells - 1, cells])
     counts = data.draw(st.dictionaries(code, st.integers(1, 2**40), min_size=1, max_size=12))
-    found, shift = squared(alone(counts, cells))[0], squares_shift(cells)
+    found, shift = squared_codes(alone(counts, cells))[0], squares_shift(cells)
     expected: dict[int, int] = {}
     for value, number in counts.items():
         expected[rounded(value, shift)] = expected.get(rounded(value, shift), 0) + number
@@ -192,6 +192,6 @@ def apart(one: Values, two: Values) -> int:
 @given(st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 40))
 def test_padding_squares_is_squaring_a_padded_column(counts: dict[int, int], size: int) -> None:
     cells = 9
-    one = public_size(squared(alone(counts, cells))[0], size, 81)
-    two = squared(end_to_end([public_size(runs_of(counts), size, cells)], [cells]))[0]
+    one = public_size(squared_codes(alone(counts, cells))[0], size, 81)
+    two = squared_codes(end_to_end([public_size(runs_of(counts), size, cells)], [cells]))[0]
     assert (one.codes.tolist(), one.counts.tolist()) == (two.codes.tolist(), two.counts.tolist())

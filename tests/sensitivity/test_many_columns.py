@@ -25,7 +25,7 @@ from dpnb_columnar.sensitivity import (
 )
 from dpnb_columnar.sensitivity import columns as columns_module
 from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
-from dpnb_columnar.sensitivity.moments import rounded_deviations, squared
+from dpnb_columnar.sensitivity.moments import rounded_deviations, squared_codes
 
 BETAS = [2.0**-25, 1e-3, 0.02, 0.3, 1.0, 100.0, 2.0**20]
 
@@ -68,8 +68,8 @@ def test_columns_together_get_what_each_gets_alone(drawn: list[tuple[RunLengthCo
     assert trimmed_variances(together, cut) == [trimmed_variance(sample, trim) for sample, trim, *_ in public]
     single = [end_to_end([sample], [last]) for sample, _, last, _ in public]
     assert rounded_deviations(together) == [deviation for each in single for deviation in rounded_deviations(each)]
-    squares = squared(together)
-    for place, each in enumerate(map(squared, single)):
+    squares = squared_codes(together)
+    for place, each in enumerate(map(squared_codes, single)):
         assert np.array_equal(squares[place].codes, each.codes)
         assert np.array_equal(squares[place].counts, each.counts)
         assert squares.cells[place] == each.cells[0]

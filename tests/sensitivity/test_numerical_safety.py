@@ -28,7 +28,7 @@ from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta, trimmed_mean, trimmed_variance
+from dpnb_columnar.sensitivity import RunLengthColumn, public_size, search_beta, trimmed_mean, trimmed_variance
 from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 
 ROWS = 10**10
@@ -197,7 +197,7 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
                 sample, cut = sample_of(klass, size, attribute.cells), trim(size, family, smallest)
                 assert Ranks(sample, attribute.cells).size == size
                 assert location == moments_of_window(sample, cut)[moment]
-                bound = exact(sample, cut, attribute.cells, Fraction(searched_beta(family.beta)))
+                bound = exact(sample, cut, attribute.cells, Fraction(search_beta(family.beta)))
                 with ctx.workprec(PRECISION):
                     assert bound.high <= ball(scale).log() <= bound.low + ball(1 + Fraction(1, 2**30)).log()
     assert [(location, scale) for location, scale, _ in asked] == [

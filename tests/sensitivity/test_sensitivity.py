@@ -21,10 +21,10 @@ from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
     public_size,
-    raised,
-    searched_beta,
+    search_beta,
     trimmed_mean,
     trimmed_variance,
+    upper_bound,
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
@@ -326,10 +326,10 @@ def test_wide_sums_are_exact_where_64_bits_would_overflow() -> None:
 
 def test_searched_beta_leaves_room_for_the_error() -> None:
     beta = Fraction(1, 1000)
-    assert 0 < searched_beta(beta) < beta
-    assert Fraction(1.0) < raised(1.0) < 1 + Fraction(1, 2**30)
+    assert 0 < search_beta(beta) < beta
+    assert Fraction(1.0) < upper_bound(1.0) < 1 + Fraction(1, 2**30)
     worst = math.log((1 + 2**-32) / (1 - 2**-32))  # two neighbours, each off by the whole evaluation error
-    assert float(beta) - searched_beta(beta) > worst
+    assert float(beta) - search_beta(beta) > worst
     for outside in (SMALLEST_BETA / 2, LARGEST_BETA * 2):
         with pytest.raises(ValueError, match=r"2\*\*-24\.\.2\*\*20"):
-            searched_beta(outside)
+            search_beta(outside)

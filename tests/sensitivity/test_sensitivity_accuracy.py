@@ -26,10 +26,10 @@ from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
     public_size,
-    raised,
-    searched_beta,
+    search_beta,
     trimmed_mean,
     trimmed_variance,
+    upper_bound,
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
@@ -54,7 +54,7 @@ class Moment:
 
     def sensitivity(self, column: RunLengthColumn, trim: int, cells: int, beta: Fraction) -> Fraction:
         """What the noise is scaled with."""
-        return raised(self.search(column, trim, cells, searched_beta(beta)))
+        return upper_bound(self.search(column, trim, cells, search_beta(beta)))
 
 
 MEAN = Moment(trimmed_mean, mean_smooth_sensitivity, exact_mean_sensitivity)
@@ -65,7 +65,7 @@ both_moments = pytest.mark.parametrize("moment", [MEAN, VARIANCE], ids=["mean", 
 def check_enclosed(moment: Moment, column: RunLengthColumn, trim: int, cells: int, beta: Fraction) -> None:
     """exact <= raised <= exact * (1 + 2**-30), at the beta that is searched."""
     found = moment.sensitivity(column, trim, cells, beta)
-    exact = moment.exact(column, trim, cells, Fraction(searched_beta(beta)))
+    exact = moment.exact(column, trim, cells, Fraction(search_beta(beta)))
     with ctx.workprec(PRECISION):
         logarithm = ball(found).log()
         assert logarithm >= exact.high

@@ -13,8 +13,8 @@ from support.exact_sensitivity import runs_of
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
-    raised,
-    searched_beta,
+    search_beta,
+    upper_bound,
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
@@ -81,9 +81,9 @@ def column(values: Values) -> RunLengthColumn:
 
 @pytest.mark.parametrize("sensitivity", [1.0, 1 / 3, 2.0**-600, 1e-9, math.nextafter(1, 2), 3e200])
 def test_what_is_raised_covers_the_error_of_a_search(sensitivity: float) -> None:
-    """Catches: ``raised`` left out, or raising by less than the 2**-32 that a search may be too low by."""
+    """Catches: ``upper_bound`` left out, or raising by less than the 2**-32 that a search may be too low by."""
     highest = Fraction(sensitivity) / (1 - Fraction(1, 2**32))
-    assert highest <= raised(sensitivity) <= Fraction(sensitivity) * (1 + Fraction(1, 2**30))
+    assert highest <= upper_bound(sensitivity) <= Fraction(sensitivity) * (1 + Fraction(1, 2**30))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_is_raised_covers_the_error_of_a_search(sensitivity: float) -> None
 )
 def test_a_search_leaves_room_for_its_error(beta: Fraction) -> None:
     """Catches: a search at the noise's own beta. Between neighbours two errors of 2**-32 add to what it searches at."""
-    assert beta - Fraction(1, 2**29) < Fraction(searched_beta(beta)) <= beta - Fraction(2, 2**32)
+    assert beta - Fraction(1, 2**29) < Fraction(search_beta(beta)) <= beta - Fraction(2, 2**32)
 
 
 @pytest.mark.parametrize("power", [1, 2])

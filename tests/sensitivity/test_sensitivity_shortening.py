@@ -21,7 +21,7 @@ from dpnb_columnar.sensitivity import (
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.columns import Integers
-from dpnb_columnar.sensitivity.search import shortened
+from dpnb_columnar.sensitivity.search import prune_values
 
 Search = Callable[[RunLengthColumn, int, int, float], float]
 
@@ -31,7 +31,7 @@ searches = pytest.mark.parametrize("search", [mean_smooth_sensitivity, variance_
 def in_the_whole_column(search: Search, column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
     """What the search finds where nothing is left out."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smooth_bounds, "shortened", lambda column, *_: column)
+        patch.setattr(smooth_bounds, "prune_values", lambda column, *_: column)
         return search(column, trim, cells, beta)
 
 
@@ -100,7 +100,7 @@ def test_what_is_near_the_ends_of_the_window_stays_in_its_place(
     case: tuple[RunLengthColumn, int, int], reach: int
 ) -> None:
     column, trim, cells = case
-    short = shortened(end_to_end([column], [cells]), np.array([trim]), np.array([reach]))[0]
+    short = prune_values(end_to_end([column], [cells]), np.array([trim]), np.array([reach]))[0]
     assert short.size == column.size
     assert len(short.codes) <= len(column.codes) + 2
     assert trimmed_mean(short, trim) == trimmed_mean(column, trim)
@@ -118,11 +118,11 @@ def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest
     looked_at = []
 
     def remembered(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
-        found = shortened(columns, trim, reach)
+        found = prune_values(columns, trim, reach)
         looked_at.append(len(found.codes))
         return found
 
-    monkeypatch.setattr(smooth_bounds, "shortened", remembered)
+    monkeypatch.setattr(smooth_bounds, "prune_values", remembered)
     codes = np.arange(2**16)
     for times in (2, 200):
         search(RunLengthColumn(codes, np.full(len(codes), times)), 100, 2**16 - 1, 0.1)

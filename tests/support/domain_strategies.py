@@ -23,7 +23,7 @@ from dpnb_columnar.domain import (
 )
 from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
-from dpnb_columnar.domain.groups import RANGE, expanded, in_order
+from dpnb_columnar.domain.groups import RANGE, expand_member, in_order
 
 PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
 NAMES = st.text(PRINTABLE, min_size=1, max_size=12)
@@ -60,7 +60,7 @@ def groups(draw: st.DrawFn, values: Sequence[str], taken: Sequence[str]) -> tupl
         members = free[place :: len(merged)] + [value] * draw(st.booleans())
         for _ in range(draw(st.integers(0, 2))):
             size = draw(st.integers(1, 30))
-            members += expanded(f"{start}-{start + size}", 100)
+            members += expand_member(f"{start}-{start + size}", 100)
             start += size + draw(st.integers(1, 9))
         if RANGE.fullmatch(value) is None:
             found.append(Group(value, in_order(members)))

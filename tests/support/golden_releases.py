@@ -31,7 +31,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.released_scores import scores_document
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
-from dpnb_columnar.public_sample import weights_chosen
+from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.training import carry_out, train
 from support.golden_model import golden_model
 
@@ -103,7 +103,7 @@ def _release_by_public_file() -> str:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "public.parquet"
         _rows(2).write_parquet(path)
-        weights = weights_chosen(str(path), domain, "histogram")
+        weights = resolve_attribute_weights(str(path), domain, "histogram")
     model, drawn = _released(TWO, mechanism="histogram", weights=weights)
     document = to_document(model)
     # The bytes of a Parquet file depend on the version of what wrote it.

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.ledger import Charge, Entry, Ledger
-from dpnb_columnar.ledger.records import ORIGIN, linked
+from dpnb_columnar.ledger.records import ORIGIN, with_digest
 
 PURE_LIMIT = Approximate(Fraction(1), Fraction(0))
 LIMIT = Approximate(Fraction(2), Fraction(1, 10**6))
@@ -100,5 +100,5 @@ def relink(path: Path) -> None:
     with without_triggers(path) as connection:
         digest = ORIGIN
         for row in connection.execute("SELECT * FROM entry ORDER BY number").fetchall():
-            digest = linked(digest, Entry(*row)).digest
+            digest = with_digest(digest, Entry(*row)).digest
             connection.execute("UPDATE entry SET digest = ? WHERE number = ?", (digest, row[0]))

@@ -98,7 +98,7 @@ def metadata_of(file: str) -> dict[str, str]:
 def tiny_domain() -> Domain:
     """Read the domain of the rows, of which complete ones alone are kept."""
     document = tomllib.loads(CATALOGUE, parse_float=Decimal)["tiny"]
-    return complete_rows(read_domain("tiny", document, "test", beside=("source", "files")))
+    return complete_rows(read_domain("tiny", document, "test", other_keys=("source", "files")))
 
 
 def fitting(file: Path, domain: Domain) -> pl.DataFrame:

@@ -40,7 +40,7 @@ from dpnb_columnar.noise import (
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import category_code, class_code, number, row_fits
 from dpnb_columnar.rows.streaming import scan
-from dpnb_columnar.sensitivity import RunLengthColumns, searched_beta, trimmed_means
+from dpnb_columnar.sensitivity import RunLengthColumns, search_beta, trimmed_means
 
 Patch = pytest.MonkeyPatch
 DOUBLE = "double"
@@ -131,7 +131,7 @@ def literal_mean_sensitivity(patch: Patch) -> None:
 
 def beta_too_large(patch: Patch) -> None:
     """A product where a division was meant: the sensitivity is less smooth than the noise allows."""
-    patch.setattr(smooth_moments, "searched_beta", lambda beta: searched_beta(beta) * 4)
+    patch.setattr(smooth_moments, "search_beta", lambda beta: search_beta(beta) * 4)
 
 
 def family_too_light(patch: Patch) -> None:

@@ -58,12 +58,12 @@ def duckdb_drops_rows(patch: Patch) -> None:
 
 def queries_drop_rows(patch: Patch) -> None:
     """A blank category takes the row's number with it, in the queries for databases only."""
-    needed = statistics_query.needed
+    needed = statistics_query.required_columns
 
     def dropping_needed(domain: Domain) -> list[str]:
         return needed(dropping(domain))
 
-    patch.setattr(statistics_query, "needed", dropping_needed)
+    patch.setattr(statistics_query, "required_columns", dropping_needed)
 
 
 def classes_from_a_table(patch: Patch) -> None:

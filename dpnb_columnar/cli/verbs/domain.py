@@ -163,11 +163,11 @@ def find_source(
                 "name a Parquet file, an entry of datasets.toml with --dataset, or a codebook with --codebook"
             )
         return find_declaration([] if source is None else [source], dataset, catalogue=catalogue)
-    from dpnb_columnar.extracts.codebook_domain import declared_by, left_out_lines
+    from dpnb_columnar.extracts.codebook_domain import left_out_lines, read_codebook_domain
 
     if dataset is not None or catalogue is not None:
         raise UsageError("--codebook declares the domain; give neither --dataset nor --catalogue beside it")
-    found = declared_by(codebook, source, name)
+    found = read_codebook_domain(codebook, source, name)
     for line in left_out_lines(found.left_out):
         print_warning(line)
     for note in found.notes:
@@ -352,7 +352,7 @@ def edit(
     """
     from dpnb_columnar.cli.next_commands import training_command
     from dpnb_columnar.datasets.catalogue import check_entry_output, entry_toml, put_entry
-    from dpnb_columnar.domain.editing import edited, labelled, with_unit, with_weight, without_unit, without_weight
+    from dpnb_columnar.domain.editing import edit_domain, labelled, with_unit, with_weight, without_unit, without_weight
     from dpnb_columnar.domain.names import check_dataset
     from dpnb_columnar.rows.parquet import copy_with_domain
 
@@ -372,7 +372,7 @@ def edit(
     check_target(output, overwrite or (is_entry and output.exists()), inputs)
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
     edits = read_edits(attribute_edits)
-    domain = edited(declared.declaration, edits, str(source or declared.origin), name)
+    domain = edit_domain(declared.declaration, edits, str(source or declared.origin), name)
     if label is not None:
         domain = labelled(domain, label)
     domain = _restricted(domain, attributes, [column for text in drop or () for column in comma_separated(text)])
@@ -397,16 +397,16 @@ def edit(
 
 
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
-    from dpnb_columnar.domain.editing import restricted
+    from dpnb_columnar.domain.editing import select_attributes
     from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 
     named = [] if attributes is None else comma_separated(attributes)
     if ADULT_LIKE not in named:
-        return restricted(domain, None if attributes is None else named, drop)
+        return select_attributes(domain, None if attributes is None else named, drop)
     chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
     if not chosen:
         raise UsageError(f"--attributes {ADULT_LIKE}: the domain has none of them; name the attributes to keep")
     if absent:
         print_warning(f"note: no attribute of the domain serves as {', '.join(absent)}")
     place = named.index(ADULT_LIKE)
-    return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
+    return select_attributes(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)

@@ -20,11 +20,11 @@ from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
 from dpnb_columnar.domain import Domain, Weight
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, worded
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.options import ChargedRun, Option
 from dpnb_columnar.runtime.outputs import check_target, default_name
@@ -380,7 +380,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
     names = [*(long[code] for code in shown), *rest]
     print_table(
         ["true \\ predicted", *(short[code] for code in shown), *rest],
-        [[name, *row] for name, row in zip(names, folded(evaluation.confusion, shown), strict=True)],
+        [[name, *row] for name, row in zip(names, fold_classes(evaluation.confusion, shown), strict=True)],
     )
     weighted = evaluation.weighted
     if weighted is not None:
@@ -389,7 +389,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
             ["true \\ predicted, weighted", *(short[code] for code in shown), *rest],
             [
                 [name, *(f"{weight:.0f}" for weight in row)]
-                for name, row in zip(names, folded(weighted.confusion, shown), strict=True)
+                for name, row in zip(names, fold_classes(weighted.confusion, shown), strict=True)
             ],
         )
     print_line()
@@ -431,7 +431,7 @@ def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     print_line(f"rows               {evaluation.rows}")
     for name, rows in evaluation.lacking.items():
         print_line(f"                   {rows} of them without {excerpt(name)}")
-    largest = excerpt(worded(evaluation.majority_class, labels))
+    largest = excerpt(value_with_label(evaluation.majority_class, labels))
     _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
     print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
     gain = evaluation.intervals["gain"]

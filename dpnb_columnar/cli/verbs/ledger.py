@@ -93,7 +93,7 @@ def init(
     from dpnb_columnar.domain.editing import unit_columns
     from dpnb_columnar.errors import UsageError
     from dpnb_columnar.ledger import check_dataset
-    from dpnb_columnar.ledger.refusals import stated
+    from dpnb_columnar.ledger.refusals import amounts_text
 
     if is_rule(delta):
         raise UsageError("--delta: a limit is a number, such as 1e-6 or 1/50000; it takes no rule")
@@ -106,7 +106,7 @@ def init(
     bound = "" if parts is None else ", bound to files"
     of = f" of units of {', '.join(account.unit)}" if account.unit else ""
     print_line(
-        f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{of}{bound})"
+        f"{file}: data set {account.dataset}, limit {amounts_text(account.limit)} ({neighbours} neighbours{of}{bound})"
     )
     if parts is not None:
         print_warning(f"{file} holds digests of the data; keep it as confidential as the rows")

@@ -107,7 +107,7 @@ def command(
     from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.mechanisms.release_plan import plan, without_further_passes
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import public_path, weights_chosen
+    from dpnb_columnar.public_sample import public_path, resolve_attribute_weights
     from dpnb_columnar.training import train
 
     check_suffix(output)
@@ -125,7 +125,9 @@ def command(
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows
         budget = terms.budget(terms.effective_epsilon(resolved), known)
-        chosen = weights_chosen(terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label, parts)
+        chosen = resolve_attribute_weights(
+            terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label, parts
+        )
         planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         if not rows.repeatable:
             planned = without_further_passes(planned)

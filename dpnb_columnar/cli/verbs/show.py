@@ -13,7 +13,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_warning
 from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_target
 
@@ -274,8 +274,9 @@ def _print_parameters(model: NaiveBayes) -> None:
         [
             [
                 leaf.attribute or "",
-                worded(leaf.klass or "", class_labels),
-                bins.get((leaf.attribute, leaf.cell)) or worded(leaf.cell or "", labels.get(leaf.attribute or "", {})),
+                value_with_label(leaf.klass or "", class_labels),
+                bins.get((leaf.attribute, leaf.cell))
+                or value_with_label(leaf.cell or "", labels.get(leaf.attribute or "", {})),
                 leaf.statistic,
                 "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
                 leaf.parameter,

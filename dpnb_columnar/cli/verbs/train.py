@@ -59,7 +59,7 @@ def command(
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import public_path, weights_chosen
+    from dpnb_columnar.public_sample import public_path, resolve_attribute_weights
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
@@ -70,7 +70,9 @@ def command(
         budget = terms.budget(terms.effective_epsilon(resolved), known)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        chosen = weights_chosen(terms.attribute_weights, resolved.domain, terms.mechanism, rows.files, declared.label)
+        chosen = resolve_attribute_weights(
+            terms.attribute_weights, resolved.domain, terms.mechanism, rows.files, declared.label
+        )
         planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         paid = payment(planned, rows.names, seed, charged.ledger_file, charged.account, charged.run_id)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.unit_order import ORDER, code_names, unit_names, unit_values
-from dpnb_columnar.runtime.row_progress import reported, rows_once
+from dpnb_columnar.runtime.row_progress import report_rows, rows_once
 
 PART_ROWS = 2**16
 """Rows that are handed on at a time. Four times as many took 30 MiB more at 100 million rows, and no less time."""
@@ -69,7 +69,7 @@ def sink_counted(
     kept = [*dict.fromkeys([*names, *choice.units, ORDER, *choice.codes])]
     in_order = _InOrder(choice, use)
     once = rows_once()
-    read = rows if once is None else reported(rows, once.add)
+    read = rows if once is None else report_rows(rows, once.add)
     query(read).select(kept).sink_batches(in_order.add, chunk_size=PART_ROWS, maintain_order=True, engine="streaming")
     if in_order.end():
         return

@@ -27,7 +27,7 @@ from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt, option
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.row_progress import begin_work, is_watched, polled
+from dpnb_columnar.runtime.row_progress import begin_work, is_watched, poll_progress
 
 DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "ChecksumException", "SchemaColumnConvert")
 """Parts of the names and conditions of Spark's errors where a file cannot be read."""
@@ -48,7 +48,7 @@ def reported_stage(session: Any, rows: int | None) -> Iterator[None]:
         return
     total, unit = (1, "") if rows is None else (rows, "rows")
     stage = _FirstStage(session.sparkContext.statusTracker())
-    with polled(begin_work(total, unit), lambda: total * stage.share()):
+    with poll_progress(begin_work(total, unit), lambda: total * stage.share()):
         yield
 
 

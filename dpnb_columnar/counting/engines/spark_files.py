@@ -23,7 +23,7 @@ from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
-from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete, number_of_rows, read_footer
+from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete_file_error, number_of_rows, read_footer
 from dpnb_columnar.rows.table_formats import TABLE_FORMATS, TableFormat, refuse_table_files, table_error
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -290,7 +290,7 @@ def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFil
         schema = pl.scan_parquet(io.BytesIO(alone)).collect_schema()
         metadata = pl.read_parquet_metadata(io.BytesIO(alone))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise incomplete(name) from None
+        raise incomplete_file_error(name) from None
     rows = number_of_rows(footer, name)
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
     folder = folder_values(name, schema)

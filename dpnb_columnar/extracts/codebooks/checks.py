@@ -1,6 +1,6 @@
 """The content of codebook files, read within a bound of size, and checks that an extract can be as a codebook says.
 
-Every reader of codebooks begins with the content and ends with ``checked``.
+Every reader of codebooks begins with the content and ends with ``check_codebook``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ENCODINGS = {
 """Encodings that a codebook may name, in lower case, and their names in ``Codebook.encoding``."""
 
 
-def inconsistent(source: str, faults: Sequence[Fault]) -> ConfigurationError:
+def inconsistency_error(source: str, faults: Sequence[Fault]) -> ConfigurationError:
     """Build the error for a codebook with faults."""
     lines = "".join(f"\n  {fault}" for fault in faults[:MOST_FAULTS])
     more = f"\n  and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
@@ -58,7 +58,7 @@ def inconsistent(source: str, faults: Sequence[Fault]) -> ConfigurationError:
     )
 
 
-def checked(codebook: Codebook) -> Codebook:
+def check_codebook(codebook: Codebook) -> Codebook:
     """Check a codebook, and return it.
 
     Raises:
@@ -71,7 +71,7 @@ def checked(codebook: Codebook) -> Codebook:
         for record_type in codebook.record_types or ("",):
             faults += _record_faults(codebook, record_type)
     if faults:
-        raise inconsistent(codebook.source, faults)
+        raise inconsistency_error(codebook.source, faults)
     return codebook
 
 

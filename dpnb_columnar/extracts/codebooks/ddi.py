@@ -41,8 +41,8 @@ from dpnb_columnar.extracts.codebooks.checks import (
     LONGEST_LABEL,
     MOST_CODES,
     MOST_VARIABLES,
-    checked,
-    inconsistent,
+    check_codebook,
+    inconsistency_error,
     read_chunks,
 )
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
@@ -205,7 +205,7 @@ def read_ddi(path: Path) -> Codebook:
         raise ConfigurationError(
             f"{path}: in a character encoding that XML parsers do not know; save it as UTF-8"
         ) from None
-    return checked(document.codebook())
+    return check_codebook(document.codebook())
 
 
 class _DocumentElements:
@@ -302,7 +302,7 @@ class _DocumentElements:
     def codebook(self) -> Codebook:
         """Build the codebook, when the document has ended."""
         if self.faults:
-            raise inconsistent(str(self.path), self.faults)
+            raise inconsistency_error(str(self.path), self.faults)
         hierarchical = self.structure == "hierarchical"
         if hierarchical and not self.groups:
             raise self.refusal("is of a hierarchical extract, but declares no record group (recGrp)")

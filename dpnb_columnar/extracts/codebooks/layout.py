@@ -37,7 +37,13 @@ from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.errors import ConfigurationError, excerpt
-from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent, read_content
+from dpnb_columnar.extracts.codebooks.checks import (
+    ENCODINGS,
+    LONGEST_LABEL,
+    check_codebook,
+    inconsistency_error,
+    read_content,
+)
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
@@ -63,8 +69,8 @@ def read_layout_file(path: Path) -> Codebook:
     reader = _LayoutReader()
     codebook = reader.codebook(document, path)
     if reader.faults:
-        raise inconsistent(str(path), reader.faults)
-    return checked(codebook)
+        raise inconsistency_error(str(path), reader.faults)
+    return check_codebook(codebook)
 
 
 class _LayoutReader(FieldReader):

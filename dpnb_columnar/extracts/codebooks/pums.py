@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
-from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent, read_content
+from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, check_codebook, inconsistency_error, read_content
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 COLLECTION = "census.gov"
@@ -63,10 +63,12 @@ def read_pums_dictionary(path: Path) -> Codebook:
     except csv.Error:
         raise _not_a_dictionary(path, reader.line_num) from None
     if faults:
-        raise inconsistent(str(path), faults)
+        raise inconsistency_error(str(path), faults)
     described = tuple(_with_codes(variable, codes[name]) for name, variable in variables.items())
     name = path.name.partition(".")[0]
-    return checked(Codebook(str(path), name, COLLECTION, (), None, described, sample=_sample(codes.get(ADJUSTED, []))))
+    return check_codebook(
+        Codebook(str(path), name, COLLECTION, (), None, described, sample=_sample(codes.get(ADJUSTED, [])))
+    )
 
 
 def _sample(factors: list[Code]) -> str:

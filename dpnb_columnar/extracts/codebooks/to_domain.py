@@ -13,7 +13,7 @@ from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, fitting, within_bounds
+from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, applicable_labels, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Meaning, Measure, Variable, meaning_of
 from dpnb_columnar.extracts.codebooks.facts import AmountFact, amount_fact, technical_reason, unit_of, weight_of
@@ -89,7 +89,7 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     unit, weight = unit_of(codebook.collection, names), weight_of(codebook.collection, names)
     domain = UnlabelledDomain(codebook.name, tuple(attributes), available_unit=unit, available_weight=weight)
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
-    return replace(domain, value_labels=within_bounds(fitting(domain, labels))), tuple(left_out)
+    return replace(domain, value_labels=within_bounds(applicable_labels(domain, labels))), tuple(left_out)
 
 
 def _value_labels(variable: Variable, attribute: Attribute) -> Mapping[str, str]:
@@ -235,7 +235,7 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
         missing += [nines - unit * position for position in range(fact.missing_at_top)]
     treatment = Missing.CATEGORY if not_asked else None
     missing_values = tuple(dict.fromkeys(missing))
-    return _checked(Numeric(variable.name, lower, upper, unit, fact.transform, missing_values, treatment))
+    return _check_attribute(Numeric(variable.name, lower, upper, unit, fact.transform, missing_values, treatment))
 
 
 def amount_labels(variable: Variable) -> dict[str, str]:
@@ -248,7 +248,7 @@ def amount_labels(variable: Variable) -> dict[str, str]:
     return labels
 
 
-def _checked(attribute: Numeric) -> Numeric | str:
+def _check_attribute(attribute: Numeric) -> Numeric | str:
     """Return the attribute, or the reason why a domain cannot have it."""
     if attribute.lower >= attribute.upper:
         return "it has one value only"
