@@ -139,7 +139,7 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
     """Check that the shares add up to what is stated, and that a concentrated total implies it.
 
     Raises:
-        InvalidPartError: if they do not.
+        InvalidPartError: if the shares add up to another total, or it implies less than is stated.
     """
     if guarantee.epsilon == 0:
         raise part["epsilon"].invalid("must be above 0")

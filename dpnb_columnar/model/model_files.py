@@ -38,7 +38,7 @@ def check_suffix(path: Path) -> None:
     """Refuse the name of a model file that ends in neither .json nor .parquet.
 
     Raises:
-        UsageError: if it does not; with the remedy.
+        UsageError: if the suffix is another.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: a model is written as JSON or Parquet; end its name in .json or .parquet")
