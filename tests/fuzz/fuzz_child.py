@@ -44,6 +44,7 @@ class Child:
         self.taken()
         self.watching = False
         self.executed: list[str] = []
+        sys.dont_write_bytecode = True  # what a verb imports first would be written beside it
         sys.addaudithook(self.audit)
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
