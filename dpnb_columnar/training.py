@@ -179,7 +179,7 @@ def checked_rows(plan: Plan, rows: Rows) -> CheckedRows:
     """Check that rows can be counted as a release plans to. Opens no row.
 
     Raises:
-        UsageError: if the plan has further passes, and the rows can be counted only once.
+        UsageError: if the plan has later passes, and the rows can be counted only once.
         dpnb_columnar.errors.Error: if the rows do not fit the domain.
     """
     checked = rows.check(plan.domain)

@@ -48,7 +48,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import query_given
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
-from dpnb_columnar.mechanisms.release_plan import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_passes
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
@@ -655,7 +655,7 @@ def release(given: ReleaseArguments) -> Model:
     chosen = resolve_attribute_weights(
         given.attribute_weights, statistics.domain, given.mechanism, parts=statistics.parts
     )
-    planned = without_further_passes(
+    planned = reserve_later_passes(
         plan_release(
             statistics.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=counted.repeatable
         )

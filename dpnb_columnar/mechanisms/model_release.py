@@ -1,7 +1,7 @@
 """A planned release of a model: what it asks the rows, and what is drawn of each answer.
 
 ``release(Statistics, ReleasePlan) -> NaiveBayes`` is the trust boundary, the only code that sees both of its sides.
-Where the plan has further passes, ``release_weights`` and ``WeightRounds.after`` add what their counts and sums say: at
+Where the plan has later passes, ``release_weights`` and ``WeightRounds.after`` add what their counts and sums say: at
 once, or, by ``release_given``, each in a release of its own, given a model that left a share for it.
 
 All noise is drawn under them. Claim: under the budget's neighbouring relation the model is (epsilon,
@@ -12,7 +12,7 @@ sends back what was released of the answer. No answer enters it, so what is aske
 released values, which adaptive composition needs, and which no line there could get wrong.
 
 *Releases given a model.* Statistics that are there already cannot be asked what the tables that are drawn of them give.
-So a release from statistics spends nothing on further passes: its model reserves their shares. Each of them is spent by
+So a release from statistics spends nothing on later passes: its model reserves their shares. Each of them is spent by
 a release of its own, given the model of the last one, until none is left (docs/privacy.md, Lemma 2.8).
 """
 
@@ -85,7 +85,7 @@ class ReleasePlan:
             ordinary naive Bayes.
         public: What a public file says about the attributes; None if there is none. The domain is without those that it
             leaves out, unless they decide which rows count.
-        reserved: Shares that are left for further releases, each given the model of the last one, in their order.
+        reserved: Shares that are left for later releases, each given the model of the last one, in their order.
         given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
@@ -115,7 +115,7 @@ class ReleasePlan:
 
     @property
     def calibration(self) -> Share | None:
-        """The share of the second pass over the rows, which counts scores given the released tables; None for none."""
+        """The share of the later pass over the rows, which counts scores given the released tables; None for none."""
         return next((share for share in self.shares if share.query == CALIBRATION), None)
 
     @property
@@ -292,7 +292,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
 
 
 def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
-    """Release the weights of a model that was planned with a second pass.
+    """Release the weights of a model that was planned with a later pass.
 
     Args:
         plan: The plan of both passes.
@@ -301,10 +301,10 @@ def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, d
         draw: Sampler of all noise.
 
     Raises:
-        ValueError: if the plan has no second pass, or if other scores were counted than the model gives.
+        ValueError: if the plan has no later pass, or if other scores were counted than the model gives.
     """
     if plan.calibration is None:
-        raise ValueError("the release was planned without a second pass")
+        raise ValueError("the release was planned without a later pass")
     return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 

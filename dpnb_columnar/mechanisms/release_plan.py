@@ -309,8 +309,8 @@ def plan(
     return planned
 
 
-def without_further_passes(plan: ReleasePlan) -> ReleasePlan:
-    """Leave the shares of further passes for other releases, each given the model of the last one (``plan_given``)."""
+def reserve_later_passes(plan: ReleasePlan) -> ReleasePlan:
+    """Leave the shares of later passes for other releases, each given the model of the last one (``plan_given``)."""
     reserved = tuple(share for share in plan.shares if share is plan.calibration or share in plan.rounds)
     if not reserved:
         return plan

@@ -52,7 +52,7 @@ class Guarantee:
         composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
         seeded: The noise came from a seed, so it can be repeated and protects nobody.
         rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
-        reserved: Shares that are left for further releases, each given the model of the last one, in their order; no
+        reserved: Shares that are left for later releases, each given the model of the last one, in their order; no
             part of the composition, and not spent.
         unit: The unit that the relation is of; None where it is of rows.
         understated: The guarantee as it was stated by a program that reckoned a replaced row too low; None where it was

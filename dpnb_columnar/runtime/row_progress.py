@@ -138,7 +138,7 @@ class RowsOnce:
         self._read, self._weight = 0.0, 1.0
 
     def rest(self, rows: int, passes: int) -> None:
-        """Let what is left to report stand for further passes over all rows, however far the first came.
+        """Let what is left to report stand for later passes over all rows, however far the first came.
 
         Args:
             rows: How many rows there are.

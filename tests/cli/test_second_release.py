@@ -27,7 +27,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
@@ -83,7 +83,7 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
     whole = plan(domain, Budget(Fraction(2), **amounts), mechanism, noise, "calibrated")
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
-    first = without_further_passes(whole)
+    first = reserve_later_passes(whole)
     released = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw)
     assert released.guarantee.reserved == (whole.calibration,)
     counts = AskedRows(checked.answer(scores_given(released)))

@@ -26,7 +26,7 @@ from dpnb_columnar.counting.countable import AskedRows, CheckpointFolder
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows
-from dpnb_columnar.counting.engines.polars_units import sink_counted
+from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
 from dpnb_columnar.counting.query import check_disjoint, digest_blocks, with_whole_units
 from dpnb_columnar.counting.sql_queries import over_steps, query_sql
@@ -109,7 +109,7 @@ def by_polars(query: ClassQuery, rows: pl.LazyFrame, types: Mapping[str, pl.Data
     def reset() -> None:
         counter.counts[:] = 0
 
-    sink_counted(rows, types, query.domain, counted, ["place"], add, reset)
+    stream_counted_rows(rows, types, query.domain, counted, ["place"], add, reset)
     return ClassSizes(query, tuple(counter.counts.tolist()))
 
 

@@ -23,7 +23,7 @@ from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms import release_plan
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, reserve_later_passes
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, AttributeWeights
@@ -99,7 +99,7 @@ def test_no_draw_makes_a_model_larger_than_planned(mechanism: str, shape: str) -
         planned = plan(domain, Budget(Fraction(1, 7)), mechanism, attribute_weights=way)
         most = largest_model(planned)
         whole = longest(release(counted, planned, Extreme(place)), planned)
-        parts = release(counted, without_further_passes(planned), Extreme(place))
+        parts = release(counted, reserve_later_passes(planned), Extreme(place))
         for model in (whole, parts, longest(parts, planned)):
             found = size_of(model)
             assert found.bytes <= most.bytes

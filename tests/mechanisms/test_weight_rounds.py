@@ -25,7 +25,7 @@ from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.model_release import release, release_given, rounds_given
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.weight_rounds import CLIP, _clip, start_rounds
 from dpnb_columnar.model.model import Model, load_model
@@ -221,7 +221,7 @@ def test_no_clip_is_beyond_what_sums_are_exact_for() -> None:
 def test_a_seed_in_either_release_is_told(first: int | None, second: int | None) -> None:
     """Whichever noise came from a seed, the model protects nobody."""
     domain, rows = people_domain(), people(200)
-    planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     samplers = [ExactSampler(SystemBits() if seed is None else SeededBits(seed)) for seed in (first, second)]
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
     counts = FrameInput(rows).check(domain).answer(scores_given(model))
@@ -244,7 +244,7 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     """The first one less than its budget, the second the rest of it; the model all that was spent on it."""
     domain, rows = people_domain({**PEOPLE, **unit}), people(60).with_columns(u=pl.int_range(pl.len()))
     budget = Budget(Fraction(1), relation)
-    planned = without_further_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, ExactSampler(SystemBits()))
     (left,) = model.guarantee.reserved
     assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
@@ -261,7 +261,7 @@ def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
     """A model that names those of fewer rounds than it has released was edited."""
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
     rows = FrameInput(people(60)).check(domain)
-    planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     model = release(rows.answer(CellQuery(domain)), planned, ExactSampler(SystemBits()))
     assert model.attribute_weights is None
     after = release_given(plan_given(model), rows.answer(rounds_given(model).query), ExactSampler(SystemBits()))

@@ -105,7 +105,7 @@ def command(
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.mechanisms.release_plan import plan, without_further_passes
+    from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_passes
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path, resolve_attribute_weights
     from dpnb_columnar.training import train
@@ -130,7 +130,7 @@ def command(
         )
         planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         if not rows.repeatable:
-            planned = without_further_passes(planned)
+            planned = reserve_later_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
     paid = payment(planned, names, seed, charged.ledger_file, charged.account, charged.run_id)
     beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)

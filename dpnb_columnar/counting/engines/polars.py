@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.counting.engines.polars_units import sink_counted
+from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
 from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
@@ -148,7 +148,7 @@ def count_rows(
             weights.sums[:] = 0
 
     names = [*tables, *([] if weights is None else [CLASS, WEIGHT])]
-    sink_counted(rows, types, domain, query, names, count, reset, codes=names)
+    stream_counted_rows(rows, types, domain, query, names, count, reset, codes=names)
     # A counter goes once its cells are made, so that a large table is not held twice.
     cells = [table.cells_of(*counters.pop(0).counted()) for table in tables.values()]
     return cells if weights is None else [*cells, weights.cells()]
@@ -338,7 +338,7 @@ def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.Data
     def reset() -> None:
         counter.counts[:] = 0
 
-    sink_counted(rows, types, scores.domain, query, ["place"], count, reset)
+    stream_counted_rows(rows, types, scores.domain, query, ["place"], count, reset)
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
 
 
@@ -439,7 +439,7 @@ def sum_gradients(query: GradientQuery, rows: pl.LazyFrame, types: Mapping[str, 
         row.update(compare(rows).select(**sums, **counts).collect(engine="streaming").row(0, named=True))
     else:
         used = ["class", *scores, *(f"error {klass}" for klass in others)]
-        sink_counted(rows, types, domain, compare, used, add_up, row.clear)
+        stream_counted_rows(rows, types, domain, compare, used, add_up, row.clear)
 
     def read(name: str, numbers: range) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array([row[f"{name} {number}"] for number in numbers], dtype=np.int64)

@@ -34,7 +34,7 @@ MOST_WAITING = 2**18
 Integers = NDArray[np.int64]
 
 
-def sink_counted(
+def stream_counted_rows(
     rows: pl.LazyFrame,
     types: Mapping[str, pl.DataType],
     domain: Domain,

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.model_release import query_given
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -42,7 +42,7 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
     whole = plan(domain, Budget(Fraction(2), **amounts), mechanism, noise, method)
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
-    first = without_further_passes(whole)
+    first = reserve_later_passes(whole)
     state, shares = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw), first.shares
     while state.guarantee.reserved:
         assert (*shares, *state.guarantee.reserved) == whole.shares
