@@ -68,6 +68,7 @@ def found_in(
 
 
 @pytest.mark.slow
+@pytest.mark.enumeration
 @pytest.mark.parametrize("configuration", [each for each in configurations() if not each.few], ids=str)
 def test_nothing_is_found_in_the_landed_code(
     configuration: Configuration, universe: Universe, hours: Universe, trades: Universe

@@ -35,6 +35,7 @@ def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.enumeration
 @pytest.mark.parametrize("configuration", [each for each in configurations() if each.few], ids=str)
 def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) -> None:
     universe = counted_units(configuration.unit_rows, weighted=configuration.weighted)

@@ -167,6 +167,7 @@ def test_no_number_of_a_field_may_be_changed(name: str, document: Callable[[str]
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.enumeration
 @pytest.mark.parametrize("name", CASES)
 def test_no_number_may_be_changed(name: str, document: Callable[[str], Any]) -> None:
     assert check_edits(document(name), list(parameter_numbers(document(name))))
