@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,10 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.options import Declared, flags_of
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.counting.query import Query
 
 LATER = ".given.parquet"
 """How the default name of a later pass's file ends."""
@@ -84,52 +88,49 @@ def command(
       dpnb-columnar aggregate --engine spark --table lake.census.person \\
           --dataset census
     """
-    from dpnb_columnar.counting.statistics import CellQuery
     from dpnb_columnar.counting.statistics_files import save_answer
 
     if whole_units and checkpoint is None:
         raise UsageError(
             "--whole-units can only be used with --checkpoint; without it all files are looked at together"
         )
-    kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     if given is not None:
         refuse_fixed(context, (*flags_of(Declared).values(), "--report"))
-        with opened_input(engine, data, table, master, kept) as rows:
-            _count_given(rows, given, output or default_name(data or (), "data", LATER), overwrite, config)
-        return
+    kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     with opened_input(engine, data, table, master, kept) as rows:
-        found = rows.find_domain(declared.dataset, declared.label, declared.catalogue_file)
-        resolved = declared.counted(found)
-        target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
+        query, resolved = _asked(rows, declared, given)
+        name, suffix = (resolved.domain.name, ".statistics.parquet") if given is None else ("data", LATER)
+        target = output or default_name(data or (), name, suffix)
         check_parquet(target)
-        beside = (declared.catalogue_file, config)
+        beside = (declared.catalogue_file, given, config)
         check_target(target, overwrite, [*rows.files, *(file for file in beside if file is not None)])
         with output_lock(target):
-            checked = rows.check(resolved.domain)
+            checked = rows.check(query.domain)
             options.print_domain(resolved)
             with stage("counting"):
-                statistics = checked.answer(CellQuery(resolved.domain))
-            save_answer(statistics, target, overwrite=overwrite)
-    print_line(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))
+                answer = checked.answer(query)
+            save_answer(answer, target, overwrite=overwrite)
+    print_line(f"wrote {target}: CONFIDENTIAL, {_kind_of(query)}", "written", output=str(target))
     if report:
         print_warning(CONFIDENTIAL)
-        print_line(f"{int(statistics.class_counts.sum())} rows count")
-        print_table(["attribute", "rows without it"], [list(lacked) for lacked in statistics.lacking().items()])
+        print_line(f"{int(answer.class_counts.sum())} rows count")
+        print_table(["attribute", "rows without it"], [list(lacked) for lacked in answer.lacking().items()])
 
 
-def _count_given(rows: Input, given: Path, target: Path, overwrite: bool, config: Path | None) -> None:
-    """Count what a model waits for into a file."""
-    from dpnb_columnar.counting.scores import Scores
-    from dpnb_columnar.counting.statistics_files import save_answer
+def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[Any], ResolvedDomain]:
+    """Return what the rows are asked, and in which domain: its cells, or what a model waits for."""
+    from dpnb_columnar.counting.statistics import CellQuery
 
-    check_parquet(target)
-    check_target(target, overwrite, [*rows.files, given, *([] if config is None else [config])])
-    query = query_of(given)
-    with output_lock(target):
-        checked = rows.check(query.domain)
-        options.print_domain(domain_of(query, given))
-        with stage("counting"):
-            answer = checked.answer(query)
-        save_answer(answer, target, overwrite=overwrite)
-    what = "exact counts of scores" if isinstance(query, Scores) else "exact sums of a round"
-    print_line(f"wrote {target}: CONFIDENTIAL, {what}", "written", output=str(target))
+    if given is not None:
+        query = query_of(given)
+        return query, domain_of(query, given)
+    resolved = declared.counted(rows.find_domain(declared.dataset, declared.label, declared.catalogue_file))
+    return CellQuery(resolved.domain), resolved
+
+
+def _kind_of(query: Query[Any]) -> str:
+    """Name the answer to a query."""
+    from dpnb_columnar.counting.scores import GradientQuery, Scores
+
+    kinds = {Scores: "exact counts of scores", GradientQuery: "exact sums of a round"}
+    return kinds.get(type(query), "exact counts")
