@@ -79,7 +79,7 @@ def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
     run("aggregate", people_file)
     run("release", "people.statistics.parquet", "--output", "people.json", *options)
     shares = load_model(Path("people.json")).guarantee.composition
-    table = [re.split(" {2,}", line.strip()) for line in planned.split("\n\n")[1].splitlines()]
+    table = [re.split(" {2,}", line.strip()) for line in planned.splitlines()]
     for share in shares:
         told = {share.query, share.noise, *map(number_text, cost_parameters(share.cost).values())}
         assert any(told <= set(row) for row in table), told

@@ -276,7 +276,7 @@ def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[st
 def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
     failure: str, code: int, form: str, people_file: Path
 ) -> None:
-    ended = run_that_breaks(f"def fail(*_):\n    fill()\n    raise {failure}\ncounting.aggregate = fail", form)
+    ended = run_that_breaks(f"def fail(*_):\n    fill()\n    raise {failure}\ncounting.answer = fail", form)
     assert (ended.returncode, ended.stderr.count("\n")) == (code, 1)
     assert ended.stderr.startswith("dpnb-columnar: ")
     assert "42" not in ended.stderr

@@ -70,7 +70,7 @@ def statistics_of_classes(classes: int, sizes: Sequence[int]) -> Statistics:
 COUNTED = statistics_of_classes(500, [0, 1, 41, 1000, 10**9])
 
 
-def errors_of_counts(epsilon: Fraction, sampler: Sampler | None = None) -> Any:
+def errors_of_counts(epsilon: Fraction, sampler: Sampler = ExactSampler(SystemBits())) -> Any:  # noqa: B008
     """Released minus exact class counts of 12 releases. Shape (6_000,), int64."""
     released = [
         plan_and_release(COUNTED, Budget(epsilon), "majority", draw=sampler).classes.released for _ in range(12)
