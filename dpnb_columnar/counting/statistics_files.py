@@ -14,6 +14,7 @@ import codecs
 import gzip
 import json
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +54,7 @@ SCORE_NUMBERS = ("class", "bin", COUNT)
 QueryT = TypeVar("QueryT", bound=Query[Any])
 
 
-class Format(Generic[QueryT, AnswerT]):
+class Format(ABC, Generic[QueryT, AnswerT]):
     """How the answers to a kind of query stand in files, and in the results of its SQL.
 
     Attributes:
@@ -81,17 +82,17 @@ class Format(Generic[QueryT, AnswerT]):
     number: ClassVar[str] = "a number"
     later: ClassVar[bool] = True
 
+    @abstractmethod
     def numbers(self, query: QueryT) -> Sequence[str]:
         """Name the columns of whole numbers."""
-        raise NotImplementedError
 
     def metadata(self, answer: AnswerT) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return what the header of a file says beside its version, and further metadata."""
         return {"parts": sorted(answer.parts)}, {}
 
+    @abstractmethod
     def tables(self, answer: AnswerT) -> tuple[pa.Schema, Iterable[pa.Table]]:
         """Return the columns of a file, and its rows."""
-        raise NotImplementedError
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: QueryT | None, path: Path) -> AnswerT:
         """Read a file that this program has written.
@@ -111,6 +112,7 @@ class Format(Generic[QueryT, AnswerT]):
         assert query is not None
         return with_parts(self.of_result(pl.DataFrame(table), query, path), digests_of(header["parts"]))
 
+    @abstractmethod
     def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
         """Check the result of the query's SQL, and return the answer.
 
@@ -123,7 +125,6 @@ class Format(Generic[QueryT, AnswerT]):
             DataError: if a column is missing or holds something else, something else was asked, or the numbers do not
                 fit. The message holds none of them.
         """
-        raise NotImplementedError
 
 
 class CellFormat(Format[CellQuery, Statistics]):
