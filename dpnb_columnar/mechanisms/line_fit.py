@@ -40,7 +40,7 @@ SLOPES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.045, 0.06, 0.08, *(hundredths / 100 
 STEEP = 0.4
 """Standard deviation of the prior of the logarithm of a slope above 1."""
 
-FLAT_PRIOR = 300.0
+FLAT_PRIOR = 1000.0
 """Prior of the first slope, in that of each of the others."""
 
 SHIFTS = tuple(twentieths / 20 for twentieths in range(-60, 61))
@@ -120,12 +120,12 @@ def fit_line(
     middle = float(centres.mean())
     expected, off = _expected_rows(second, noise, rows * np.array(probabilities), deviation, largest)
     straight = _Straight.fitted((first, second), centres - middle, noise, expected[:2], off)
-    bent, precision = _bent(straight.log_odds, (first, second), noise)
+    bent, precision = _bent(straight, (first, second), noise)
     rising = _guarded(_rising(bent, precision), second - first, noise)
     others: tuple[float, ...] = ()
     if rest:
         straight_others = _Straight.fitted((first, rest[0]), centres - middle, noise, expected[::2], off)
-        others = _points(_bent(straight_others.log_odds, (first, rest[0]), noise)[0], 0.0)
+        others = _points(_bent(straight_others, (first, rest[0]), noise)[0], 0.0)
     evidence = rows * math.sqrt(2) / (noise * size * len(probabilities))
     part = min(straight.slope, 1.0) * evidence / (evidence + HALF_EVIDENCE)
     end = FAR * float(centres[-1] - centres[0])
@@ -175,11 +175,13 @@ class _Straight:
         log_odds: Shape (bins,).
         slope: Mean slope.
         shift: Mean log-odds at the middle.
+        sloped: How likely it is that there is a slope at all.
     """
 
     log_odds: Floats
     slope: float
     shift: float
+    sloped: float
 
     @classmethod
     def fitted(
@@ -205,7 +207,10 @@ class _Straight:
         likely /= likely.sum()
         part = np.tensordot(likely, 1 / (1 + np.exp(-odds)), 2)
         return cls(
-            np.log(part / (1 - part)), float(likely.sum(axis=1) @ slopes), base + float(likely.sum(axis=0) @ shifts)
+            np.log(part / (1 - part)),
+            float(likely.sum(axis=1) @ slopes),
+            base + float(likely.sum(axis=0) @ shifts),
+            1 - float(likely[0].sum()),
         )
 
 
@@ -222,13 +227,14 @@ def _loss(odds: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
     return loss
 
 
-def _bent(straight: Floats, rows: tuple[Floats, Floats], noise: float) -> tuple[Floats, Floats]:
+def _bent(line: _Straight, rows: tuple[Floats, Floats], noise: float) -> tuple[Floats, Floats]:
     """Add the smooth departure that the residuals show, and say how precisely each bin is known.
 
     Near the line a residual is h times the departure, h = n p (1 - p), so each bin is one observation of it with the
-    precision h^2 / variance; the mean of the process given all of them is linear algebra.
+    precision h^2 / variance; the mean of the process given all of them is linear algebra. As far as the counts do not
+    even show a slope, no departure is believed.
     """
-    bins = np.arange(len(straight))
+    bins, straight = np.arange(len(line.log_odds)), line.log_odds
     covariance = BEND**2 * np.exp(-(((bins[:, None] - bins) / REACH) ** 2) / 2)
     number = np.maximum(rows[0] + rows[1], 0)
     departure: Floats = np.zeros(len(bins))
@@ -242,7 +248,7 @@ def _bent(straight: Floats, rows: tuple[Floats, Floats], noise: float) -> tuple[
         observed = precision * departure + information * residual / variance
         mean = np.linalg.solve(covariance * precision + np.eye(len(bins)), covariance @ observed)
         departure = np.clip(mean, -MOST_BEND, MOST_BEND)
-    return straight + departure, precision + 1 / BEND**2
+    return straight + line.sloped * departure, precision + 1 / BEND**2
 
 
 def _rising(log_odds: Floats, precision: Floats) -> Floats:
