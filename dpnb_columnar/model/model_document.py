@@ -27,7 +27,7 @@ from dpnb_columnar.model.parameters import (
 )
 
 FORMAT = "dpnb_columnar model"
-READ_VERSIONS = (1, 2, VERSION)
+READ_VERSIONS = (1, 2, 3, VERSION)
 """Version 1 had no numeric attribute that declares what a missing value means, no attribute weights, no bounds of
 log-likelihoods and no value labels. Under version 2 the rules by which parameters are made of released values changed,
 and a file does not say by which its were made; histograms did not hold the mean and variance that placed their bins.

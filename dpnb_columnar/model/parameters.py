@@ -15,7 +15,7 @@ from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
 
-VERSION = 3
+VERSION = 4
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
