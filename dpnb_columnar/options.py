@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.errors import UsageError
 
@@ -290,11 +290,15 @@ class Terms:
     shares: Annotated[
         str | None,
         Option(
-            text="Division of the budget among a numeric attribute, a categorical attribute and the class counts, such "
-            "as ``2:1:1``; None for the mechanism's own.",
-            help="Shares of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
-            metavar="N:C:K",
-            shown="the mechanism's own",
+            text="How the budget is divided: ``by-size``, what all attributes have together in proportion to the cube "
+            "root of the number of their cells; ``equal``, the same for every attribute of a kind; or ``equal`` with "
+            "other numbers for a numeric attribute, a categorical attribute and the class counts, such as ``2:1:1``. "
+            "None for ``by-size``; of ``paper``, for ``equal``.",
+            help="How the budget is divided: by-size, what all attributes have together in proportion to the cube root "
+            "of the number of their cells; equal, the same for every attribute of a kind; or equal with other numbers "
+            "for a numeric attribute, a categorical attribute and the class counts, such as 2:1:1.",
+            metavar="RULE|N:C:K",
+            shown="by-size; equal for paper",
         ),
     ] = None
 
@@ -324,7 +328,7 @@ class Terms:
         known = [relation.value for relation in Neighbours]
         if self.neighbours not in known:
             raise UsageError(f"neighbours: no {self.neighbours!r}; known relations: {', '.join(known)}")
-        division = None if self.shares is None else parse_division(self.shares)
+        division = None if self.shares is None else parse_shares(self.shares)
         return Budget(parse_epsilon(epsilon), Neighbours(self.neighbours), division, parse_delta(self.delta, rows))
 
 

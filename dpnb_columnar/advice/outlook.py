@@ -19,6 +19,7 @@ from dpnb_columnar.advice.plan_text import (
     narrower_ranges,
     prior_line,
     public_facts,
+    shares_line,
     small_cells_line,
     unit_facts,
     unrehearsed_line,
@@ -262,6 +263,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
+    if planned.by_size and planned.public is None:
+        yield shares_line(planned)
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
     if planned.domain.weight is not None:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
@@ -381,6 +384,7 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
         "weight": None if domain.weight is None else weight_document(domain.weight),
         "mechanism": planned.mechanism.name,
         "attribute_weights": planned.attribute_weights or "none",
+        "shares": planned.shares_rule,
         "public": None if planned.public is None else public_facts(planned.public),
         "private": planned.mechanism.private,
         "rows": outlook.assumed.rows,

@@ -77,6 +77,14 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
+def shares_line(plan: ReleasePlan) -> str:
+    """Say how the attributes' part of the budget is divided among them by their size."""
+    from dpnb_columnar.mechanisms.attribute_shares import NUMERIC_CELLS
+
+    numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
+    return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
+
+
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
     from dpnb_columnar.mechanisms.mechanism import PRESENCE

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
+from dpnb_columnar.budget import Budget, Concentrated, Division, PrivacyCost, Pure, Share, SharesRule, compose, total
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
+from dpnb_columnar.mechanisms.attribute_shares import divide_by_size, sized_attribute
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, LEARNED, MOST_LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
@@ -262,16 +263,18 @@ def plan(
         for again in (repeatable, True)
     )
     family = noise_named(chosen, noise)
+    rule = budget.division or (chosen.shares_rule if public is None else SharesRule.BY_SIZE)
     if public is not None:
-        if budget.division is not None:
+        if rule is not SharesRule.BY_SIZE:
             raise UsageError(
                 f"shares: the public file divides the budget among the attributes; leave {option('shares')} out"
             )
         domain = public.counted(domain)
     released = domain if public is None else public.released(domain)
-    requests = chosen.requests(released, budget.division or chosen.division, family)
-    if public is not None:
-        requests = public.divided(requests, released)
+    requests = chosen.requests(released, rule if isinstance(rule, Division) else chosen.division, family)
+    by_size = rule is SharesRule.BY_SIZE and any(map(sized_attribute, requests))
+    if by_size:
+        requests = divide_by_size(requests, released, None if public is None else public.shares_by)
     if domain.weight is not None:
         requests.insert(1, weighted_counts_request(domain, requests[0]))
     requests += later_requests(domain, weights, requests)
@@ -302,6 +305,7 @@ def plan(
         shares,
         weights,
         public,
+        by_size=by_size,
         automatic=attribute_weights == AUTO,
         uncalibrated=best != weights,
     )

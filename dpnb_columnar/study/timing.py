@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget import Budget, SharesRule
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Timing = tuple[str, int, int]
 """Method, number of rows, and repetition."""
 
-BUDGET = Budget(Fraction(1))
+BUDGET = Budget(Fraction(1), division=SharesRule.EQUAL)
 SEED = 1940
 TIMED = ("smooth", "global")
 """Mechanisms that are timed."""

@@ -125,7 +125,11 @@ def test_another_label_can_be_named(people_file: Path) -> None:
         ({"epsilon": 1, "mechanism": "smoth"}, errors.UsageError, "known mechanisms: smooth"),
         ({"epsilon": 1, "noise": "gauss"}, errors.UsageError, "known families: polyplace"),
         ({"epsilon": 1, "neighbours": "friends"}, errors.UsageError, "known relations: add-remove, replace-one"),
-        ({"epsilon": 1, "shares": "2:1"}, errors.UsageError, "shares: expected three positive numbers"),
+        (
+            {"epsilon": 1, "shares": "2:1"},
+            errors.UsageError,
+            "shares: expected by-size, equal, or three positive numbers",
+        ),
         ({"epsilon": 1, "attribute_weights": "much"}, errors.UsageError, "known ways: auto, none, tempered"),
         ({"epsilon": 1, "dataset": "adlt"}, errors.UsageError, "did you mean adult?"),
         ({"epsilon": 1, "dataset": "adult", "domain": people_domain()}, errors.UsageError, "give one of them"),

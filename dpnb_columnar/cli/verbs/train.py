@@ -46,7 +46,7 @@ def command(
     Examples:
       dpnb-columnar train census.parquet
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
-      dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
+      dpnb-columnar train adult.parquet --mechanism histogram --shares equal
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --unit SERIAL --unit-rows 1
       dpnb-columnar train census.parquet --weight PERWT --weight-cap 400
