@@ -222,11 +222,11 @@ class Terms:
     rows: Annotated[
         int | None,
         Option(
-            text="The public number of rows, such as the codebook's: the n of such a rule, and for "
-            "``attribute_weights`` ``auto``; None for what a catalogue entry of the domain declares. It is never "
-            "counted.",
-            help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for "
-            "--attribute-weights auto. It is never counted.",
+            text="The public number of rows, such as the codebook's: the n of such a rule, and for what "
+            "``mechanism`` and ``attribute_weights`` choose by ``auto``; None for what a catalogue entry of the domain "
+            "declares. It is never counted.",
+            help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for what "
+            "--mechanism and --attribute-weights choose by auto. It is never counted.",
             type=int,
             metavar="INTEGER",
             shown="the entry's in datasets.toml",
@@ -236,13 +236,14 @@ class Terms:
     mechanism: Annotated[
         str,
         Option(
-            text="``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``histogram``, "
-            "``adaptive-histogram``, ``majority``, or ``none`` (not private).",
-            help="smooth, paper, trimmed-mean, global, global-variance, histogram, adaptive-histogram, majority, or "
-            "none (NOT PRIVATE).",
+            text="``auto``, which chooses one by public facts and says why; or ``smooth``, ``paper``, "
+            "``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, "
+            "or ``none`` (not private).",
+            help="auto, which chooses one by public facts and says why; or smooth, paper, trimmed-mean, global, "
+            "global-variance, adaptive-histogram, histogram, majority, or none (NOT PRIVATE).",
             metavar="NAME",
         ),
-    ] = "smooth"
+    ] = "auto"
     noise: Annotated[
         str | None,
         Option(
@@ -304,8 +305,13 @@ class Terms:
 
     @property
     def need_rows(self) -> bool:
-        """Whether a rule for delta, or the choice of attribute weights, depends on the declared number of rows."""
-        return is_rule(self.delta) or self.attribute_weights == "auto"
+        """Whether a rule for delta, or a choice, depends on the declared number of rows."""
+        return is_rule(self.delta) or self.chooses
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the mechanism, or the way to weight attributes, is left to the program."""
+        return "auto" in (self.mechanism, self.attribute_weights)
 
     def effective_epsilon(self, resolved: ResolvedDomain) -> Epsilon:
         """Return the epsilon that was given, else the one declared beside the domain, else the default.

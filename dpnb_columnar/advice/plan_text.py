@@ -36,6 +36,7 @@ def budget_line(plan: ReleasePlan) -> str:
     budget = plan.budget
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
+    mechanism += " (auto)" if plan.mechanism_reason is not None else ""
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
     if plan.given is None and plan.reserved:
         weights += f" (left for {'a second release' if len(plan.reserved) == 1 else 'further releases'})"
@@ -43,6 +44,11 @@ def budget_line(plan: ReleasePlan) -> str:
     unit = plan.domain.unit
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
     return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"
+
+
+def mechanism_line(plan: ReleasePlan) -> str:
+    """Say which mechanism auto took, and why."""
+    return f"mechanism {plan.mechanism.name}: chosen by auto, since {plan.mechanism_reason}"
 
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:

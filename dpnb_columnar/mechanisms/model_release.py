@@ -90,6 +90,7 @@ class ReleasePlan:
         by_size: Whether the part of all attributes is divided by their size (``mechanisms.attribute_shares``).
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
+        mechanism_reason: Why ``auto`` chose the mechanism (``mechanisms.automatic_choice``); None where it was named.
     """
 
     domain: Domain
@@ -104,6 +105,7 @@ class ReleasePlan:
     by_size: bool = False
     automatic: bool = False
     uncalibrated: bool = False
+    mechanism_reason: str | None = None
 
     @property
     def total(self) -> PrivacyCost:

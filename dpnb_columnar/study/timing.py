@@ -85,7 +85,7 @@ def _timed(file: Path, method: str) -> tuple[float, float]:
     statistics = local.answer(open_parquet([file], domain), CellQuery(domain))
     counted = time.perf_counter()
     if method == DIRECT:
-        direct_sensitivities(statistics, plan(domain, BUDGET))
+        direct_sensitivities(statistics, plan(domain, BUDGET, "smooth"))
     else:
         release(statistics, plan(domain, BUDGET, method), ExactSampler(SeededBits(SEED)))
     end = time.perf_counter()

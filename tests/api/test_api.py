@@ -122,7 +122,7 @@ def test_another_label_can_be_named(people_file: Path) -> None:
         ({"epsilon": "much"}, errors.UsageError, "expected a number"),
         ({"epsilon": None}, errors.UsageError, "expected a number"),
         ({"epsilon": True}, errors.UsageError, "expected a number"),
-        ({"epsilon": 1, "mechanism": "smoth"}, errors.UsageError, "known mechanisms: smooth"),
+        ({"epsilon": 1, "mechanism": "smoth"}, errors.UsageError, "known mechanisms: auto, smooth"),
         ({"epsilon": 1, "noise": "gauss"}, errors.UsageError, "known families: polyplace"),
         ({"epsilon": 1, "neighbours": "friends"}, errors.UsageError, "known relations: add-remove, replace-one"),
         (
