@@ -98,7 +98,8 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
     if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but their form is known
         rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
         of_each = place[1] == "intercepts" or document["attribute_weights"]["method"] == "learned"
-        return of_each and float(new * (256 if rounds else 1000)).is_integer()
+        unit = new * (256 if rounds else 1000)
+        return of_each and abs(unit - round(unit)) < 1e-9
     if place[0] == "classes":
         return max(value, 0) == max(new, 0)
     if place[0] != "attributes" or "released" not in str(place[2:]):
