@@ -27,7 +27,7 @@ from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, Transf
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.likelihood import deciding_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 
 Integers = NDArray[np.int64]
@@ -344,7 +344,7 @@ def sample(population: Population, family: int) -> Sample:
 
 def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: Sample) -> float:
     """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
-    first, *others = class_terms(model)
+    first, *others = deciding_terms(model)
     log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         for row, table in zip(log_odds, ratios[parameters.attribute] * weight, strict=True):

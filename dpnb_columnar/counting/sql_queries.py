@@ -34,6 +34,7 @@ from dpnb_columnar.dialects.nodes import (
     as_column,
     as_double,
     below,
+    by_start,
     case,
     double,
     equal,
@@ -91,9 +92,6 @@ def _(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect:
 
 # Steps of the queries of all later passes: a row's codes, and the scores that tables of whole numbers give them.
 
-FEW_STEPS = 8
-"""Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
-
 MOST_ARGUMENTS = 100
 """Numbers that are compared at once: SQLite's functions take no more than 127, or 1,000 of late."""
 
@@ -123,11 +121,13 @@ def attribute_score(table: ScoreTable, domain: Domain, dialect: Dialect) -> exp.
     starts, scores = table.starts, table.scores
     if len(starts) > MOST_BRANCHES and len(runs := _runs(starts, codes)) <= MOST_BRANCHES:
         places = [_place(column, run, starts) for run in runs]
-        score = number_at(scores, _by_start(column, [starts[run.start] for run in runs], places), dialect)
+        firsts = [integer(starts[run.start]) for run in runs[1:]]
+        score = number_at(scores, by_start(own_column(column), firsts, places), dialect)
     else:
         # Neighbouring steps of one score are one step.
         merged = [next(group) for _, group in groupby(zip(starts, scores, strict=True), lambda step: step[1])]
-        score = _by_start(column, [start for start, _ in merged], [integer(number) for _, number in merged])
+        firsts = [integer(start) for start, _ in merged[1:]]
+        score = by_start(own_column(column), firsts, [integer(number) for _, number in merged])
     return exp.cast(case([missing], score), exp.DType.BIGINT)
 
 
@@ -152,18 +152,6 @@ def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
     width = starts[run.start + 1] - starts[run.start]
     steps = over(as_double(minus(own_column(column), integer(starts[run.start]))), double(width))
     return plus(integer(run.start), exp.cast(exp.Floor(this=steps), exp.DType.BIGINT))
-
-
-def _by_start(column: str, starts: Sequence[int], values: Sequence[exp.Expr]) -> exp.Expr:
-    """Look up the value of the last start that the code reaches; each start is above the one before, or equal to it."""
-    if len(starts) > FEW_STEPS:
-        half = len(starts) // 2
-        below_half = below(own_column(column), integer(starts[half]))
-        otherwise = _by_start(column, starts[half:], values[half:])
-        return case([(below_half, _by_start(column, starts[:half], values[:half]))], otherwise)
-    pairs = zip(starts[1:], values[:-1], strict=True)
-    branches = [(below(own_column(column), integer(start)), value) for start, value in pairs]
-    return case(branches, values[-1]) if branches else values[-1]
 
 
 SCORE, KEY, BIN = "score", "key", "bin"

@@ -36,10 +36,11 @@ from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, asse
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.model.likelihood import bin_starts, class_terms
+from dpnb_columnar.model.likelihood import bin_starts, class_terms, line_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
+from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
@@ -257,7 +258,7 @@ class HeldOut:
         return scores
 
     def _joint(self, model: Model) -> Floats:
-        """Joint log-likelihoods; shape (classes, rows)."""
+        """Joint log-likelihoods, or logarithms of the weights that a line gives; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
         joint[:] = [[term] for term in class_terms(model)]
         for parameters, weight in zip(model.attributes, model.weights, strict=True):
@@ -265,7 +266,8 @@ class HeldOut:
             places = self.columns[attribute.name].places
             for row, table in zip(joint, self._terms(attribute, parameters, weight), strict=True):
                 row += table[places]
-        return joint
+        line = line_terms(model)
+        return joint if line is None else np.log(weights_by_line(line, joint))
 
     def _terms(self, attribute: Attribute, parameters: AttributeParameters, weight: float) -> list[Floats]:
         """Return, per class, the term of each distinct value of an attribute."""
