@@ -115,7 +115,7 @@ def time_pass(data: str, kind: str) -> None:
         scores = scores_given(model)
         print_seconds(lambda: local.answer(source, scores))
     else:
-        query = start_rounds(model, "learned").query
+        query = start_rounds(model).query
         print_seconds(lambda: local.answer(source, query))
 
 

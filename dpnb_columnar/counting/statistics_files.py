@@ -262,7 +262,7 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
         """Return the columns of the sums and of the digests, and their row."""
         import pyarrow as pa
 
-        numbers = [*answer.weights.tolist(), *answer.log_odds.tolist(), *answer.rows.tolist()]
+        numbers = [*answer.sums.tolist(), *answer.rows.tolist()]
         digests = [digest(answer.query.domain), answer.query.digest]
         names = [*self.numbers(answer.query), *self.columns]
         table = pa.table([[each] for each in (*numbers, *digests)], names=names)
@@ -279,10 +279,10 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
             )
         check_digests(digests.row(0), query, source)
         frame = checked_columns(result, self.numbers(query), self.columns, source, self)
-        weights, log_odds, rows = (
+        totals, rows = (
             np.array([frame[name].item() for name in names], dtype=np.int64) for names in sum_columns(query)
         )
-        sums = GradientSums(query, weights, log_odds, rows)
+        sums = GradientSums(query, totals, rows)
         if not sums.possible:
             raise DataError(f"{source}: no rows have such sums; sum the rows up again")
         return with_parts(sums, sums.own_part)

@@ -170,8 +170,7 @@ class ReleasePlan:
             )
         if not self.rounds:
             return model
-        assert self.attribute_weights is not None  # rounds are planned for weights alone
-        weights = start_rounds(model, self.attribute_weights)
+        weights = start_rounds(model)
         for share in self.rounds:
             weights = yield Pass(
                 weights.query,
@@ -239,13 +238,12 @@ def query_given(model: NaiveBayes) -> LaterQuery:
 
 def rounds_given(model: NaiveBayes) -> WeightRounds:
     """Go on with the rounds of a model that ``plan_given`` accepts."""
-    return resume_rounds(model, weights_method(model), released_rounds(model))
+    return resume_rounds(model, released_rounds(model))
 
 
 def weights_method(model: NaiveBayes) -> str:
-    """Name the weights that the last pass gives; rounds of two classes learn a weight of each attribute."""
-    rounds = any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved)
-    return LEARNED if rounds and len(model.domain.classes) == 2 else CALIBRATED
+    """Name the weights that the last pass gives."""
+    return LEARNED if any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved) else CALIBRATED
 
 
 def released_rounds(model: NaiveBayes) -> list[Share]:

@@ -57,7 +57,7 @@ def _asked(domain: Domain, share: Share) -> Query[Answer]:
     if share.query == CALIBRATION:
         return planned_scores(domain)
     if share.query.startswith(GRADIENT):
-        return planned_gradient(domain, share.values - len(domain.classes) + 1)
+        return planned_gradient(domain)
     return CellQuery(domain)
 
 

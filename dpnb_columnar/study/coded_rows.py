@@ -29,8 +29,7 @@ from dpnb_columnar.counting.scores import (
     ScoreCounts,
     Scores,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    probabilities,
 )
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
@@ -228,27 +227,16 @@ class HeldOut:
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
         """Sum up a round's gradient, as ``counting.engines.polars`` does."""
-        relative = [self._clipped(group, query.domain) for group in query.groups]
-        totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
-        totals[1:] = np.array(query.log_odds)[:, None]
-        for group, scores in zip(query.groups, relative, strict=True):
-            totals[1:] += group.weight * scores
-        table = np.array(exponentials())
-        likelihood = table[np.minimum((totals.max(axis=0) - totals) // UNITS, len(table) - 1)]
-        is_class = np.arange(len(totals))[:, None] == self.classes
-        error = (is_class * CERTAIN - likelihood * CERTAIN // likelihood.sum(axis=0))[1:]
-        sums = np.array([(error * scores).sum() for scores in relative])
-        return GradientSums(query, sums, error.sum(axis=1), is_class.sum(axis=1))
-
-    def _clipped(self, group: WeightGroup, domain: Domain) -> Integers:
-        """Clipped scores of a group; shape (classes - 1, rows)."""
-        scores = np.zeros((len(group.tables) + 1, self.size), dtype=np.int64)
-        for row, tables in zip(scores[1:], group.tables, strict=True):
-            for table in tables:
-                row += self._steps(table, domain)
-        scores = np.maximum(scores - scores.max(axis=0), -group.clip)
-        clipped: Integers = scores[1:] - scores[0]
-        return clipped
+        scores = np.array([self._steps(table, query.domain) for table in query.tables])
+        total = query.log_odds + np.array(query.weights) @ scores
+        table = np.array(probabilities())
+        against = table[np.minimum(np.abs(total) // UNITS, len(table) - 1)]
+        second = self.classes == 1
+        error = np.where(second == (total >= 0), against, CERTAIN - against)
+        scaled = np.minimum(query.bound * CERTAIN // np.maximum(np.abs(scores).sum(axis=0), 1), CERTAIN)
+        factor = np.where(second, 1, -1) * (error * scaled // CERTAIN)
+        sums = np.append(scores @ factor, UNITS * factor.sum())
+        return GradientSums(query, sums, np.bincount(self.classes, minlength=2))
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
         """Return the score of each row in one table; its rows have all values."""
