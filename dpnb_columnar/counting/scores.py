@@ -4,23 +4,24 @@
 so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
 likewise, so that no row is counted twice.
 
-*Sums of a round of weights*, for two classes. A row has a score that its attributes' tables give, and from the score a
-probability. What is summed up is the gradient of the logistic likelihood at public weights: the difference between the
-row's class, as 0 or 1, and its probability, times what each weight multiplies, scaled so that no row counts for more
-than a bound. Every step is a whole number by integer arithmetic, so every engine and every division of the rows into
+*Sums of a round of weights.* A row has a score that its attributes' tables give, and from the score a probability of
+the second class. What is summed up is the gradient of the logistic likelihood at public weights: the difference between
+1 or 0, by the row's class, and this probability, times what each weight multiplies, scaled so that no row counts for
+more than a bound. Every step is a whole number by integer arithmetic, so every engine and every division of the rows into
 parts has the same sums. They carry digests of what was summed up, like ``ScoreCounts``.
 
 Let z_i be the score of a row by the i-th attribute's table, |z| the sum of their sizes, S = log-odds + the sum of
 weight_i z_i, and B the bound. With T = ``probabilities()`` and // rounding down,
 
-    q = T[min(|S| // 256, last)], the probability of the class that S speaks against, and e = q or 2^16 - q, that of
-        the class which the row is not of;
+    q = T[min(|S| // 256, last)] is the probability of what S speaks against, and 2^16 - q of what it speaks for;
+    e is that of the second class for a row of another one, and what this leaves of 2^16 for a row of the second;
     u = min(2^16, 2^16 B // |z|), and 2^16 where |z| is 0;
-    f = e u // 2^16, and -f for a row of the first class.
+    f = e u // 2^16 for a row of the second class, -(e u // 2^16) for another one.
 
-The row adds f (z_1, .., z_d, 256). Since e <= 2^16, and f |z| <= e (u |z| / 2^16) <= e B, the sizes of what it adds
-are together f |z| + 256 f <= 2^16 (min(B, sum of max |z_i|) + 256): ``GradientQuery.sensitivity``. Both quotients are
-of numbers from 0 on and rounded down: one rounded up would break the bound by as much as |z|.
+The row adds f (z_1, .., z_d, 256). Since e <= 2^16, u <= 2^16 and u |z| <= 2^16 B, it is |f| <= 2^16 and
+|f| |z| <= e u |z| / 2^16 <= e B <= 2^16 B. So the sizes of what it adds are together at most
+2^16 (min(B, the sum of the largest |z_i|) + 256), ``GradientQuery.sensitivity``. Both quotients are of numbers from 0
+on and are rounded down, so f is rounded towards 0: either one rounded up would break the bound.
 """
 
 from __future__ import annotations
@@ -192,14 +193,14 @@ attribute or of a class."""
 
 @dataclass(frozen=True, slots=True)
 class GradientQuery:
-    """What to sum up over the rows, of two classes. Public.
+    """What to sum up over the rows. Public.
 
     Attributes:
         domain: Domain of the rows.
-        tables: Per attribute with a weight, its clipped log-ratio of the second class to the first, in units: a score
+        tables: Per attribute with a weight, its clipped log-ratio of the second class to the others, in units: a score
             of at most ``LARGEST_CLIP`` in size.
         weights: Per table, its weight, in units.
-        log_odds: Log-odds of the second class to the first where no attribute tells, in 1/``UNITS``^2.
+        log_odds: Log-odds of the second class where no attribute tells, in 1/``UNITS``^2.
         bound: The sum of the sizes of a row's scores beyond which the row is scaled down, in units.
     """
 
@@ -215,8 +216,7 @@ class GradientQuery:
     @property
     def words(self) -> str:
         """What is summed up."""
-        weights = "one weight" if len(self.tables) == 1 else f"each of {len(self.tables)} weights"
-        return f"sums of how the fit to the rows changes with {weights} and an intercept, and rows of each class"
+        return f"sums of how the fit to the rows changes with {self.sums} weights and intercepts, and rows of each class"
 
     @property
     def sums(self) -> int:

@@ -57,7 +57,7 @@ def _asked(domain: Domain, share: Share) -> Query[Answer]:
     if share.query == CALIBRATION:
         return planned_scores(domain)
     if share.query.startswith(GRADIENT):
-        return planned_gradient(domain)
+        return planned_gradient(domain, share.values - 1)
     return CellQuery(domain)
 
 

@@ -226,17 +226,16 @@ def later_requests(domain: Domain, method: str | None, others: Sequence[Request]
 
 def _requests(domain: Domain, weight: Fraction) -> list[Request]:
     """Make the queries of all rounds, which share a weight."""
-    asked = planned_gradient(domain)
+    asked = planned_gradient(domain, len(domain.attributes))
     return [
         Request(f"{GRADIENT} {number}", None, asked.sums, asked.parallel, LAPLACE, weight * relative / sum(SCHEDULE))
         for number, relative in enumerate(SCHEDULE, 1)
     ]
 
 
-def planned_gradient(domain: Domain) -> GradientQuery:
+def planned_gradient(domain: Domain, weights: int) -> GradientQuery:
     """Return what the rows will be asked in a round, before released tables tell the scores, and rounds the weights."""
-    tables = tuple(ScoreTable(attribute.name, (), ()) for attribute in domain.attributes)
-    return GradientQuery(domain, tables, (0,) * len(tables), 0, 0)
+    return GradientQuery(domain, (ScoreTable("", (), ()),) * weights, (0,) * weights, 0, 0)
 
 
 def in_units(numbers: Sequence[float] | Floats) -> list[int]:

@@ -14,7 +14,7 @@ from support.people import PEOPLE, people, people_domain
 from dpnb_columnar.budget import RowEffect
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
-from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import FORMATS, kind_of_columns
@@ -75,17 +75,16 @@ def test_there_are_as_many_numbers_as_said(document: dict[str, object]) -> None:
     assert CellQuery(domain).cells == len(domain.classes) * columns
     scores = Scores(domain, (TABLE,), (-100, 100))
     assert scores.empty().counts.size == scores.cells
-    others = len(domain.classes) - 1
-    query = GradientQuery(domain, (WeightGroup(((TABLE,),) * others, 512, 128),) * 2, (0,) * others)
+    query = GradientQuery(domain, (TABLE,) * 2, (128,) * 2, 0, 512)
     empty = query.empty()
-    assert empty.weights.size + empty.log_odds.size == query.sums
+    assert empty.sums.size == query.sums
     assert query.sums + empty.rows.size == query.cells
 
 
 @pytest.fixture
 def queries() -> list[AnyQuery]:
     domain = people_domain()
-    gradient = GradientQuery(domain, (WeightGroup(((TABLE,),), 512, 128),), (0,))
+    gradient = GradientQuery(domain, (TABLE,), (128,), 0, 512)
     return [
         CellQuery(domain),
         Scores(domain, (TABLE,), (-100, 100)),

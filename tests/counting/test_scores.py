@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpnb_columnar.counting import diagnostics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import GradientQuery, ScoreCounts, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
@@ -77,14 +78,14 @@ def test_of_equal_scores_the_first_class_is_predicted(scores: tuple[int, int, in
 def test_what_was_counted_is_given_for_its_own_query_alone() -> None:
     """A file of counts, or of sums, of another model's scores is none of this model's."""
     other = Scores(DOMAIN, SCORES.tables, (-300, 0, 301))
-    query = GradientQuery(DOMAIN, (WeightGroup(((SCORES.tables[0],),), 512, 128),), (0,))
+    query = GradientQuery(DOMAIN, SCORES.tables[:1], (128,), 0, 512)
     counted, summed = (AskedRows(each) for each in (local.answer(people(5), SCORES), local.answer(people(5), query)))
     assert counted.answer(SCORES) == counted.known
     assert summed.answer(query) == summed.known
     for rows, wanted in ((counted, other), (counted, CellQuery(DOMAIN)), (summed, SCORES)):
         with pytest.raises(ValueError, match="were asked something else"):
             rows.answer(wanted)
-    for rows, gradient in ((counted, query), (summed, GradientQuery(DOMAIN, query.groups, (1,)))):
+    for rows, gradient in ((counted, query), (summed, replace(query, log_odds=1))):
         with pytest.raises(ValueError, match="were asked something else"):
             rows.answer(gradient)
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     NUMBER_TYPES,
@@ -108,8 +108,8 @@ def scores_of(domain: Domain) -> Scores:
 
 def gradient_of(domain: Domain) -> GradientQuery:
     """The gradient of a weight for each of these scores."""
-    groups = [WeightGroup(((table,),), 4096, 256) for table in scores_of(domain).tables]
-    return GradientQuery(domain, tuple(groups), (-500,))
+    tables = scores_of(domain).tables
+    return GradientQuery(domain, tables, (256,) * len(tables), -500, 4096)
 
 
 @pytest.mark.parametrize("dialect", Dialect)

@@ -15,8 +15,7 @@ from dpnb_columnar.counting.scores import (
     Integers,
     Scores,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    probabilities,
 )
 from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
@@ -51,23 +50,19 @@ def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
 
 @st.composite
 def queries_of(draw: st.DrawFn, domain: Domain) -> GradientQuery:
-    """Any steps, one weight for each attribute or one for all."""
-    others = range(len(domain.classes) - 1)
-    by_attribute: list[list[ScoreTable]] = []
+    """Any steps, any weights, and bounds that scale most rows down, some, or none."""
+    tables = []
     for attribute in domain.attributes:
         starts = [0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=4)))]
         steps = st.lists(WIDE, min_size=len(starts), max_size=len(starts))
-        by_attribute.append([ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(WIDE)) for _ in others])
-    parts = draw(st.sampled_from([[by_attribute], [[each] for each in by_attribute]]))
-    groups = tuple(
-        WeightGroup(tuple(zip(*part, strict=True)), draw(st.integers(1, 2000)), draw(st.integers(-128, 512)))
-        for part in parts
-    )
-    return GradientQuery(domain, groups, tuple(draw(st.integers(-(2**19), 2**19)) for _ in others))
+        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(WIDE)))
+    weights = tuple(draw(st.integers(-128, 512)) for _ in tables)
+    log_odds, bound = draw(st.integers(-(2**19), 2**19)), draw(st.integers(1, 3000))
+    return GradientQuery(domain, tuple(tables), weights, log_odds, bound)
 
 
-def listed(sums: GradientSums) -> tuple[list[int], list[int], list[int]]:
-    return sums.weights.tolist(), sums.log_odds.tolist(), sums.rows.tolist()
+def listed(sums: GradientSums) -> tuple[list[int], list[int]]:
+    return sums.sums.tolist(), sums.rows.tolist()
 
 
 def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = Fraction(1, 256)) -> Integers:
@@ -99,40 +94,24 @@ def _score(tables: Sequence[ScoreTable], codes: Mapping[str, int | None]) -> int
     return score
 
 
-def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int], list[int]]:
-    """The sums of a round: per group, per class but the first, and the rows of each class."""
-    domain, table = query.domain, exponentials()
-    classes = range(len(domain.classes))
-    weights, log_odds, counts = [0] * len(query.groups), [0 for _ in query.log_odds], [0 for _ in classes]
+def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int]]:
+    """The sums of a round, per attribute and of the log-odds, and the rows of each class."""
+    domain, table = query.domain, probabilities()
+    sums, counts = [0] * (len(query.tables) + 1), [0 for _ in domain.classes]
     for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
             continue
         counts[klass] += 1
-        relative = [clipped_scores(group, codes) for group in query.groups]
-        totals = [0, *query.log_odds]
-        for group, scores in zip(query.groups, relative, strict=True):
-            totals = [total + group.weight * score for total, score in zip(totals, scores, strict=True)]
-        likelihoods = [table[min((max(totals) - total) // 256, len(table) - 1)] for total in totals]
-        for other in classes[1:]:
-            error = 2**16 * (klass == other) - likelihoods[other] * 2**16 // sum(likelihoods)
-            log_odds[other - 1] += error
-            for number, scores in enumerate(relative):
-                weights[number] += error * scores[other]
-    return weights, log_odds, counts
-
-
-def clipped_scores(group: WeightGroup, codes: Mapping[str, int | None]) -> list[int]:
-    """Per class, the group's score relative to the first class, none far below the largest."""
-    sums = [0]
-    for tables in group.tables:
-        steps = [(table, codes[table.attribute]) for table in tables]
-        sums.append(
-            sum(
-                table.missing if code is None else table.scores[bisect_right(table.starts, code) - 1]
-                for table, code in steps
-            )
-        )
-    raised = [max(each - max(sums), -group.clip) for each in sums]
-    return [each - raised[0] for each in raised]
+        scores = [_score([each], codes) for each in query.tables]
+        total = query.log_odds + sum(weight * score for weight, score in zip(query.weights, scores, strict=True))
+        probability = Fraction(table[min(abs(total) // 256, len(table) - 1)], 2**16)  # of the second class
+        if total >= 0:
+            probability = 1 - probability
+        size = sum(map(abs, scores))
+        scaled = 1 if size <= query.bound else Fraction(2**16 * query.bound // size, 2**16)
+        # int() rounds towards 0.
+        factor = int(2**16 * ((klass == 1) - probability) * scaled)
+        sums = [each + factor * score for each, score in zip(sums, (*scores, 256), strict=True)]
+    return sums, counts
