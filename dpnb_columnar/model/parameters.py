@@ -162,6 +162,36 @@ class PublicSource:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationLine:
+    """How the odds of the classes follow from the margin of a row's linear score: a table of few points. Public.
+
+    Let s_c be a row's score of class c, as ``AttributeWeights`` says, l the largest class, o the first of the other
+    classes whose score is the largest, and m = s_o - s_l, the margin. Relative to class l, whose weight is 1,
+
+    * class o has the weight exp(h(m)), where h goes through ``log_odds`` at ``margins``, linear between them and flat
+      outside: it rises strictly, so that rows are ranked as by their margins;
+    * of more than two classes all others together have the weight exp(g(m)), where g goes through ``others`` in the
+      same way. They share it in proportion to exp(t_c), t_c = ``evidence`` s_c + (1 - ``evidence``) log P(c), and none
+      has more than class o.
+
+    The probability of a class is its weight in the sum of all.
+
+    Attributes:
+        largest: Position of class l.
+        margins: Rising, in nats.
+        log_odds: Rising: of class o to class l at each margin.
+        others: Log-odds of all other classes together to class l at each margin; empty for two classes.
+        evidence: What part of their scores' differences counts among the other classes, from 0 to 1.
+    """
+
+    largest: int
+    margins: tuple[float, ...]
+    log_odds: tuple[float, ...]
+    others: tuple[float, ...] = ()
+    evidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class AttributeWeights:
     """Weights w of the attributes and intercepts b of the classes in a model's score.
 
@@ -176,6 +206,7 @@ class AttributeWeights:
         source: The public file that they were learned from; None if there is none.
         asked: Weights and intercepts that earlier rounds asked the rows about, while further rounds are to come: the
             next step depends on them. Of no use for scoring.
+        line: How probabilities follow from the score; None where the score is the logarithm of the likelihood.
     """
 
     method: str
@@ -183,6 +214,7 @@ class AttributeWeights:
     intercepts: tuple[float, ...]
     source: PublicSource | None = None
     asked: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
+    line: CalibrationLine | None = None
 
 
 @dataclass(frozen=True)
