@@ -1,8 +1,8 @@
 """Define what later passes ask of the rows, which released values fix, and the exact answers. CONFIDENTIAL.
 
-*Counts of scores*: rows per class and bin of a score. They are additive like ``Statistics``: scores are whole numbers,
-so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
-likewise, so that no row is counted twice.
+*Counts of scores*: rows per class and bin, where scores of the classes decide the bin. They are additive like
+``Statistics``: scores are whole numbers, so every engine and every division of the rows into parts counts the same
+cells. They carry digests of what was counted likewise, so that no row is counted twice.
 
 *Sums of a round of weights.* A row has a score that its attributes' tables give, and from the score a probability of
 the second class. What is summed up is the gradient of the logistic likelihood at public weights: the difference between
@@ -29,9 +29,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -65,57 +67,189 @@ class ScoreTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The score of a row, the sum of its attributes' scores, and the bins that it is counted in. Public.
+class ClassScores(ABC):
+    """A row's score in each class, the sum of its attributes', and the bins that rows are counted in by them. Public.
 
-    Without ``offsets`` bins are ranges of one score. With them a row has a score for each class, and its bin is the
-    class of the largest, the first of equal ones: the class that a model predicts.
+    A row of a class is in one bin, which these scores and its class decide.
 
     Attributes:
         domain: Domain of the rows.
-        tables: One table per attribute that is scored, at least one; with offsets one for each class, in order.
-        edges: Edges between the bins, rising: a score lies in the bin of the number of edges that it reaches.
-        offsets: Per class, what is added to its score; empty where bins are ranges.
+        tables: Per class that is scored, one table per attribute.
+        offsets: Per class, what is added to its score.
     """
 
     domain: Domain
-    tables: tuple[ScoreTable, ...]
-    edges: tuple[int, ...]
-    offsets: tuple[int, ...] = ()
+    tables: tuple[tuple[ScoreTable, ...], ...]
+    offsets: tuple[int, ...]
     later: ClassVar[bool] = True
     parallel: ClassVar[Parallel] = PARALLEL_CELLS
-    """A row of a class has one score, and is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
+    """A row of a class is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
     sensitivity: ClassVar[int] = 1
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """What is counted."""
-        bins = "and class that the model predicts" if self.offsets else f"and of {self.bins} bins of the model's score"
-        return f"rows of each class {bins}"
 
     @property
+    @abstractmethod
     def bins(self) -> int:
-        """Number of bins; of ranges, the first and the last have no end."""
-        return len(self.offsets) or len(self.edges) + 1
+        """Number of bins."""
 
     @property
+    @abstractmethod
     def cells(self) -> int:
-        """How many counts there are."""
-        return len(self.domain.classes) * self.bins
+        """How many counts noise is added to."""
 
     @property
+    @abstractmethod
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
-        """Per class, a table per attribute; none without offsets."""
-        return tuple(self.tables[place :: len(self.offsets)] for place in range(len(self.offsets)))
+        """Per class, a table per attribute; none where the score is the offset alone."""
 
     @property
+    @abstractmethod
+    def compared(self) -> tuple[int, ...]:
+        """The classes of which the one with the largest score is looked for, the first of equal ones."""
+
+    @property
+    @abstractmethod
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
-        return _digest_of(self.domain, self.tables, self.edges, *([self.offsets] if self.offsets else []))
+
+    @abstractmethod
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Compute the bin of each row.
+
+        Args:
+            scores: Shape (classes, rows): a row's score in each class.
+            classes: Shape (rows,): the row's class.
+        """
 
     def empty(self) -> ScoreCounts:
         """Return the counts of no row."""
         return ScoreCounts(self, np.zeros((self.bins, len(self.domain.classes)), dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Scores(ClassScores):
+    """Rows of each class by the class that a model predicts: the bin is the class of the largest score.
+
+    Every class has tables.
+    """
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        return "rows of each class and class that the model predicts"
+
+    @property
+    def bins(self) -> int:
+        """One for each class."""
+        return len(self.offsets)
+
+    @property
+    def cells(self) -> int:
+        """How many counts noise is added to."""
+        return len(self.domain.classes) * self.bins
+
+    @property
+    def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
+        """Per class, a table per attribute."""
+        return self.tables
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All classes."""
+        return tuple(range(self.bins))
+
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
+        return _digest_of(self.domain, chain(*self.tables), self.offsets)
+
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Predict the class of each row."""
+        predicted: Integers = scores.argmax(axis=0)
+        return predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Margins(ClassScores):
+    """Rows by the margin of the best other class over the largest one, and by which of the two they are of. Public.
+
+    Let S_c be a row's score in class c, l the largest class, and o the first of the other classes whose score is the
+    largest. The margin S_o - S_l lies in the range of the number of edges that it reaches. Released are, for each
+    range, the rows of class l, those of class o, and, of more than two classes, those of neither.
+
+    Exact counts are kept by class besides, to see that all passes read the same rows: a row of class l or o is in the
+    bin of its range, one of another class in the bin as many ranges further.
+
+    Attributes:
+        tables: Per class but the first, one table per attribute: its log-ratio to the first class. In the first class
+            the score of a row is the offset alone.
+        largest: Position of class l.
+        edges: Edges between the ranges, rising; the first range and the last have no end.
+    """
+
+    largest: int
+    edges: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        truths = "either" if self.columns == 2 else "either or neither"
+        return f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
+
+    @property
+    def ranges(self) -> int:
+        """Number of ranges of the margin."""
+        return len(self.edges) + 1
+
+    @property
+    def columns(self) -> int:
+        """Number of counts of each range: of class l, of class o, and of neither, where there are others."""
+        return min(len(self.domain.classes), 3)
+
+    @property
+    def bins(self) -> int:
+        """Number of bins: one for each range and, of more than two classes, one more for rows of neither class."""
+        return self.ranges * (self.columns - 1)
+
+    @property
+    def cells(self) -> int:
+        """How many counts noise is added to."""
+        return self.ranges * self.columns
+
+    @property
+    def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
+        """Per class, a table per attribute; none of the first."""
+        return ((), *self.tables)
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All classes but the largest."""
+        return tuple(place for place in range(len(self.offsets)) if place != self.largest)
+
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
+        return _digest_of(self.domain, chain(*self.tables), self.offsets, self.largest, self.edges)
+
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Compute the bin of each row."""
+        others = np.array(self.compared)
+        best = scores[others].argmax(axis=0)
+        margin = np.take_along_axis(scores[others], best[None], axis=0)[0] - scores[self.largest]
+        neither = (classes != self.largest) & (classes != others[best])
+        bins: Integers = np.searchsorted(self.edges, margin, side="right") + self.ranges * neither
+        return bins
+
+    def columns_of(self, counts: Integers) -> Integers:
+        """Add up counts per bin and class to those that noise is added to, shape (ranges, columns)."""
+        near, far = counts[: self.ranges], counts[self.ranges :]
+        own = near[:, self.largest]
+        columns = [own, near.sum(axis=1) - own, far.sum(axis=1)] if len(far) else [own, near.sum(axis=1) - own]
+        return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -130,7 +264,7 @@ class ScoreCounts:
         whole_units: As of ``Statistics``.
     """
 
-    scores: Scores
+    scores: ClassScores
     counts: Integers
     parts: frozenset[str] = frozenset()
     whole_units: bool = False
@@ -147,7 +281,7 @@ class ScoreCounts:
         )
 
     @property
-    def query(self) -> Scores:
+    def query(self) -> ClassScores:
         """What was counted."""
         return self.scores
 
@@ -216,7 +350,9 @@ class GradientQuery:
     @property
     def words(self) -> str:
         """What is summed up."""
-        return f"sums of how the fit to the rows changes with {self.sums} weights and intercepts, and rows of each class"
+        return (
+            f"sums of how the fit to the rows changes with {self.sums} weights and intercepts, and rows of each class"
+        )
 
     @property
     def sums(self) -> int:
@@ -341,7 +477,7 @@ def sum_columns(query: GradientQuery) -> tuple[list[str], list[str]]:
     return [*weights, LOG_ODDS], [f"{ROWS}_{klass}" for klass in range(len(query.domain.classes))]
 
 
-def _digest_of(domain: Domain, tables: Sequence[ScoreTable], *more: object) -> str:
+def _digest_of(domain: Domain, tables: Iterable[ScoreTable], *more: object) -> str:
     """Return the hexadecimal SHA-256 of a domain, tables, and further numbers."""
     listed = [[each.attribute, each.starts, each.scores, each.missing] for each in tables]
     text = json.dumps([digest(domain), listed, *more], separators=(",", ":"))

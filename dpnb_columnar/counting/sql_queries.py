@@ -21,8 +21,9 @@ from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
+    ClassScores,
     GradientQuery,
-    Scores,
+    Margins,
     ScoreTable,
     probabilities,
     sum_columns,
@@ -107,6 +108,8 @@ def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
 
 def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
     """Write the largest of numbers that are never null, without the tests for null that sqlglot adds for DuckDB."""
+    if len(numbers) == 1:  # SQLite takes the largest of one number for that of all rows
+        return numbers[0]
     if len(numbers) > MOST_ARGUMENTS:
         parts = range(0, len(numbers), MOST_ARGUMENTS)
         numbers = [greatest(numbers[start : start + MOST_ARGUMENTS], dialect) for start in parts]
@@ -165,30 +168,30 @@ def _by_start(column: str, starts: Sequence[int], values: Sequence[exp.Expr]) ->
     return case(branches, values[-1]) if branches else values[-1]
 
 
-SCORE, KEY, BIN = "score", "key", "bin"
+SCORE, KEY, LARGEST, MARGIN, BEST, BIN = "score", "key", "largest", "margin", "best", "bin"
 
 
 @query_sql.register
-def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query of ``ScoreCounts``, as ``query_sql``: a row per cell with rows in it, in any order.
 
     Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
     which a file of the result is recognised).
     """
-    domain = scores.domain
+    domain, classes = scores.domain, len(scores.domain.classes)
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
-    if scores.offsets:
-        names = [f"{KEY}_{klass}" for klass in range(scores.bins)]
-        add_step(steps, "scored", [own_column(CLASS), *map(as_column, _keys(scores, dialect), names)])
-        largest = greatest([*map(own_column, names)], dialect)
-        # Twice, since the remainder of a negative number may be negative.
-        after = modulo(plus(modulo(largest, scores.bins), integer(scores.bins)), scores.bins)
-        place: exp.Expr = minus(integer(scores.bins - 1), after)
-    else:
-        score = sum_of([attribute_score(each, domain, dialect) for each in scores.tables])
-        add_step(steps, "scored", [own_column(CLASS), as_column(score, SCORE)])
-        edges = [(below(own_column(SCORE), integer(edge)), integer(bin_)) for bin_, edge in enumerate(scores.edges)]
-        place = case(edges, integer(len(edges)))
+    keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
+    own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
+    add_step(steps, "scored", [own_column(CLASS), *keys.values(), *own])
+    largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
+    add_step(steps, "compared", [own_column(CLASS), largest, *(own_column(each.alias) for each in own)])
+    # Twice, since the remainder of a negative number may be negative.
+    after = modulo(plus(modulo(own_column(LARGEST), classes), integer(classes)), classes)
+    place: exp.Expr = minus(integer(classes - 1), after)
+    if isinstance(scores, Margins):
+        margin = minus(own_column(LARGEST), times(integer(classes), own_column(SCORE)))
+        add_step(steps, "best", [own_column(CLASS), as_column(margin, MARGIN), as_column(place, BEST)])
+        place = _margin_bin(scores)
     add_step(steps, "placed", [own_column(CLASS), as_column(place, BIN)])
     columns = [
         own_column(CLASS),
@@ -201,16 +204,36 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
     return header(_remarks(scores, dialect)) + render(query, dialect)
 
 
-def _keys(scores: Scores, dialect: Dialect) -> Sequence[exp.Expr]:
-    """Per class, its score times their number, plus the number of classes after it: keys that are never equal."""
-    keys: list[exp.Expr] = []
-    for klass, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True)):
-        score = sum_of([integer(offset), *(attribute_score(each, scores.domain, dialect) for each in tables)])
-        keys.append(plus(times(score, integer(scores.bins)), integer(scores.bins - 1 - klass)))
-    return keys
+def _class_score(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the score of a class."""
+    tables = scores.by_class[klass]
+    return sum_of([integer(scores.offsets[klass]), *(attribute_score(each, scores.domain, dialect) for each in tables)])
 
 
-def _remarks(scores: Scores, dialect: Dialect) -> Sequence[str]:
+def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the score of a class times their number, plus the number of classes after it: keys are never equal."""
+    classes = len(scores.offsets)
+    return plus(times(_class_score(scores, klass, dialect), integer(classes)), integer(classes - 1 - klass))
+
+
+def _margin_bin(scores: Margins) -> exp.Expr:
+    """Write the bin of a row, from its class, the best other class, and the margin of keys.
+
+    That is the margin of the scores times the number of classes, or more by less than this number.
+    """
+    classes = len(scores.domain.classes)
+    edges = [
+        (below(own_column(MARGIN), integer(classes * edge)), integer(place)) for place, edge in enumerate(scores.edges)
+    ]
+    range_ = case(edges, integer(len(edges)))
+    if scores.columns == 2:
+        return range_
+    own = equal(own_column(CLASS), integer(scores.largest))
+    other = equal(own_column(CLASS), own_column(BEST))
+    return plus(range_, case([(own, integer(0)), (other, integer(0))], integer(scores.ranges)))
+
+
+def _remarks(scores: ClassScores, dialect: Dialect) -> Sequence[str]:
     return (
         f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
         f"Domain {scores.domain.name!r}, SHA-256 {digest(scores.domain)}; scores of a model, SHA-256 {scores.digest}.",

@@ -24,7 +24,16 @@ import numpy as np
 
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.query import Answer, AnswerT, Query, with_parts
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Integers, ScoreCounts, Scores, sum_columns
+from dpnb_columnar.counting.scores import (
+    ClassScores,
+    GradientQuery,
+    GradientSums,
+    Integers,
+    Margins,
+    ScoreCounts,
+    Scores,
+    sum_columns,
+)
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
@@ -196,7 +205,7 @@ class CellFormat(Format[CellQuery, Statistics]):
         return with_parts(statistics, statistics.own_part)
 
 
-class ScoreFormat(Format[Scores, ScoreCounts]):
+class ScoreFormat(Format[ClassScores, ScoreCounts]):
     """Counts of scores: one row per class and bin with rows in it."""
 
     key = "dpnb_columnar.score_counts"
@@ -207,7 +216,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
     waits = "counts of its scores"
     number = "class, bin or count"
 
-    def numbers(self, query: Scores) -> Sequence[str]:
+    def numbers(self, query: ClassScores) -> Sequence[str]:
         """Name the columns of whole numbers."""
         return SCORE_NUMBERS
 
@@ -223,7 +232,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
         bins, classes = np.nonzero(answer.counts)
         return _scores_schema(), [pa.table([classes, bins, answer.counts[bins, classes]], schema=_scores_schema())]
 
-    def read(self, table: pa.Table, header: Mapping[str, Any], query: Scores | None, path: Path) -> ScoreCounts:
+    def read(self, table: pa.Table, header: Mapping[str, Any], query: ClassScores | None, path: Path) -> ScoreCounts:
         """Read a file of counts of scores."""
         import polars as pl
 
@@ -234,7 +243,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
         check_digests(digests, query, path)
         return ScoreCounts(query, _dense(pl.DataFrame(table), query, path), parts)
 
-    def of_result(self, result: pl.DataFrame, query: Scores, source: object) -> ScoreCounts:
+    def of_result(self, result: pl.DataFrame, query: ClassScores, source: object) -> ScoreCounts:
         """Check the result of the query of score counts: one row per class and bin."""
         frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, self)
         for pair in frame.select("domain", "scores").unique().iter_rows():
@@ -291,6 +300,7 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
 FORMATS: dict[type[Query[Any]], Format[Any, Any]] = {
     CellQuery: CellFormat(),
     Scores: ScoreFormat(),
+    Margins: ScoreFormat(),
     GradientQuery: GradientFormat(),
 }
 """The format of each kind of query, by its type. Results of SQL are taken for the first whose columns they have."""
@@ -453,7 +463,7 @@ def check_digests(digests: Sequence[object], query: Query[Any], source: object) 
             f"with {option('given')} and this model"
         )
     if counted != query.digest:
-        other = "whose scores differ" if isinstance(query, Scores) else "or for another round of it"
+        other = "whose scores differ" if isinstance(query, ClassScores) else "or for another round of it"
         raise DataError(
             f"{source}: was counted given another model, {other}; name that one with {option('given')}, or count the "
             f"rows again with {option('given')} and this model"
@@ -478,7 +488,7 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
         )
 
 
-def _dense(frame: pl.DataFrame, scores: Scores, source: object) -> Integers:
+def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers:
     """Return the table of counts, shape (bins, classes).
 
     Raises:

@@ -20,9 +20,9 @@ PRESENCE = "values present"
 those that have none."""
 
 CALIBRATION = "calibration counts"
-"""Query for the rows of each class whose score is in each bin."""
+"""Query for the rows in each range of a score's margin, by class: the largest, the best other one, or neither."""
 
-CALIBRATION_BINS = 12
+CALIBRATION_RANGES = 24
 
 LAPLACE = "laplace"
 """Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""

@@ -29,7 +29,7 @@ from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
     CALIBRATION,
-    CALIBRATION_BINS,
+    CALIBRATION_RANGES,
     CLASS_COUNTS,
     COUNTS,
     LAPLACE,
@@ -194,10 +194,10 @@ class _ModelCheck:
             InvalidPartError: if the share is of another query.
         """
         classes = len(self.domain.classes)
-        if share.attribute is None and share.query == CALIBRATION and classes == 2:
-            return CALIBRATION_BINS * classes, False
-        if share.attribute is None and share.query.startswith(GRADIENT):
-            return (len(self.model.attributes) if classes == 2 else 1) + classes - 1, False
+        if share.attribute is None and share.query == CALIBRATION and classes >= 2:
+            return CALIBRATION_RANGES * min(classes, 3), False
+        if share.attribute is None and share.query.startswith(GRADIENT) and classes == 2:
+            return len(self.model.attributes) + 1, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
 
     def _check_row_cost(self, share: Share, entry: Part, smooth: bool) -> None:
@@ -367,7 +367,7 @@ class _ModelCheck:
         needed = {
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
-            CALIBRATED: (once and not rounds) if classes == 2 else rounds,
+            CALIBRATED: once and not rounds,
             LEARNED: once and rounds and classes == 2,
         }
         if not needed.get(method, False):

@@ -23,11 +23,11 @@ from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
+    ClassScores,
     GradientQuery,
     GradientSums,
     LaterAnswer,
     ScoreCounts,
-    Scores,
     ScoreTable,
     probabilities,
 )
@@ -210,20 +210,21 @@ class HeldOut:
 
     def answer(self, query: Query[Any]) -> LaterAnswer:
         """Answer the query of a later pass."""
-        if isinstance(query, Scores):
+        if isinstance(query, ClassScores):
             return self.score_counts(query)
         assert isinstance(query, GradientQuery)
         return self.sum_gradients(query)
 
-    def score_counts(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class."""
-        score = np.zeros(self.size, dtype=np.int64)
-        for table in scores.tables:
-            score += self._steps(table, scores.domain)
-        classes = len(scores.domain.classes)
-        cell = np.searchsorted(scores.edges, score, side="right") * classes + self.classes
-        counts = np.bincount(cell, minlength=scores.bins * classes).reshape(scores.bins, classes)
-        return ScoreCounts(scores, counts)
+    def score_counts(self, scores: ClassScores) -> ScoreCounts:
+        """Count the rows of each bin and class."""
+        by_class = np.empty((len(scores.offsets), self.size), dtype=np.int64)
+        for row, offset, tables in zip(by_class, scores.offsets, scores.by_class, strict=True):
+            row[:] = offset
+            for table in tables:
+                row += self._steps(table, scores.domain)
+        classes = len(by_class)
+        cell = scores.bins_of(by_class, self.classes) * classes + self.classes
+        return ScoreCounts(scores, np.bincount(cell, minlength=scores.bins * classes).reshape(-1, classes))
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
         """Sum up a round's gradient, as ``counting.engines.polars`` does."""

@@ -24,10 +24,11 @@ from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
+    ClassScores,
     GradientQuery,
     GradientSums,
+    Margins,
     ScoreCounts,
-    Scores,
     ScoreTable,
     probabilities,
     sum_columns,
@@ -315,23 +316,29 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
 
 
 @reduce_rows.register
-def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
+def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
     """Count the rows of each bin and class, as ``reduce_rows``."""
     classes = len(scores.domain.classes)
     # Whole numbers: their sum does not depend on the order of summation.
-    if scores.offsets:
-        total = _largest_key(types, scores)
-        # Twice, since the remainder of a negative number may be negative.
-        bin_ = (classes - 1 - (pl.col("score") % classes + classes) % classes).cast(pl.UInt32)
+    columns = {"largest": pl.max_horizontal(_key(types, scores, place) for place in scores.compared)}
+    # Twice, since the remainder of a negative number may be negative.
+    best = (classes - 1 - (pl.col("largest") % classes + classes) % classes).cast(pl.UInt32)
+    class_ = pl.col(CLASS).cast(pl.UInt32)
+    if isinstance(scores, Margins):
+        columns["own"] = _score(types, scores, scores.largest)
+        # That of the scores times the number of classes, or more by less than this number.
+        margin = pl.col("largest") - classes * pl.col("own")
+        reached = [(margin >= classes * edge).cast(pl.UInt32) for edge in scores.edges]
+        neither = (class_ != scores.largest) & (class_ != best)
+        bin_ = pl.sum_horizontal(*reached, scores.ranges * neither.cast(pl.UInt32))
     else:
-        total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables))
-        bin_ = pl.sum_horizontal([(pl.col("score") >= edge).cast(pl.UInt32) for edge in scores.edges])
+        bin_ = best
     # The place is null where the row has no class.
-    place = pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_
+    place = class_ * pl.lit(scores.bins, pl.UInt32) + bin_
     counter = DenseCounter(classes * scores.bins)
 
     def query(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return counted_rows(rows, scores.domain, types, {"score": total}).with_columns(place=place)
+        return counted_rows(rows, scores.domain, types, columns).with_columns(place=place)
 
     def count(part: pl.DataFrame) -> None:
         counter.add(part["place"].drop_nulls())
@@ -343,17 +350,19 @@ def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.Data
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
 
 
-def _largest_key(types: Mapping[str, pl.DataType], scores: Scores) -> pl.Expr:
-    """Find the largest key of all classes: the score times their number, plus the number of classes after this one.
+def _score(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
+    """Add up the score of a class."""
+    offset = pl.lit(scores.offsets[place], pl.Int64)
+    return pl.sum_horizontal(offset, *attribute_scores(types, scores.domain, scores.by_class[place]))
+
+
+def _key(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
+    """Compute the key of a class: the score times the number of classes, plus the number of classes after this one.
 
     So the keys of equal scores fall from class to class, and the remainder of a key tells its class.
     """
     classes = len(scores.offsets)
-    return pl.max_horizontal(
-        classes * pl.sum_horizontal(pl.lit(offset, pl.Int64), *attribute_scores(types, scores.domain, tables))
-        + (classes - 1 - place)
-        for place, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True))
-    )
+    return classes * _score(types, scores, place) + (classes - 1 - place)
 
 
 @confined()
