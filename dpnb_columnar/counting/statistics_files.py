@@ -29,9 +29,7 @@ from dpnb_columnar.counting.scores import (
     GradientQuery,
     GradientSums,
     Integers,
-    Margins,
     ScoreCounts,
-    Scores,
     sum_columns,
 )
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
@@ -297,18 +295,18 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
         return with_parts(sums, sums.own_part)
 
 
-FORMATS: dict[type[Query[Any]], Format[Any, Any]] = {
+FORMATS: dict[type[Any], Format[Any, Any]] = {
     CellQuery: CellFormat(),
-    Scores: ScoreFormat(),
-    Margins: ScoreFormat(),
+    ClassScores: ScoreFormat(),
     GradientQuery: GradientFormat(),
 }
-"""The format of each kind of query, by its type. Results of SQL are taken for the first whose columns they have."""
+"""The format of each kind of query, by its type or a base of it. Results of SQL are taken for the first whose columns
+they have."""
 
 
 def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
     """Return the format of a query's answers."""
-    return FORMATS[type(query)]
+    return next(FORMATS[kind] for kind in type(query).__mro__ if kind in FORMATS)
 
 
 @confined()

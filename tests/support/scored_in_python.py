@@ -10,14 +10,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dpnb_columnar.counting.scores import (
+    ClassScores,
     GradientQuery,
     GradientSums,
     Integers,
+    Margins,
     Scores,
     ScoreTable,
     probabilities,
 )
-from dpnb_columnar.domain import Domain, Missing
+from dpnb_columnar.domain import Attribute, Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.rows_in_python import Row, chosen, class_of, code_of
 
@@ -26,26 +28,34 @@ WIDE = st.integers(-1500, 1500)
 
 
 @st.composite
-def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
-    """Any steps of any attributes, few or as many as there are codes, and any edges; or as many for each class."""
-    tables = []
-    scored = len(domain.classes) if draw(st.booleans()) else 1
-    for attribute in [attribute for attribute in domain.attributes for _ in range(scored)]:
-        codes = number_of_codes(attribute)
-        inner = draw(st.sets(st.integers(1, codes), max_size=5))
-        starts = [0, *sorted(inner)]
-        if codes > 300 and draw(st.booleans()):  # regular ones, whose place is computed
-            width = draw(st.integers(-(-codes // 4096), max(codes // 300, 1)))
-            starts = list(range(0, codes, width))
-        if len(starts) < 10:
-            steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
-        else:
-            factor = draw(st.integers(1, 10**6))
-            steps = [start * factor % 601 - 300 for start in starts]
-        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
-    if scored > 1:
-        return Scores(domain, tuple(tables), (), tuple(draw(NUMBERS) for _ in range(scored)))
-    return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
+def scores_of(draw: st.DrawFn, domain: Domain) -> Scores | Margins:
+    """Any steps of any attributes, few or as many as there are codes: of every class, or with any largest and edges."""
+    classes, predicts = len(domain.classes), draw(st.booleans())
+    tables = tuple(
+        tuple(draw(_tables_of(attribute)) for attribute in domain.attributes)
+        for _ in range(classes if predicts else classes - 1)
+    )
+    offsets = tuple(draw(NUMBERS) for _ in range(classes))
+    if predicts:
+        return Scores(domain, tables, offsets)
+    largest, edges = draw(st.integers(0, classes - 1)), draw(st.sets(NUMBERS, min_size=1, max_size=7))
+    return Margins(domain, tables, offsets, largest, tuple(sorted(edges)))
+
+
+@st.composite
+def _tables_of(draw: st.DrawFn, attribute: Attribute) -> ScoreTable:
+    codes = number_of_codes(attribute)
+    inner = draw(st.sets(st.integers(1, codes), max_size=5))
+    starts = [0, *sorted(inner)]
+    if codes > 300 and draw(st.booleans()):  # regular ones, whose place is computed
+        width = draw(st.integers(-(-codes // 4096), max(codes // 300, 1)))
+        starts = list(range(0, codes, width))
+    if len(starts) < 10:
+        steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
+    else:
+        factor = draw(st.integers(1, 10**6))
+        steps = [start * factor % 601 - 300 for start in starts]
+    return ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS))
 
 
 @st.composite
@@ -65,7 +75,7 @@ def listed(sums: GradientSums) -> tuple[list[int], list[int]]:
     return sums.sums.tolist(), sums.rows.tolist()
 
 
-def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = Fraction(1, 256)) -> Integers:
+def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
     """Rows per bin and class."""
     domain = scores.domain
     counts = np.zeros((scores.bins, len(domain.classes)), dtype=np.int64)
@@ -74,14 +84,16 @@ def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = 
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
             continue
-        if scores.offsets:
-            found = [
-                offset + _score(tables, codes) for offset, tables in zip(scores.offsets, scores.by_class, strict=True)
-            ]
-            counts[found.index(max(found)), klass] += 1
+        tables = scores.tables if isinstance(scores, Scores) else [(), *scores.tables]
+        found = [offset + _score(each, codes) for offset, each in zip(scores.offsets, tables, strict=True)]
+        if isinstance(scores, Margins):
+            own, others = found[scores.largest], [each for k, each in enumerate(found) if k != scores.largest]
+            other = next(k for k, each in enumerate(found) if k != scores.largest and each == max(others))
+            place = sum(max(others) - own >= edge for edge in scores.edges)
+            place += 0 if klass in (scores.largest, other) else len(scores.edges) + 1
         else:
-            score = _score(scores.tables, codes) * unit
-            counts[sum(score >= edge * unit for edge in scores.edges), klass] += 1
+            place = found.index(max(found))
+        counts[place, klass] += 1
     return counts
 
 
