@@ -112,7 +112,7 @@ def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(model_release, "scores_given", fails)
+        patch.setattr(model_release, "margins_given", fails)
         with pytest.raises(BaseException):  # noqa: B017, PT011
             run(*command)
     assert not TARGET.exists()
@@ -125,13 +125,13 @@ def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
 def test_rows_that_change_between_the_passes_are_refused(
     correlated: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = model_release.scores_given
+    given = model_release.margins_given
 
     def changed(model: Model) -> Any:
         write_people(correlated, repeated_people(100), REPEATED)
         return given(model)
 
-    monkeypatch.setattr(model_release, "scores_given", changed)
+    monkeypatch.setattr(model_release, "margins_given", changed)
     told = run("train", correlated, *CALIBRATED, "--output", TARGET, expected=65).err
     assert "the rows changed between two passes over them; start again when they are complete" in told
 

@@ -28,7 +28,7 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, margins_given
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -86,7 +86,7 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
     first = reserve_later_passes(whole)
     released = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw)
     assert released.guarantee.reserved == (whole.calibration,)
-    counts = AskedRows(checked.answer(scores_given(released)))
+    counts = AskedRows(checked.answer(margins_given(released)))
     again = plan_given(released)
     both = train(again, counts, draw=draw)
     assert to_document(both) == to_document(one)

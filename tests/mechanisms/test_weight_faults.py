@@ -23,7 +23,7 @@ from dpnb_columnar.counting.scores import UNITS, GradientQuery, GradientSums, Sc
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.score_release import FINER, model_scores
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.model import Model
@@ -111,7 +111,7 @@ def test_one_attribute_widens_bins_and_clips_up_to_three_nats(nats: float, count
     likely = 1 / (1 + math.exp(-nats))
     domain = declared({"a": {"values": ["x", "y"]}})
     model = model_of(domain, [table_of("a", (likely, 1 - likely), (1 - likely, likely))])
-    edges = scores_given(model).edges
+    edges = margins_given(model).edges
     assert edges[6] - edges[5] == pytest.approx(UNITS * (1 + 2 * counted) / 4, abs=1)
     (group,) = start_rounds(model, "learned").groups
     assert group.clip == pytest.approx(max(1.5 * counted, 1) * UNITS, abs=1)

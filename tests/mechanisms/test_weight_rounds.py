@@ -26,7 +26,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.model_release import release, release_given, rounds_given
 from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import CLIP, _clip, start_rounds
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits, SystemBits
@@ -224,7 +224,7 @@ def test_a_seed_in_either_release_is_told(first: int | None, second: int | None)
     planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     samplers = [ExactSampler(SystemBits() if seed is None else SeededBits(seed)) for seed in (first, second)]
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
-    counts = FrameInput(rows).check(domain).answer(scores_given(model))
+    counts = FrameInput(rows).check(domain).answer(margins_given(model))
     guarantee = release_given(plan_given(model), counts, samplers[1]).guarantee
     assert guarantee.seeded is (first is not None or second is not None)
     assert guarantee.private is not guarantee.seeded
@@ -250,7 +250,7 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
     given = plan_given(model)
     assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
-    counts = FrameInput(rows).check(domain).answer(scores_given(model))
+    counts = FrameInput(rows).check(domain).answer(margins_given(model))
     guarantee = release_given(given, counts, ExactSampler(SystemBits())).guarantee
     assert (guarantee.epsilon, guarantee.reserved) == (1, ())
     assert guarantee.composition == (*model.guarantee.composition, left)
