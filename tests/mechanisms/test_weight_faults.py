@@ -225,7 +225,7 @@ def test_a_step_is_the_mean_of_what_is_known(epsilon: str) -> None:
     The Fisher information is twice the derivative of what made-up rows add, by differences; the noise is that of a
     thousand draws. What is known before and the answer are normal, and so is what is known after.
     """
-    rounds, gradient = start_rounds(small_model()), np.array([40.0, -25.0, 30.0])
+    rounds, gradient = start_rounds(small_model()), np.array([20.0, -25.0, 30.0])
     answers = Answers(*gradient)
     after = stepped(rounds, answers, epsilon)
     draw = ExactSampler(SeededBits(3))

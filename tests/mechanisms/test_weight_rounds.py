@@ -265,8 +265,8 @@ def test_a_model_of_three_classes_that_waits_for_a_round_is_not_continued() -> N
     waiting = replace(model, guarantee=replace(model.guarantee, reserved=(replace(share, values=3),)))
     message = (
         "given: this model of 3 classes waits for weight gradient 1, which an earlier version asked the rows, and this "
-        "one asks of two classes alone; use the model as it is, finish it with the version that made it, or release its "
-        'statistics anew with attribute_weights="calibrated"'
+        "one asks of two classes alone; use the model as it is, finish it with the version that made it, or release "
+        'its statistics anew with attribute_weights="calibrated"'
     )
     with pytest.raises(UsageError, match=message):
         plan_given(waiting)
