@@ -17,12 +17,12 @@ holds u ([class = 1] - p) z has the mean 0 for the true weights, as without u. C
 be wide, and B, which decides the noise, small.
 
 Steps. The true weights are unknown; before the first round they are taken for normal around the start, with
-``DEVIATION``. Near them the gradient is J (true - present weights), J the sum of u p (1 - p) (z, 1) (z, 1)' over the
-rows, plus noise of variance J at most for the rows, since u is at most 1, and 2 (M/e)^2 for what was drawn: each round
-is one linear observation, and the mean and the precision after it are those of normal distributions. So a round that
-says little moves little, and none is forgotten. J is computed from rows that are made up under the released model, N
-times their mean for N the released number of rows. The model takes attributes for independent, so its J is too small
-where they are not: ``CURVATURE`` makes up for it.
+``DEVIATION`` in proportion to it. Near them the gradient is J (true - present weights), J the sum over the rows of
+u p (1 - p) (z, 1) (z, 1)', plus noise of variance J at most for the rows, since u is at most 1, and 2 (M/e)^2 for what
+was drawn: each round is one linear observation, and the mean and the precision after it are those of normal
+distributions. So a round that says little moves little, and none is forgotten. J is computed from rows that are made up
+under the released model, N times their mean for N the released number of rows. The model takes attributes for
+independent, so its J is too small where they are not: ``CURVATURE`` makes up for it.
 
 Begin and continue. What a round asks about depends on the model's tables, the weights so far, and clips and B, which
 the tables decide. What a step makes of the answer depends, beside that, on how certain the weights are, which follows
@@ -64,8 +64,15 @@ from dpnb_columnar.noise import Sampler
 SCHEDULE = (1, 2, 4)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
-DEVIATION = 0.3
-"""Standard deviation of the prior of every weight, and of the log-odds, around the start."""
+DEVIATION = 0.8
+"""Standard deviation of the prior of a weight, in its start: where one weight of all is small, since attributes are
+many or tell little, what noise makes of each must be small beside it."""
+
+LEAST_DEVIATION = 0.02
+"""Of the prior of a weight, for starts of next to nothing."""
+
+DEVIATION_OF_LOG_ODDS = 0.3
+"""Standard deviation of their prior, around the start."""
 
 CURVATURE = 2.0
 """Fisher information of correlated attributes, in that of independent ones."""
@@ -275,8 +282,9 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
-    rounds = WeightRounds(model, query, np.eye(size + 1) / DEVIATION**2, made_up, likely * rows)
     starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
+    deviations = [*(max(DEVIATION * start, LEAST_DEVIATION) for start in starts), DEVIATION_OF_LOG_ODDS]
+    rounds = WeightRounds(model, query, np.diag(np.array(deviations) ** -2.0), made_up, likely * rows)
     return rounds.at(starts, model.intercepts)
 
 

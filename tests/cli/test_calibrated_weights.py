@@ -41,7 +41,7 @@ def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
     assert 0.1 <= model.weights[0] <= 1.2
     assert model.intercepts[0] == 0
     *others, last = model.guarantee.composition
-    assert (last.query, last.values, last.cost) == (CALIBRATION, 24, Pure(Fraction(1, 10)))
+    assert (last.query, last.values, last.cost) == (CALIBRATION, 48, Pure(Fraction(1, 10)))
     assert sum((each.cost.epsilon for each in others if isinstance(each.cost, Pure)), Fraction(0)) == Fraction(9, 10)
     losses = [
         json.loads(run("evaluate", file, correlated, "--json").out)["log_loss"]
@@ -60,7 +60,7 @@ def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
     assert "one weight of all 6 attributes and an intercept are fitted in a second pass over the rows" in told
     assert "10.0% of the budget" in told
     (query,) = [line for line in told.splitlines() if line.startswith(f"  {CALIBRATION}")]
-    assert query.split()[2:5] == ["24", "0.1", "laplace"]
+    assert query.split()[2:5] == ["48", "0.1", "laplace"]
 
 
 @pytest.mark.slow

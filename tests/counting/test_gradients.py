@@ -130,7 +130,7 @@ def test_no_pair_of_small_databases_moves_the_sums_further_than_the_bound() -> N
     ):
         query = GradientQuery(SIGNS, (signed("a", one, missing), signed("b", two)), (77, -128), log_odds, bound)
         single = [local.answer(row, query).sums.tolist() for row in EVERY_ROW.iter_slices(1)]
-        totals = {each: np.array([single[place] for place in each]).sum(axis=0) * 1 for each in databases}
+        totals = {each: np.array([[0, 0, 0], *(single[place] for place in each)]).sum(axis=0) for each in databases}
         for database, sums in totals.items():
             for place in range(len(EVERY_ROW)):
                 more = tuple(sorted((*database, place)))
