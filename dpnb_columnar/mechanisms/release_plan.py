@@ -18,14 +18,14 @@ from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, LEARNED, MOST_LEARNED, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, MOST_LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, released_rounds, weights_method
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, planned_margins
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
@@ -336,9 +336,15 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
         )
     share, *others = reserved
     method = weights_method(model)
-    if share.query == CALIBRATION and (len(model.domain.classes) != 2 or not model.attributes):
-        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
-    if share.query != CALIBRATION and not _can_go_on(model, share, method):
+    if share.query == CALIBRATION:
+        _check_calibration(model, share)
+    if share.query != CALIBRATION and len(model.domain.classes) != 2:
+        raise UsageError(
+            f"given: this model of {len(model.domain.classes)} classes waits for {share.query}, which an earlier "
+            "version asked the rows, and this one asks of two classes alone; use the model as it is, finish it with "
+            f"the version that made it, or release its statistics anew with {option('attribute-weights', CALIBRATED)}"
+        )
+    if share.query != CALIBRATION and not _can_go_on(model, share):
         raise UsageError(
             f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
             "written"
@@ -356,15 +362,29 @@ def _is_of_weights(share: Share) -> bool:
     return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
 
 
-def _can_go_on(model: NaiveBayes, share: Share, method: str) -> bool:
+def _check_calibration(model: NaiveBayes, share: Share) -> None:
+    """Refuse a share for other counts than this version asks of the rows.
+
+    Raises:
+        UsageError: if the model has no margin to calibrate, or left the share for the counts of an earlier version.
+    """
+    if len(model.domain.classes) < 2 or not model.attributes:
+        raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
+    cells = planned_margins(model.domain).cells
+    if share.values != cells:
+        raise UsageError(
+            f"given: this model waits for {share.values} calibration counts, as an earlier version asked the rows, and "
+            f"this one asks for {cells}; use the model as it is, finish it with the version that made it, or release "
+            f"its statistics anew with {option('attribute-weights', CALIBRATED)}"
+        )
+
+
+def _can_go_on(model: NaiveBayes, share: Share) -> bool:
     """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
-    size = len(model.attributes)
-    values = (size if method == LEARNED else 1) + len(model.domain.classes) - 1
-    released = released_rounds(model)
+    size, released = len(model.attributes), released_rounds(model)
     asked = () if model.attribute_weights is None else model.attribute_weights.asked
-    possible = size > 0 and (method != LEARNED or size <= MOST_LEARNED) and len(model.domain.classes) >= 2
     pure = all(isinstance(each.row_cost, Pure) for each in released)
-    return possible and pure and share.values == values and len(asked) == len(released)
+    return 0 < size <= MOST_LEARNED and pure and share.values == size + 1 and len(asked) == len(released)
 
 
 def mechanism_named(name: str) -> Mechanism:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
-from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import UNITS, ClassScores, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
@@ -58,7 +58,7 @@ class ScorePlan:
     model: NaiveBayes
     budget: Budget
     shares: tuple[Share, ...]
-    scores: Scores
+    scores: ClassScores
 
     @property
     def domain(self) -> Domain:
@@ -129,38 +129,38 @@ def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> S
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
             f"evaluate one that has, or leave {option('epsilon')} out"
         )
-    request = Request(SCORES, None, cells, Scores.parallel, LAPLACE, Fraction(1))
+    request = Request(SCORES, None, cells, ClassScores.parallel, LAPLACE, Fraction(1))
     if model.domain.unit is not None:
         budget = replace(budget, unit_rows=model.domain.unit.rows)
     return ScorePlan(model, budget, compose([request], budget), model_scores(model))
 
 
-def model_scores(model: NaiveBayes) -> Scores:
+def model_scores(model: NaiveBayes) -> ClassScores:
     """Make the scores of rows from a model, weights included, and their bins: public log-odds, or predicted classes.
 
-    The log-odds of the second of two classes are those of the class terms plus the score. A row's bin is the number of
-    edges that they exceed, so that the edge 0 parts the predicted classes: of equal probabilities the first class wins.
-    Of more classes each has a score of its own.
+    The log-odds of the second of two classes are those of the class terms plus its margin over the first by the
+    attributes. A row's bin is the number of edges that they exceed, so that the edge 0 parts the predicted classes: of
+    equal probabilities the first class wins. Of more classes the bin is the class of the largest score.
     """
     if len(model.domain.classes) > 2:
         offsets = tuple(round(FINER * UNITS * term) for term in class_terms(model))
-        return Scores(model.domain, tuple(_class_tables(model)), (), offsets)
-    tables: list[ScoreTable] = []
-    for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
-        factor = weight * FINER
-        tables += replace(ratios, ratios=factor * ratios.ratios, missing=factor * ratios.missing).tables()
+        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets)
+    weighted = zip(model_log_ratios(model), model.weights, strict=True)
+    tables = zip(*(ratios.times(FINER * weight).tables() for ratios, weight in weighted), strict=True)
     first, second = class_terms(model)
     edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in EDGES)
-    return Scores(model.domain, tuple(tables), edges)
+    return Margins(model.domain, tuple(tables), (0, 0), 0, edges)
 
 
-def _class_tables(model: NaiveBayes) -> Iterator[ScoreTable]:
+def _class_tables(model: NaiveBayes) -> Iterator[list[ScoreTable]]:
     """Round each attribute's weighted log-likelihoods, relative to the largest of all classes, one table per class."""
     for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
         scores = _below_largest(weight * ratios.ratios)
         missing = _below_largest(weight * ratios.missing[:, None])
-        for row, (absent,) in zip(scores, missing, strict=True):
-            yield ScoreTable(ratios.attribute, tuple(ratios.starts), tuple(row), absent)
+        yield [
+            ScoreTable(ratios.attribute, tuple(ratios.starts), tuple(row), absent)
+            for row, (absent,) in zip(scores, missing, strict=True)
+        ]
 
 
 def _below_largest(ratios: Floats) -> list[list[int]]:

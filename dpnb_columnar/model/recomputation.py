@@ -29,9 +29,10 @@ from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
     CALIBRATION,
-    CALIBRATION_BINS,
+    CALIBRATION_RANGES,
     CLASS_COUNTS,
     COUNTS,
+    EARLIER_CALIBRATION,
     LAPLACE,
     LARGEST_LOG_RATIO,
     LEARNED,
@@ -194,10 +195,12 @@ class _ModelCheck:
             InvalidPartError: if the share is of another query.
         """
         classes = len(self.domain.classes)
-        if share.attribute is None and share.query == CALIBRATION and classes == 2:
-            return CALIBRATION_BINS * classes, False
+        if share.attribute is None and share.query == CALIBRATION and classes >= 2:
+            earlier = classes == 2 and share.values == EARLIER_CALIBRATION
+            return EARLIER_CALIBRATION if earlier else CALIBRATION_RANGES * min(classes, 3), False
         if share.attribute is None and share.query.startswith(GRADIENT):
-            return (len(self.model.attributes) if classes == 2 else 1) + classes - 1, False
+            # Earlier versions asked of more than two classes about one weight and the other classes' log-odds.
+            return len(self.model.attributes) + 1 if classes == 2 else classes, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
 
     def _check_row_cost(self, share: Share, entry: Part, smooth: bool) -> None:
@@ -367,7 +370,7 @@ class _ModelCheck:
         needed = {
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
-            CALIBRATED: (once and not rounds) if classes == 2 else rounds,
+            CALIBRATED: once is not rounds and (once or classes > 2),
             LEARNED: once and rounds and classes == 2,
         }
         if not needed.get(method, False):
@@ -376,7 +379,8 @@ class _ModelCheck:
             raise part.entry("source").invalid("is stated for weights from a public file, and only for them")
         if weights.asked and not (rounds and self.guarantee.reserved):
             raise part["asked"].invalid("is stated between two rounds, and only there")
-        self._check_form(part, method, weights.weights, weights.intercepts, rounds)
+        lined = weights.line is not None
+        self._check_form(part, method, weights.weights, weights.intercepts, rounds, lined=lined)
         for place, (asked, intercepts) in enumerate(weights.asked):
             # The first round asks at the calibration's intercepts, which no step has limited yet.
             self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds, stepped=place > 0)
@@ -390,6 +394,7 @@ class _ModelCheck:
         rounds: bool,
         *,
         stepped: bool = True,
+        lined: bool = False,
     ) -> None:
         """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
 
@@ -400,16 +405,19 @@ class _ModelCheck:
             intercepts: One per class.
             rounds: Whether rounds chose them.
             stepped: Whether a step of a round has limited the intercepts.
+            lined: Whether there is a line from the margin to the odds of the classes.
         """
         names = [each.attribute for each in self.model.attributes]
-        first = tempered_weight(len(names)) if method == TEMPERED else (weights[0] if weights else 0.0)
+        # A line is of the margins of the tempered score.
+        tempered = method == TEMPERED or lined
+        first = tempered_weight(len(names)) if tempered else (weights[0] if weights else 0.0)
         if method in (TEMPERED, CALIBRATED):
             for name, weight in zip(names, weights, strict=True):
                 if not _are_close([weight], [first]):
                     raise part["weights"][name].invalid(f"says {weight!r}, and {first!r} is the weight of all")
-        if intercepts[0] or (method == TEMPERED and any(intercepts)):
+        if intercepts[0] or (tempered and any(intercepts)):
             raise part["intercepts"].invalid("says that the first class has an intercept" if intercepts[0] else "not 0")
-        if method == TEMPERED:
+        if tempered:
             return
         units, digits = (UNITS, "multiples of 1/256") if rounds else (1000, "of at most three digits")
         least, most = ROUND_WEIGHTS if rounds else (0.0, 2.0)

@@ -18,7 +18,7 @@ from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
 from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -52,7 +52,7 @@ def test_one_row_changes_one_cell_by_one(domain: object, tenth: Tenth) -> None:
         for seed, sizes in enumerate([(8, 40), (920, 1), (100_000, 300)]):
             model = record(plan, universe.counted(nobody), Answers(sizes, seed)).model
             assert model is not None
-            scores = scores_given(model)
+            scores = margins_given(model)
             counts: dict[tuple[int, ...], object] = {}
             for pair in tenth(small_pairs(len(universe.rows), ADD, 2)):
                 for database in pair:

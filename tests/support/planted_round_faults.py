@@ -64,10 +64,10 @@ def edges_from_the_rows(patch: Patch) -> None:
         return replace(scores, edges=tuple(width * (place - 3) for place in range(len(scores.edges))))
 
     rows: list[int] = []
-    released, given = model_release.release, score_calibration.scores_given
+    released, given = model_release.release, score_calibration.margins_given
     patch.setattr(model_release, "release", release)
     for module in (model_release, score_calibration):
-        patch.setattr(module, "scores_given", moved)
+        patch.setattr(module, "margins_given", moved)
 
 
 def counted_in_two_bins(patch: Patch) -> None:
