@@ -39,8 +39,10 @@ from dpnb_columnar.model.model_document import (
 )
 from dpnb_columnar.model.parameters import (
     LARGEST_COUNT,
+    MOST_MARGINS,
     AttributeParameters,
     AttributeWeights,
+    CalibrationLine,
     ClassCounts,
     Histogram,
     NaiveBayes,
@@ -64,6 +66,9 @@ ROW = len(" " * 10 + "[],\n")
 
 LISTED = len("\n" + "\n" + " " * 8)
 """Characters by which a list of lists is longer than these, and an empty one's brackets."""
+
+LINE = 3 * MOST_MARGINS + 1
+"""Parameters of the longest line."""
 
 SLACK = 2**12
 """Characters of what a plan does not know to the letter: the versions of three packages; and where rounds are released
@@ -132,7 +137,7 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     return ModelSize(
         bytes=len(text.encode()) + longer + SLACK,
         containers=text.count("[") + text.count("{") + lists,
-        parameters=priors + classes * cells + (0 if plan.attribute_weights is None else classes + names),
+        parameters=priors + classes * cells + (0 if plan.attribute_weights is None else classes + names + LINE),
     )
 
 
@@ -175,7 +180,9 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
     weights = None if plan.public is None else plan.public.attribute_weights
     if plan.attribute_weights is not None and weights is None:
         fitted = (LONGEST_FLOAT,) * names, (LONGEST_FLOAT,) * classes
-        weights = AttributeWeights(plan.attribute_weights, *fitted, asked=(fitted,) * len(plan.rounds))
+        weights = AttributeWeights(
+            plan.attribute_weights, *fitted, asked=(fitted,) * len(plan.rounds), line=_line(plan)
+        )
     return NaiveBayes(
         domain=plan.domain,
         guarantee=plan.guarantee(plan.shares, seeded=False),
@@ -185,6 +192,13 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
         attribute_weights=weights,
         weighted_classes=None if plan.domain.weight is None else counts,
     )
+
+
+def _line(plan: ReleasePlan) -> CalibrationLine:
+    """Make the longest line of a model."""
+    points, names = (LONGEST_FLOAT,) * MOST_MARGINS, plan.domain.classes
+    longest = max(range(len(names)), key=lambda place: len(to_json({"class": names[place]}).encode()))
+    return CalibrationLine(longest, points, points, points if len(names) > 2 else (), LONGEST_FLOAT)
 
 
 def _characters(part: AttributeParameters, cells: int, classes: int) -> int:

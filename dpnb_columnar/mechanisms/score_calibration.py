@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,7 +26,7 @@ from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_rat
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, tempered_weight
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, NaiveBayes
+from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import pure_epsilon
 from dpnb_columnar.noise import Sampler
 
@@ -116,8 +115,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
         ValueError: if other margins were counted, whose ranges the model does not fix.
     """
     fit, size = _fitted(model, counts, share, draw), len(model.attributes)
-    line = _of_population(fit.line, model)
-    return AttributeWeights(CALIBRATED, (tempered_weight(size),) * size, (0.0,) * len(model.priors), line=line)
+    return AttributeWeights(CALIBRATED, (tempered_weight(size),) * size, (0.0,) * len(model.priors), line=fit.line)
 
 
 def starting_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
@@ -157,22 +155,3 @@ def _fitted(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler)
     noise, deviation = (math.sqrt(2) / pure_epsilon(each.row_cost) for each in (share, sized))
     shares = model.classes.probability
     return fit_line(released, centres(margins), noise, shares, deviation, margins.largest, len(model.attributes))
-
-
-def _of_population(line: CalibrationLine, model: NaiveBayes) -> CalibrationLine:
-    """Move a line that was fitted to rows to the population that weights make of them.
-
-    The odds of all other classes together to the largest one change by the same factor as those of the priors.
-    """
-    if model.weighted_classes is None:
-        return line
-    rows, population = (
-        math.log((1 - shares[line.largest]) / shares[line.largest])
-        for shares in (model.classes.probability, model.priors)
-    )
-    moved = round(population - rows, 3)
-    return replace(
-        line,
-        log_odds=tuple(round(each + moved, 3) for each in line.log_odds),
-        others=tuple(round(each + moved, 3) for each in line.others),
-    )

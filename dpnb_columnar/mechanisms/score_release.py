@@ -9,7 +9,7 @@ pass, so every engine counts the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import Pass, software
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.postprocessing import within_largest
@@ -140,16 +140,27 @@ def model_scores(model: NaiveBayes) -> ClassScores:
 
     The log-odds of the second of two classes are those of the class terms plus its margin over the first by the
     attributes. A row's bin is the number of edges that they exceed, so that the edge 0 parts the predicted classes: of
-    equal probabilities the first class wins. Of more classes the bin is the class of the largest score.
+    equal probabilities the first class wins. Of more classes the bin is the class of the largest score. Under a line
+    the edges, and the score of the largest class, are moved to where the line's log-odds are those.
     """
     if len(model.domain.classes) > 2:
-        offsets = tuple(round(FINER * UNITS * term) for term in class_terms(model))
+        offsets = tuple(round(FINER * UNITS * term) for term in deciding_terms(model))
         return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets)
     weighted = zip(model_log_ratios(model), model.weights, strict=True)
     tables = zip(*(ratios.times(FINER * weight).tables() for ratios, weight in weighted), strict=True)
     first, second = class_terms(model)
-    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in EDGES)
+    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in _linear_edges(model))
     return Margins(model.domain, tuple(tables), (0, 0), 0, edges)
+
+
+def _linear_edges(model: NaiveBayes) -> Sequence[float]:
+    """Return how far the second class's score is above the first one's where its log-odds are those of ``EDGES``."""
+    line = population_line(model)
+    if line is None:
+        return EDGES
+    if line.largest == 0:
+        return [margin_above(line, edge) for edge in EDGES]
+    return [-margin_above(line, -edge) for edge in EDGES]
 
 
 def _class_tables(model: NaiveBayes) -> Iterator[list[ScoreTable]]:

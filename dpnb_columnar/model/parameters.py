@@ -15,7 +15,7 @@ from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
 
-VERSION = 3
+VERSION = 4
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
@@ -148,7 +148,7 @@ LARGEST_INTERCEPT = 1000.0
 LARGEST_MARGIN = 1e5
 """In absolute size. Certainty of a hundred attributes."""
 
-LEAST_STEP = 1e-3
+LEAST_STEP = 1e-6
 """Between two margins of a line."""
 
 LARGEST_LOG_ODDS = 50.0

@@ -61,6 +61,9 @@ from dpnb_columnar.model.tuning import cell_prior, positive_sum, sample_size, sh
 FIRST_CHECKED = 3
 """Version of documents from which on parameters follow from released values by the rules of this program."""
 
+FIRST_LINE = 4
+"""Version of documents from which on calibrated weights have a line, of any number of classes."""
+
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
 
@@ -194,11 +197,10 @@ class _ModelCheck:
         Raises:
             InvalidPartError: if the share is of another query.
         """
-        classes = len(self.domain.classes)
-        if share.attribute is None and share.query == CALIBRATION and classes >= 2:
-            earlier = classes == 2 and share.values == EARLIER_CALIBRATION
+        classes, earlier = len(self.domain.classes), self.model.version < FIRST_LINE
+        if share.attribute is None and share.query == CALIBRATION and (classes == 2 or not earlier):
             return EARLIER_CALIBRATION if earlier else CALIBRATION_RANGES * min(classes, 3), False
-        if share.attribute is None and share.query.startswith(GRADIENT):
+        if share.attribute is None and share.query.startswith(GRADIENT) and (classes == 2 or earlier):
             # Earlier versions asked of more than two classes about one weight and the other classes' log-odds.
             return len(self.model.attributes) + 1 if classes == 2 else classes, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
@@ -370,7 +372,7 @@ class _ModelCheck:
         needed = {
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
-            CALIBRATED: once is not rounds and (once or classes > 2),
+            CALIBRATED: rounds if classes > 2 and self.model.version < FIRST_LINE else once and not rounds,
             LEARNED: once and rounds and classes == 2,
         }
         if not needed.get(method, False):
@@ -379,7 +381,14 @@ class _ModelCheck:
             raise part.entry("source").invalid("is stated for weights from a public file, and only for them")
         if weights.asked and not (rounds and self.guarantee.reserved):
             raise part["asked"].invalid("is stated between two rounds, and only there")
-        lined = weights.line is not None
+        # Rounds start from a slope and an intercept.
+        starts = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
+        lined = method == CALIBRATED and self.model.version >= FIRST_LINE and not starts
+        if (weights.line is not None) is not lined:
+            raise part.entry("line").invalid("is missing" if lined else f"does not suit {method} weights of this model")
+        shares = self.model.classes.probability
+        if weights.line is not None and weights.line.largest != (largest := shares.index(max(shares))):
+            raise part["line"]["class"].invalid(f"is not the largest, {excerpt(self.domain.classes[largest])}")
         self._check_form(part, method, weights.weights, weights.intercepts, rounds, lined=lined)
         for place, (asked, intercepts) in enumerate(weights.asked):
             # The first round asks at the calibration's intercepts, which no step has limited yet.
