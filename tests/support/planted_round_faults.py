@@ -13,7 +13,7 @@ from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
 from dpnb_columnar.counting.engines import local, polars
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import model_release, score_calibration
 from dpnb_columnar.mechanisms import release_plan as planning
@@ -58,10 +58,9 @@ def edges_from_the_rows(patch: Patch) -> None:
         rows.append(int(statistics.class_counts.sum()))
         return released(statistics, *more)
 
-    def moved(model: Model) -> Scores:
-        scores = given(model)
-        width = (scores.edges[1] - scores.edges[0]) * (1 + rows[-1])
-        return replace(scores, edges=tuple(width * (place - 3) for place in range(len(scores.edges))))
+    def moved(model: Model) -> Margins:
+        margins = given(model)
+        return replace(margins, edges=tuple(edge * (1 + rows[-1]) for edge in margins.edges))
 
     rows: list[int] = []
     released, given = model_release.release, score_calibration.margins_given
