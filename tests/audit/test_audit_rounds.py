@@ -117,6 +117,45 @@ def test_a_planted_fault_is_found(
     assert check in {finding.check for finding in found.findings}, found.findings
 
 
+def margins_of_three_classes(relation: Neighbours) -> Compared:
+    """All pairs of neighbours of one row, given models whose largest class is the second, and the first."""
+    universe = build_universe(TRADES)[0]
+    configuration = calibrated("histogram", relation, classes=3)
+    group = Group(list(small_pairs(len(universe.rows), relation, 1)), [(30, 50_000, 7), (920, 3, 300)])
+    return exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+def test_no_pair_costs_more_than_the_claim_in_margins_of_three_classes(relation: Neighbours) -> None:
+    found = margins_of_three_classes(relation)
+    assert found.findings == ()
+    assert 0.9 < found.loss <= 1 + 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "relation", "check"),
+    [
+        (faults.spends_nothing, ADD, exhaustive.QUERIES),
+        (faults.label_change_forgotten, REPLACE, exhaustive.LOSS),
+        (faults.edges_from_the_rows, ADD, exhaustive.POST_PROCESSING),
+        (faults.largest_of_the_rows, ADD, exhaustive.POST_PROCESSING),
+        (faults.counted_in_two_bins, ADD, exhaustive.LOSS),
+        (faults.counted_for_both_classes, ADD, exhaustive.LOSS),
+    ],
+)
+def test_a_fault_planted_into_margins_of_three_classes_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    relation: Neighbours,
+    check: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    found = margins_of_three_classes(relation)
+    assert check in {finding.check for finding in found.findings}, found.findings
+
+
 def learned(relation: Neighbours) -> Configuration:
     return Configuration("histogram", None, Budget(Fraction(1), relation), "learned")
 
