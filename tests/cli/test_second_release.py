@@ -219,10 +219,9 @@ def test_a_document_without_a_margin_to_calibrate_is_refused(
 def test_a_model_that_waits_for_the_counts_of_an_earlier_version_is_refused(
     tables: Path, second: Path, run: Run
 ) -> None:
-    """It is read, and used for what it is; what it waits for, rows of each class by 12 bins, no version asks any more."""
+    """It is read, and used for what it is; rows of each class by 12 bins are asked for no more."""
     document = json.loads(tables.read_text())
-    (share,) = document["guarantee"]["reserved"]
-    share["values"] = 24
+    document["guarantee"]["reserved"]["values"] = 24
     Path("earlier.json").write_text(json.dumps(document))
     for command in (
         ("release", second, "--output", "m.json"),

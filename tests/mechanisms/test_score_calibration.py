@@ -101,7 +101,7 @@ def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreC
 
 @pytest.mark.parametrize(("copies", "classes"), [(1, 2), (4, 2), (9, 2), (4, 3), (9, 3)])
 def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(copies: int, classes: int) -> None:
-    """Catches: rows of the classes in the wrong columns, ranges in the wrong order, another weight than the tempered."""
+    """Catches: rows of the classes in the wrong columns, ranges in a wrong order, another weight than the tempered."""
     model, margins, counts, share = released(copies, classes)
     weights = calibrated_weights(model, counts, share, exact)
     weight = copies**-0.25 if copies >= 8 else 1.0
@@ -128,7 +128,7 @@ def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(co
 @pytest.mark.parametrize("copies", [4, 9])
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_rounds_start_where_the_straight_line_is(copies: int, mirrored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches: the sign of a margin whose largest class is the second, a shift that leaves out or repeats the priors."""
+    """Catches: the sign of a margin whose largest class is the second, a shift that lacks or repeats the priors."""
     if mirrored:
         monkeypatch.setitem(ROWS, 2, [row[::-1] for row in ROWS[2]])
     model, margins, counts, share = released(copies)

@@ -29,13 +29,14 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
+from dpnb_columnar.mechanisms.line_fit import LineFit
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.score_release import FINER, model_scores
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
-from dpnb_columnar.model.parameters import AttributeWeights, ClassCounts
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
 
@@ -91,34 +92,40 @@ BUDGETS = {
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_fit_knows_the_deviation_of_its_counts(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches: the scale of the noise taken for its deviation, which is larger by sqrt 2, under any kind of budget."""
+    """Catches: the scale of noise taken for its deviation, which is larger by sqrt 2, under any kind of budget; that of
+    the counts taken for that of the classes' sizes.
+    """
     known: list[float] = []
 
-    def fitted(counts: Any, centres: Any, noise: float, log_odds: float, attributes: int) -> tuple[float, float]:
-        known.append(noise)
-        return 1.0, 0.0
+    def fitted(
+        counts: Any, centres: Any, noise: float, shares: Any, deviation: float, largest: int, size: int
+    ) -> LineFit:
+        known.extend([noise, deviation])
+        return LineFit(CalibrationLine(largest, (0.0, 1.0), (0.0, 1.0)), 1.0, 0.0)
 
-    monkeypatch.setattr(score_calibration, "fitted", fitted)
+    monkeypatch.setattr(score_calibration, "fit_line", fitted)
     mechanism, family, given = BUDGETS[budget]
     forced = Forced(30)
     train(plan(people_domain(), given, mechanism, family, "calibrated"), FrameInput(rows(1)), draw=forced)
-    last, draw = forced.calls[-1], ExactSampler(SeededBits(5))
-    drawn = [float(draw(Fraction(0), last.scale, last.noise)) for _ in range(3000)]
-    assert known == [pytest.approx(np.std(drawn), rel=0.08)]
+    draw = ExactSampler(SeededBits(5))
+    for call, deviation in zip((forced.calls[-1], forced.calls[0]), known, strict=True):
+        drawn = [float(draw(Fraction(0), call.scale, call.noise)) for _ in range(3000)]
+        assert deviation == pytest.approx(np.std(drawn), rel=0.08)
+    assert known[0] != known[1]
 
 
 @pytest.mark.parametrize(("nats", "counted"), [(0.5, 0.5), (2.0, 2.0), (2.9, 2.9), (3.1, 3.0), (8.0, 3.0)])
-def test_one_attribute_widens_bins_and_clips_up_to_three_nats(nats: float, counted: float) -> None:
-    """Catches: a bound of three nats (TELLING) that is another one, or left out, in bins and in clips.
+def test_one_attribute_widens_ranges_and_clips_up_to_three_nats(nats: float, counted: float) -> None:
+    """Catches: a bound of three nats (TELLING) that is another one, or left out, in ranges and in clips.
 
-    Every value of this attribute says the same number of nats, for one class or for the other. Bins are a quarter of
-    one nat more than twice that; a clip is 1.5 times the score's root mean square, or the score where that is less.
+    Every value of this attribute says the same number of nats, for one class or for the other. Ranges are an eighth
+    of one nat more than twice that; a clip is 1.5 times the score's root mean square, or the score where that is less.
     """
     likely = 1 / (1 + math.exp(-nats))
     domain = declared({"a": {"values": ["x", "y"]}})
     model = model_of(domain, [table_of("a", (likely, 1 - likely), (1 - likely, likely))])
     edges = margins_given(model).edges
-    assert edges[6] - edges[5] == pytest.approx(UNITS * (1 + 2 * counted) / 4, abs=1)
+    assert edges[12] - edges[11] == pytest.approx(UNITS * (1 + 2 * counted) / 8, abs=1)
     (table,) = start_rounds(model).query.tables
     assert largest_score(table) == pytest.approx(min(max(1.5 * counted, 1), nats) * UNITS, abs=1)
 
@@ -294,7 +301,7 @@ def test_an_attributes_weight_is_that_of_its_missing_values_too(classes: int) ->
         2: [math.log(there * low) for (there, _), (low, _) in zip(present, inside, strict=True)],
         7: [math.log(there * high) for (there, _), (_, high) in zip(present, inside, strict=True)],
     }
-    tables = model_scores(model).tables
+    tables = [table for (table,) in model_scores(model).tables]
     for value, logs in terms.items():
         found = [
             table.missing if value is None else table.scores[sum(start <= value for start in table.starts) - 1]
