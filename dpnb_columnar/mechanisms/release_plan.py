@@ -67,9 +67,6 @@ ROW = len(" " * 10 + "[],\n")
 LISTED = len("\n" + "\n" + " " * 8)
 """Characters by which a list of lists is longer than these, and an empty one's brackets."""
 
-LINE = 3 * MOST_MARGINS + 1
-"""Parameters of the longest line."""
-
 SLACK = 2**12
 """Characters of what a plan does not know to the letter: the versions of three packages; and where rounds are released
 one by one, sums of shares in place of the budget (three numbers of at most 601 characters) and another heading."""
@@ -128,8 +125,8 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     was made of, so each cell of a table or histogram, and each class of a moment, is one parameter.
     """
     attributes = list(_skeletons(plan))
-    classes, names = len(plan.domain.classes), len(attributes)
-    text = to_json(to_document(_skeleton(plan, attributes)))
+    classes, skeleton = len(plan.domain.classes), _skeleton(plan, attributes)
+    text = to_json(to_document(skeleton))
     longer = sum(_characters(part, cells, classes) for part, cells in attributes)
     lists = sum(2 * classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
     cells = sum(cells + 2 * _is_counted(part) for part, cells in attributes)
@@ -137,7 +134,7 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     return ModelSize(
         bytes=len(text.encode()) + longer + SLACK,
         containers=text.count("[") + text.count("{") + lists,
-        parameters=priors + classes * cells + (0 if plan.attribute_weights is None else classes + names + LINE),
+        parameters=priors + classes * cells + _parameters_of_weights(plan, skeleton),
     )
 
 
@@ -194,8 +191,19 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
     )
 
 
-def _line(plan: ReleasePlan) -> CalibrationLine:
-    """Make the longest line of a model."""
+def _parameters_of_weights(plan: ReleasePlan, skeleton: NaiveBayes) -> int:
+    """Count the parameters of attribute weights: of classes, of attributes, and of the points of a line."""
+    if plan.attribute_weights is None:
+        return 0
+    line = None if skeleton.attribute_weights is None else skeleton.attribute_weights.line
+    points = 0 if line is None else len(line.margins) + len(line.log_odds) + len(line.others) + bool(line.others)
+    return len(plan.domain.classes) + len(skeleton.attributes) + points
+
+
+def _line(plan: ReleasePlan) -> CalibrationLine | None:
+    """Make the longest line that calibrated weights may have."""
+    if plan.attribute_weights != CALIBRATED:
+        return None
     points, names = (LONGEST_FLOAT,) * MOST_MARGINS, plan.domain.classes
     longest = max(range(len(names)), key=lambda place: len(to_json({"class": names[place]}).encode()))
     return CalibrationLine(longest, points, points, points if len(names) > 2 else (), LONGEST_FLOAT)

@@ -30,6 +30,7 @@ from dpnb_columnar.mechanisms.score_calibration import (
     margins_given,
     starting_weights,
 )
+from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import CalibrationLine, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
@@ -180,7 +181,8 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
     margins = margins_given(weighted)
     assert margins.largest == 0  # of the rows
     counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
-    line = calibrated_weights(weighted, counts, share, exact).line
+    weights = calibrated_weights(weighted, counts, share, exact)
+    line = population_line(replace(weighted, attribute_weights=weights))
     assert line is not None
     first, second = model.classes.probability
     # As many rows of each class everywhere; then 0.6 to 0.4 in place of the rows' shares.
