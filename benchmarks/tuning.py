@@ -90,8 +90,6 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
         [
             *each(score_calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
             *each(score_calibration, "TELLING", 1.5, math.inf),
-            *each(score_calibration, "DEVIATION", 0.1, 1.0),
-            *each(score_calibration, "CERTAINTY", 0.0, 1e6),
         ],
     ),
     BOUND: (["smooth", "global-variance"], each(attribute_weights, "LARGEST_LOG_RATIO", 1.5, 2.0, 6.0, math.inf)),

@@ -96,7 +96,7 @@ def time_pass(data: str, kind: str) -> None:
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.mechanisms.score_calibration import scores_given
+    from dpnb_columnar.mechanisms.score_calibration import margins_given
     from dpnb_columnar.mechanisms.weight_rounds import start_rounds
     from dpnb_columnar.noise import ExactSampler, SystemBits
     from dpnb_columnar.rows.input_files import resolve_files
@@ -112,10 +112,10 @@ def time_pass(data: str, kind: str) -> None:
         local.answer(source, CellQuery(domain)), plan(domain, Budget(Fraction(1))), ExactSampler(SystemBits())
     )
     if kind == "scores":
-        scores = scores_given(model)
+        scores = margins_given(model)
         print_seconds(lambda: local.answer(source, scores))
     else:
-        query = start_rounds(model, "learned").query
+        query = start_rounds(model).query
         print_seconds(lambda: local.answer(source, query))
 
 

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import ClassScores, ScoreCounts
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.likelihood import deciding_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 
 Integers = NDArray[np.int64]
@@ -267,14 +267,17 @@ class Sample:
         """Number of rows."""
         return len(self.classes)
 
-    def score_counts(self, scores: Scores, class_counts: Integers) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class, as of that many rows of each class."""
-        score = np.zeros(self.size, dtype=np.int64)
-        for table in scores.tables:
-            steps = np.searchsorted(table.starts, self.population.distributions[table.attribute].codes, side="right")
-            score += np.array(table.scores, dtype=np.int64)[steps - 1].take(self.places[table.attribute])
-        bins = np.searchsorted(scores.edges, score, side="right")
-        counts = np.zeros((scores.bins, len(class_counts)), dtype=np.int64)
+    def score_counts(self, scores: ClassScores, class_counts: Integers) -> ScoreCounts:
+        """Count the rows of each bin and class, as of that many rows of each class."""
+        by_class = np.empty((len(scores.offsets), self.size), dtype=np.int64)
+        for row, offset, tables in zip(by_class, scores.offsets, scores.by_class, strict=True):
+            row[:] = offset
+            for table in tables:
+                codes = self.population.distributions[table.attribute].codes
+                steps = np.searchsorted(table.starts, codes, side="right")
+                row += np.array(table.scores, dtype=np.int64)[steps - 1].take(self.places[table.attribute])
+        bins = scores.bins_of(by_class, self.classes)
+        counts = scores.empty().counts
         for number, size in enumerate(class_counts):
             found = np.cumsum(np.bincount(bins[self.classes == number], minlength=scores.bins))
             counts[:, number] = whole(found / max(found[-1], 1), int(size) if found[-1] else 0)
@@ -344,7 +347,7 @@ def sample(population: Population, family: int) -> Sample:
 
 def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: Sample) -> float:
     """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
-    first, *others = class_terms(model)
+    first, *others = deciding_terms(model)
     log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         for row, table in zip(log_odds, ratios[parameters.attribute] * weight, strict=True):

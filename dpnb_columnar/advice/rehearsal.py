@@ -28,7 +28,7 @@ from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release, release_weights
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
@@ -271,7 +271,7 @@ class Stage:
         """Score a model on rows, after a later pass over them if one is planned."""
         model = drawn.model
         if planned.calibration is not None:
-            counts = rows.score_counts(scores_given(model), self._statistics.class_counts)
+            counts = rows.score_counts(margins_given(model), self._statistics.class_counts)
             model = release_weights(planned, model, counts, RepeatableNoise(-1 - seed))
         else:
             classes = len(model.classes.probability)

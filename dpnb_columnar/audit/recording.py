@@ -134,6 +134,11 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
     if model.attribute_weights is not None:
         for klass, intercept in enumerate(model.intercepts):
             yield f"intercept of class {klass} *", intercept
+        if (line := model.attribute_weights.line) is not None:
+            yield "evidence of the line *", line.evidence
+            for part in ("margins", "log_odds", "others"):
+                for place, number in enumerate(getattr(line, part)):
+                    yield f"{part} of the line, point {place} *", number
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         name = parameters.attribute
         if model.attribute_weights is not None:

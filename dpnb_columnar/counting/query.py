@@ -3,10 +3,10 @@
 A query says what one pass over the rows counts or sums up. It is public: a declared domain fixes that of the *first
 pass*, and released values fix those of *later passes*. Its answer is exact, and CONFIDENTIAL.
 
-The kinds are ``statistics.CellQuery``, ``scores.Scores`` and ``scores.GradientQuery``. A further kind is a frozen
-dataclass with the members of ``Query``, another with those of ``Answer``, and what three tables hold by its type:
-``engines.polars.reduce_rows``, ``sql_queries.query_sql`` and ``statistics_files.FORMATS``. Every engine, checkpoints,
-files and the command line take it from there.
+The kinds are ``statistics.CellQuery``, ``scores.Scores``, ``scores.Margins`` and ``scores.GradientQuery``. A further
+kind is a frozen dataclass with the members of ``Query``, another with those of ``Answer``, and what three tables hold
+by its type: ``engines.polars.reduce_rows``, ``sql_queries.query_sql`` and ``statistics_files.FORMATS``. Every engine,
+checkpoints, files and the command line take it from there.
 """
 
 from __future__ import annotations

@@ -1,22 +1,27 @@
 """Define what later passes ask of the rows, which released values fix, and the exact answers. CONFIDENTIAL.
 
-*Counts of scores*: rows per class and bin of a score. They are additive like ``Statistics``: scores are whole numbers,
-so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
-likewise, so that no row is counted twice.
+*Counts of scores*: rows per class and bin, where scores of the classes decide the bin. They are additive like
+``Statistics``: scores are whole numbers, so every engine and every division of the rows into parts counts the same
+cells. They carry digests of what was counted likewise, so that no row is counted twice.
 
-*Sums of a round of weights.* A row has, per class, a score that its attributes' tables give, and from the scores a
-probability. What is summed up is the gradient of the logistic likelihood at public weights: the difference between the
-row's class, as 0 or 1, and its probability, times what each weight multiplies. Every step is a whole number by integer
-arithmetic, so every engine and every division of the rows into parts has the same sums. They carry digests of what was
-summed up, like ``ScoreCounts``.
+*Sums of a round of weights.* A row has a score that its attributes' tables give, and from the score a probability of
+the second class. What is summed up is the gradient of the logistic likelihood at public weights: the difference between
+1 or 0, by the row's class, and this probability, times what each weight multiplies, scaled so that no row counts for
+more than a bound. Every step is a whole number by integer arithmetic, so every engine and every division of the rows into
+parts has the same sums. They carry digests of what was summed up, like ``ScoreCounts``.
 
-Let D be the clipped scores of a group in all classes, S = B + the sum of weight * D over the groups, S = 0 in the first
-class. Then in every class but the first
+Let z_i be the score of a row by the i-th attribute's table, |z| the sum of their sizes, S = log-odds + the sum of
+weight_i z_i, and B the bound. With T = ``probabilities()`` and // rounding down,
 
-    p = E[min((largest S - S) // 256, last)] * 2^16 // (the sum of these E over all classes),
+    q = T[min(|S| // 256, last)] is the probability of what S speaks against, and 2^16 - q of what it speaks for;
+    e is that of the second class for a row of another one, and what this leaves of 2^16 for a row of the second;
+    u = min(2^16, 2^16 B // |z|), and 2^16 where |z| is 0;
+    f = e u // 2^16 for a row of the second class, -(e u // 2^16) for another one.
 
-where E is ``exponentials()`` and // rounds down, and a row of class y adds (2^16 [class = y] - p) D, added up over the
-classes, to the sum of the group, and 2^16 [class = y] - p to that of the class.
+The row adds f (z_1, .., z_d, 256). Since e <= 2^16, u <= 2^16 and u |z| <= 2^16 B, it is |f| <= 2^16 and
+|f| |z| <= e u |z| / 2^16 <= e B <= 2^16 B. So the sizes of what it adds are together at most
+2^16 (min(B, the sum of the largest |z_i|) + 256), ``GradientQuery.sensitivity``. Both quotients are of numbers from 0
+on and are rounded down, so f is rounded towards 0: either one rounded up would break the bound.
 """
 
 from __future__ import annotations
@@ -24,9 +29,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -60,60 +67,189 @@ class ScoreTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The score of a row, the sum of its attributes' scores, and the bins that it is counted in. Public.
+class ClassScores(ABC):
+    """A row's score in each class, the sum of its attributes', and the bins that rows are counted in by them. Public.
 
-    Without ``offsets`` bins are ranges of one score. With them a row has a score for each class, and its bin is the
-    class of the largest, the first of equal ones: the class that a model predicts.
+    A row of a class is in one bin, which these scores and its class decide.
 
     Attributes:
         domain: Domain of the rows.
-        tables: One table per attribute that is scored, at least one; with offsets one for each class, in order.
-        edges: Edges between the bins, rising: a score lies in the bin of the number of edges that it reaches.
-        offsets: Per class, what is added to its score; empty where bins are ranges.
+        tables: Per class that is scored, one table per attribute.
+        offsets: Per class, what is added to its score.
     """
 
     domain: Domain
-    tables: tuple[ScoreTable, ...]
-    edges: tuple[int, ...]
-    offsets: tuple[int, ...] = ()
+    tables: tuple[tuple[ScoreTable, ...], ...]
+    offsets: tuple[int, ...]
     later: ClassVar[bool] = True
     parallel: ClassVar[Parallel] = PARALLEL_CELLS
-    """A row of a class has one score, and is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
+    """A row of a class is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
     sensitivity: ClassVar[int] = 1
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """What is counted."""
-        bins = "and class that the model predicts" if self.offsets else f"and of {self.bins} bins of the model's score"
-        return f"rows of each class {bins}"
 
     @property
+    @abstractmethod
     def bins(self) -> int:
-        """Number of bins; of ranges, the first and the last have no end."""
-        return len(self.offsets) or len(self.edges) + 1
+        """Number of bins."""
 
     @property
+    @abstractmethod
     def cells(self) -> int:
-        """How many counts there are."""
-        return len(self.domain.classes) * self.bins
+        """How many counts noise is added to."""
 
     @property
+    @abstractmethod
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
-        """Per class, a table per attribute; none without offsets."""
-        return tuple(self.tables[place :: len(self.offsets)] for place in range(len(self.offsets)))
+        """Per class, a table per attribute; none where the score is the offset alone."""
 
     @property
+    @abstractmethod
+    def compared(self) -> tuple[int, ...]:
+        """The classes of which the one with the largest score is looked for, the first of equal ones."""
+
+    @property
+    @abstractmethod
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
-        tables = [[each.attribute, each.starts, each.scores, each.missing] for each in self.tables]
-        decisive = [digest(self.domain), tables, self.edges, *([self.offsets] if self.offsets else [])]
-        text = json.dumps(decisive, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+
+    @abstractmethod
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Compute the bin of each row.
+
+        Args:
+            scores: Shape (classes, rows): a row's score in each class.
+            classes: Shape (rows,): the row's class.
+        """
 
     def empty(self) -> ScoreCounts:
         """Return the counts of no row."""
         return ScoreCounts(self, np.zeros((self.bins, len(self.domain.classes)), dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Scores(ClassScores):
+    """Rows of each class by the class that a model predicts: the bin is the class of the largest score.
+
+    Every class has tables.
+    """
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        return "rows of each class and class that the model predicts"
+
+    @property
+    def bins(self) -> int:
+        """One for each class."""
+        return len(self.offsets)
+
+    @property
+    def cells(self) -> int:
+        """How many counts noise is added to."""
+        return len(self.domain.classes) * self.bins
+
+    @property
+    def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
+        """Per class, a table per attribute."""
+        return self.tables
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All classes."""
+        return tuple(range(self.bins))
+
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
+        return _digest_of(self.domain, chain(*self.tables), self.offsets)
+
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Predict the class of each row."""
+        predicted: Integers = scores.argmax(axis=0)
+        return predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Margins(ClassScores):
+    """Rows by the margin of the best other class over the largest one, and by which of the two they are of. Public.
+
+    Let S_c be a row's score in class c, l the largest class, and o the first of the other classes whose score is the
+    largest. The margin S_o - S_l lies in the range of the number of edges that it reaches. Released are, for each
+    range, the rows of class l, those of class o, and, of more than two classes, those of neither.
+
+    Exact counts are kept by class besides, to see that all passes read the same rows: a row of class l or o is in the
+    bin of its range, one of another class in the bin as many ranges further.
+
+    Attributes:
+        tables: Per class but the first, one table per attribute: its log-ratio to the first class. In the first class
+            the score of a row is the offset alone.
+        largest: Position of class l.
+        edges: Edges between the ranges, rising; the first range and the last have no end.
+    """
+
+    largest: int
+    edges: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        truths = "either" if self.columns == 2 else "either or neither"
+        return f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
+
+    @property
+    def ranges(self) -> int:
+        """Number of ranges of the margin."""
+        return len(self.edges) + 1
+
+    @property
+    def columns(self) -> int:
+        """Number of counts of each range: of class l, of class o, and of neither, where there are others."""
+        return min(len(self.domain.classes), 3)
+
+    @property
+    def bins(self) -> int:
+        """Number of bins: one for each range and, of more than two classes, one more for rows of neither class."""
+        return self.ranges * (self.columns - 1)
+
+    @property
+    def cells(self) -> int:
+        """How many counts noise is added to."""
+        return self.ranges * self.columns
+
+    @property
+    def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
+        """Per class, a table per attribute; none of the first."""
+        return ((), *self.tables)
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All classes but the largest."""
+        return tuple(place for place in range(len(self.offsets)) if place != self.largest)
+
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
+        return _digest_of(self.domain, chain(*self.tables), self.offsets, self.largest, self.edges)
+
+    def bins_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Compute the bin of each row."""
+        others = np.array(self.compared)
+        best = scores[others].argmax(axis=0)
+        margin = np.take_along_axis(scores[others], best[None], axis=0)[0] - scores[self.largest]
+        neither = (classes != self.largest) & (classes != others[best])
+        bins: Integers = np.searchsorted(self.edges, margin, side="right") + self.ranges * neither
+        return bins
+
+    def columns_of(self, counts: Integers) -> Integers:
+        """Add up counts per bin and class to those that noise is added to, shape (ranges, columns)."""
+        near, far = counts[: self.ranges], counts[self.ranges :]
+        own = near[:, self.largest]
+        columns = [own, near.sum(axis=1) - own, far.sum(axis=1)] if len(far) else [own, near.sum(axis=1) - own]
+        return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -128,7 +264,7 @@ class ScoreCounts:
         whole_units: As of ``Statistics``.
     """
 
-    scores: Scores
+    scores: ClassScores
     counts: Integers
     parts: frozenset[str] = frozenset()
     whole_units: bool = False
@@ -145,7 +281,7 @@ class ScoreCounts:
         )
 
     @property
-    def query(self) -> Scores:
+    def query(self) -> ClassScores:
         """What was counted."""
         return self.scores
 
@@ -179,30 +315,14 @@ class ScoreCounts:
 
 
 CERTAIN = 2**16
-"""Probabilities are whole numbers of this part of certainty."""
+"""Probabilities, and what a row is scaled by, are whole numbers of this part of 1."""
 
 LARGEST_CLIP = 16 * UNITS
-"""Largest bound of a group's scores: sums of 2^34 rows are below 2^63."""
+"""Largest score of an attribute in a round: sums of 2^34 rows are below 2^63."""
 
 WEIGHT, LOG_ODDS, ROWS = "weight", "log_odds", "rows"
-"""Columns of sums in files and in the result of a query, each followed by the number of a group or of a class."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightGroup:
-    """Attributes that have one weight. Public.
-
-    Attributes:
-        tables: Per class but the first, one table per attribute: its log-ratio to the first class, in units.
-        clip: Bound of the group's scores, in units; at most ``LARGEST_CLIP``. The sum of the tables in each class, 0 in
-            the first, is moved up to ``clip`` below the largest of them where it is lower, and is then taken relative
-            to the first class's again. For two classes that is clipping to [-clip, clip].
-        weight: The weight, in units.
-    """
-
-    tables: tuple[tuple[ScoreTable, ...], ...]
-    clip: int
-    weight: int
+"""Columns of sums in files and in the result of a query; the first and the last are followed by the number of an
+attribute or of a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +331,18 @@ class GradientQuery:
 
     Attributes:
         domain: Domain of the rows.
-        groups: The groups of attributes.
-        log_odds: Per class but the first, its log-odds to the first where no attribute tells, in 1/``UNITS``^2.
+        tables: Per attribute with a weight, its clipped log-ratio of the second class to the others, in units: a score
+            of at most ``LARGEST_CLIP`` in size.
+        weights: Per table, its weight, in units.
+        log_odds: Log-odds of the second class where no attribute tells, in 1/``UNITS``^2.
+        bound: The sum of the sizes of a row's scores beyond which the row is scaled down, in units.
     """
 
     domain: Domain
-    groups: tuple[WeightGroup, ...]
-    log_odds: tuple[int, ...]
+    tables: tuple[ScoreTable, ...]
+    weights: tuple[int, ...]
+    log_odds: int
+    bound: int
     later: ClassVar[bool] = True
     parallel: ClassVar[Parallel] = BOUNDED_TOGETHER
     """A row moves every sum (docs/privacy.md, Lemma 2.9)."""
@@ -225,14 +350,14 @@ class GradientQuery:
     @property
     def words(self) -> str:
         """What is summed up."""
-        weights = "one weight" if len(self.groups) == 1 else f"each of {len(self.groups)} weights"
-        intercepts = "an intercept" if len(self.log_odds) == 1 else f"{len(self.log_odds)} intercepts"
-        return f"sums of how the fit to the rows changes with {weights} and {intercepts}, and rows of each class"
+        return (
+            f"sums of how the fit to the rows changes with {self.sums} weights and intercepts, and rows of each class"
+        )
 
     @property
     def sums(self) -> int:
-        """How many sums noise is added to: one per weight, and one per class but the first."""
-        return len(self.groups) + len(self.log_odds)
+        """How many sums noise is added to: one per weight, and one of the log-odds."""
+        return len(self.tables) + 1
 
     @property
     def cells(self) -> int:
@@ -245,28 +370,22 @@ class GradientQuery:
 
         docs/privacy.md, Lemma 2.9.
         """
-        classes = len(self.log_odds) + 1
-        return (sum(group.clip for group in self.groups) + UNITS * min(2, classes - 1)) * CERTAIN
+        return (min(self.bound, sum(map(largest_score, self.tables))) + UNITS) * CERTAIN
 
     @property
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides what a row adds: sums of one digest may be added."""
-        return digest_blocks("", self._blocks())[1:]
+        return _digest_of(self.domain, self.tables, self.weights, self.log_odds, self.bound)
 
     def empty(self) -> GradientSums:
         """Return the sums over no row."""
-        weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(self))
-        return GradientSums(self, weights, log_odds, rows)
+        sums, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(self))
+        return GradientSums(self, sums, rows)
 
-    def _blocks(self) -> Iterator[bytes]:
-        """Yield the bytes that the digest is of: domain, log-odds, and each group's bounds, weights and tables."""
-        yield digest(self.domain).encode()
-        yield np.array(self.log_odds, dtype="<i8").tobytes()
-        for group in self.groups:
-            yield np.array([group.clip, group.weight, *map(len, group.tables)], dtype="<i8").tobytes()
-            for table in (table for tables in group.tables for table in tables):
-                yield table.attribute.encode()
-                yield np.array([table.missing, *table.starts, *table.scores], dtype="<i8").tobytes()
+
+def largest_score(table: ScoreTable) -> int:
+    """Return the size of the largest score that a table gives, to rows without a value too."""
+    return max(map(abs, (*table.scores, table.missing)))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -275,8 +394,8 @@ class GradientSums:
 
     Attributes:
         query: What was summed up. Public.
-        weights: Shape (groups,), int64: per group, in 1/(``UNITS`` ``CERTAIN``) of a nat.
-        log_odds: Shape (classes - 1,), int64: per class but the first, in 1/``CERTAIN`` of a row.
+        sums: Shape (attributes + 1,), int64: per attribute, and last of the log-odds, in 1/(``UNITS`` ``CERTAIN``) of a
+            nat.
         rows: Shape (classes,), int64: the number of rows, to see that all passes read the same.
         parts: Digests of the files that were summed up, or of sums whose rows are not known; empty for a frame. Not
             compared.
@@ -284,21 +403,19 @@ class GradientSums:
     """
 
     query: GradientQuery
-    weights: Integers
-    log_odds: Integers
+    sums: Integers
     rows: Integers
     parts: frozenset[str] = frozenset()
     whole_units: bool = False
 
     def __repr__(self) -> str:
-        return f"GradientSums(CONFIDENTIAL, domain {self.query.domain.name!r}: {len(self.weights)} weights)"
+        return f"GradientSums(CONFIDENTIAL, domain {self.query.domain.name!r}: {len(self.sums)} sums)"
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, GradientSums)
             and self.query == other.query
-            and np.array_equal(self.weights, other.weights)
-            and np.array_equal(self.log_odds, other.log_odds)
+            and np.array_equal(self.sums, other.sums)
             and np.array_equal(self.rows, other.rows)
         )
 
@@ -310,7 +427,7 @@ class GradientSums:
     @property
     def own_part(self) -> frozenset[str]:
         """The digest of the sums themselves; empty if there is no row."""
-        blocks = [each.tobytes() for each in (self.weights, self.log_odds, self.rows)]
+        blocks = [each.tobytes() for each in (self.sums, self.rows)]
         return frozenset([digest_blocks("gradient sums", blocks)] if self.rows.any() else [])
 
     def __add__(self, other: GradientSums) -> GradientSums:
@@ -329,14 +446,8 @@ class GradientSums:
         Raises:
             ValueError: if there are too many rows.
         """
-        return GradientSums(
-            self.query,
-            _added(self.weights, other.weights),
-            _added(self.log_odds, other.log_odds),
-            _added(self.rows, other.rows),
-            self.parts | other.parts,
-            self.whole_units,
-        )
+        sums, rows = _added(self.sums, other.sums), _added(self.rows, other.rows)
+        return GradientSums(self.query, sums, rows, self.parts | other.parts, self.whole_units)
 
     def only(self, domain: Domain) -> GradientSums:
         """Return the sums as they are: they are of all attributes."""
@@ -347,11 +458,10 @@ class GradientSums:
         """Whether any rows can have these sums, as far as their bounds tell (docs/privacy.md, Lemma 2.9)."""
         if self.rows.min() < 0 or self.rows.max() > LARGEST_SIZE:
             return False
-        most = CERTAIN * int(self.rows.sum())
-        bounds = [most * group.clip for group in self.query.groups]
-        weights, log_odds = self.weights.tolist(), self.log_odds.tolist()
-        within = all(-bound <= each <= bound for each, bound in zip(weights, bounds, strict=True))
-        return within and all(-most <= each <= most for each in log_odds)
+        most, sums = CERTAIN * int(self.rows.sum()), [abs(each) for each in self.sums.tolist()]
+        bounds = [most * each for each in (*map(largest_score, self.query.tables), UNITS)]
+        within = all(each <= bound for each, bound in zip(sums, bounds, strict=True))
+        return within and sum(sums[:-1]) <= most * self.query.bound
 
 
 LaterAnswer = ScoreCounts | GradientSums
@@ -361,11 +471,17 @@ LaterQuery = Query[LaterAnswer]
 """What released values give to be asked there. Public."""
 
 
-def sum_columns(query: GradientQuery) -> tuple[list[str], list[str], list[str]]:
-    """Name the columns of the sums of weights, of log-odds, and of the numbers of rows."""
-    classes = range(len(query.domain.classes))
-    weights = [f"{WEIGHT}_{group}" for group in range(len(query.groups))]
-    return weights, [f"{LOG_ODDS}_{klass}" for klass in classes[1:]], [f"{ROWS}_{klass}" for klass in classes]
+def sum_columns(query: GradientQuery) -> tuple[list[str], list[str]]:
+    """Name the columns of the sums, the log-odds' last, and of the numbers of rows."""
+    weights = [f"{WEIGHT}_{place}" for place in range(len(query.tables))]
+    return [*weights, LOG_ODDS], [f"{ROWS}_{klass}" for klass in range(len(query.domain.classes))]
+
+
+def _digest_of(domain: Domain, tables: Iterable[ScoreTable], *more: object) -> str:
+    """Return the hexadecimal SHA-256 of a domain, tables, and further numbers."""
+    listed = [[each.attribute, each.starts, each.scores, each.missing] for each in tables]
+    text = json.dumps([digest(domain), listed, *more], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _added(own: Integers, others: Integers) -> Integers:
@@ -380,7 +496,7 @@ def _added(own: Integers, others: Integers) -> Integers:
 
 
 @cache
-def exponentials() -> tuple[int, ...]:
-    """Tabulate exp(-k/``UNITS``) in millionths, 2^-20, from k = 0 to the first that rounds to 0."""
-    last = math.ceil(21 * math.log(2) * UNITS)
-    return tuple(round(2**20 * math.exp(-step / UNITS)) for step in range(last + 1))
+def probabilities() -> tuple[int, ...]:
+    """Tabulate 1/(1 + exp(k/``UNITS``)) in 1/``CERTAIN``, from k = 0 to the first that rounds to 0."""
+    last = math.ceil(math.log(2 * CERTAIN) * UNITS)
+    return tuple(round(CERTAIN / (1 + math.exp(step / UNITS))) for step in range(last + 1))

@@ -3,14 +3,14 @@
 CONFIDENTIAL: the result of the query is exact. That of the first pass is written by ``dialects.statistics_query``;
 here stand those of later passes. Scores are whole numbers, so every database counts the same.
 
-*Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients are computed in 64-bit
-floats and rounded down: numerators are below 2^53 and denominators below 2^30, so that no quotient is rounded up to a
-whole number.
+*Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients of numbers from 0 on are
+computed in 64-bit floats and rounded down. An exact quotient a/b that is no whole number is at least 1/b below the next
+one, and with a below 2^53 a float is off by less than that: none is rounded up to a whole number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
 from typing import Any
@@ -20,20 +20,21 @@ from sqlglot import exp
 from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
-    LOG_ODDS,
-    ROWS,
     UNITS,
-    WEIGHT,
+    ClassScores,
     GradientQuery,
-    Scores,
+    Margins,
     ScoreTable,
-    exponentials,
+    probabilities,
+    sum_columns,
 )
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.nodes import (
     as_column,
     as_double,
+    at_least,
     below,
+    by_start,
     case,
     double,
     equal,
@@ -91,9 +92,6 @@ def _(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect:
 
 # Steps of the queries of all later passes: a row's codes, and the scores that tables of whole numbers give them.
 
-FEW_STEPS = 8
-"""Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
-
 MOST_ARGUMENTS = 100
 """Numbers that are compared at once: SQLite's functions take no more than 127, or 1,000 of late."""
 
@@ -108,6 +106,8 @@ def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
 
 def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
     """Write the largest of numbers that are never null, without the tests for null that sqlglot adds for DuckDB."""
+    if len(numbers) == 1:  # SQLite takes the largest of one number for that of all rows
+        return numbers[0]
     if len(numbers) > MOST_ARGUMENTS:
         parts = range(0, len(numbers), MOST_ARGUMENTS)
         numbers = [greatest(numbers[start : start + MOST_ARGUMENTS], dialect) for start in parts]
@@ -123,11 +123,13 @@ def attribute_score(table: ScoreTable, domain: Domain, dialect: Dialect) -> exp.
     starts, scores = table.starts, table.scores
     if len(starts) > MOST_BRANCHES and len(runs := _runs(starts, codes)) <= MOST_BRANCHES:
         places = [_place(column, run, starts) for run in runs]
-        score = number_at(scores, _by_start(column, [starts[run.start] for run in runs], places), dialect)
+        firsts = [integer(starts[run.start]) for run in runs[1:]]
+        score = number_at(scores, by_start(own_column(column), firsts, places), dialect)
     else:
         # Neighbouring steps of one score are one step.
         merged = [next(group) for _, group in groupby(zip(starts, scores, strict=True), lambda step: step[1])]
-        score = _by_start(column, [start for start, _ in merged], [integer(number) for _, number in merged])
+        firsts = [integer(start) for start, _ in merged[1:]]
+        score = by_start(own_column(column), firsts, [integer(number) for _, number in merged])
     return exp.cast(case([missing], score), exp.DType.BIGINT)
 
 
@@ -154,42 +156,30 @@ def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
     return plus(integer(run.start), exp.cast(exp.Floor(this=steps), exp.DType.BIGINT))
 
 
-def _by_start(column: str, starts: Sequence[int], values: Sequence[exp.Expr]) -> exp.Expr:
-    """Look up the value of the last start that the code reaches; each start is above the one before, or equal to it."""
-    if len(starts) > FEW_STEPS:
-        half = len(starts) // 2
-        below_half = below(own_column(column), integer(starts[half]))
-        otherwise = _by_start(column, starts[half:], values[half:])
-        return case([(below_half, _by_start(column, starts[:half], values[:half]))], otherwise)
-    pairs = zip(starts[1:], values[:-1], strict=True)
-    branches = [(below(own_column(column), integer(start)), value) for start, value in pairs]
-    return case(branches, values[-1]) if branches else values[-1]
-
-
-SCORE, KEY, BIN = "score", "key", "bin"
+SCORE, KEY, LARGEST, MARGIN, BEST, BIN = "score", "key", "largest", "margin", "best", "bin"
 
 
 @query_sql.register
-def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query of ``ScoreCounts``, as ``query_sql``: a row per cell with rows in it, in any order.
 
     Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
     which a file of the result is recognised).
     """
-    domain = scores.domain
+    domain, classes = scores.domain, len(scores.domain.classes)
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
-    if scores.offsets:
-        names = [f"{KEY}_{klass}" for klass in range(scores.bins)]
-        add_step(steps, "scored", [own_column(CLASS), *map(as_column, _keys(scores, dialect), names)])
-        largest = greatest([*map(own_column, names)], dialect)
-        # Twice, since the remainder of a negative number may be negative.
-        after = modulo(plus(modulo(largest, scores.bins), integer(scores.bins)), scores.bins)
-        place: exp.Expr = minus(integer(scores.bins - 1), after)
-    else:
-        score = sum_of([attribute_score(each, domain, dialect) for each in scores.tables])
-        add_step(steps, "scored", [own_column(CLASS), as_column(score, SCORE)])
-        edges = [(below(own_column(SCORE), integer(edge)), integer(bin_)) for bin_, edge in enumerate(scores.edges)]
-        place = case(edges, integer(len(edges)))
+    keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
+    own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
+    add_step(steps, "scored", [own_column(CLASS), *keys.values(), *own])
+    largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
+    add_step(steps, "compared", [own_column(CLASS), largest, *(own_column(each.alias) for each in own)])
+    # Twice, since the remainder of a negative number may be negative.
+    after = modulo(plus(modulo(own_column(LARGEST), classes), integer(classes)), classes)
+    place: exp.Expr = minus(integer(classes - 1), after)
+    if isinstance(scores, Margins):
+        margin = minus(own_column(LARGEST), times(integer(classes), own_column(SCORE)))
+        add_step(steps, "best", [own_column(CLASS), as_column(margin, MARGIN), as_column(place, BEST)])
+        place = _margin_bin(scores)
     add_step(steps, "placed", [own_column(CLASS), as_column(place, BIN)])
     columns = [
         own_column(CLASS),
@@ -202,16 +192,36 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
     return header(_remarks(scores, dialect)) + render(query, dialect)
 
 
-def _keys(scores: Scores, dialect: Dialect) -> Sequence[exp.Expr]:
-    """Per class, its score times their number, plus the number of classes after it: keys that are never equal."""
-    keys: list[exp.Expr] = []
-    for klass, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True)):
-        score = sum_of([integer(offset), *(attribute_score(each, scores.domain, dialect) for each in tables)])
-        keys.append(plus(times(score, integer(scores.bins)), integer(scores.bins - 1 - klass)))
-    return keys
+def _class_score(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the score of a class."""
+    tables = scores.by_class[klass]
+    return sum_of([integer(scores.offsets[klass]), *(attribute_score(each, scores.domain, dialect) for each in tables)])
 
 
-def _remarks(scores: Scores, dialect: Dialect) -> Sequence[str]:
+def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the score of a class times their number, plus the number of classes after it: keys are never equal."""
+    classes = len(scores.offsets)
+    return plus(times(_class_score(scores, klass, dialect), integer(classes)), integer(classes - 1 - klass))
+
+
+def _margin_bin(scores: Margins) -> exp.Expr:
+    """Write the bin of a row, from its class, the best other class, and the margin of keys.
+
+    That is the margin of the scores times the number of classes, or more by less than this number.
+    """
+    classes = len(scores.domain.classes)
+    edges = [
+        (below(own_column(MARGIN), integer(classes * edge)), integer(place)) for place, edge in enumerate(scores.edges)
+    ]
+    range_ = case(edges, integer(len(edges)))
+    if scores.columns == 2:
+        return range_
+    own = equal(own_column(CLASS), integer(scores.largest))
+    other = equal(own_column(CLASS), own_column(BEST))
+    return plus(range_, case([(own, integer(0)), (other, integer(0))], integer(scores.ranges)))
+
+
+def _remarks(scores: ClassScores, dialect: Dialect) -> Sequence[str]:
     return (
         f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
         f"Domain {scores.domain.name!r}, SHA-256 {digest(scores.domain)}; scores of a model, SHA-256 {scores.digest}.",
@@ -220,7 +230,7 @@ def _remarks(scores: Scores, dialect: Dialect) -> Sequence[str]:
     )
 
 
-TOTAL, LIKELIHOOD, ERROR = "total", "likelihood", "error"
+TOTAL, SIZE, AGAINST, SCALE, FACTOR = "total", "size", "against", "scale", "factor"
 DOMAIN, GRADIENT = "domain", "gradient"
 """Columns of the digests of what was summed up, by which a file of the result is recognised."""
 
@@ -231,24 +241,24 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
 
     Its columns: ``scores.sum_columns``, then ``domain`` and ``gradient`` (text).
     """
-    classes, groups = range(len(query.domain.classes)), range(len(query.groups))
-    score_names = [_score(group, klass) for group in groups for klass in classes[1:]]
-    kept = [CLASS, *score_names]
-    steps = coded_rows(query.domain, kinds, rows_or_default(table, query.domain.name, dialect))
-    add_step(steps, "scored", [own_column(CLASS), *_scores(query, dialect)])
-    add_step(steps, "clipped", [own_column(CLASS), *_clipped(query, dialect)])
-    add_step(steps, "totalled", [*map(own_column, kept), *_totals(query)])
-    add_step(steps, "likely", [*map(own_column, kept), *_likelihoods(classes, dialect)])
-    add_step(steps, "compared", [*map(own_column, kept), *_errors(classes)])
-    weights = [
-        _sum(sum_of([times(_error(klass), own_column(_score(group, klass))) for klass in classes[1:]]), WEIGHT, group)
-        for group in groups
-    ]
-    log_odds = [_sum(_error(klass), LOG_ODDS, klass) for klass in classes[1:]]
-    rows = [_sum(_is_of(klass, 1), ROWS, klass) for klass in classes]
-    digests = [as_column(text(digest(query.domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
-    written = render(over_steps([*weights, *log_odds, *rows, *digests], steps), dialect)
-    return header(_gradient_remarks(query, dialect)) + written
+    names = [f"score_{place}" for place in range(len(query.tables))]
+    kept, domain = [CLASS, *names], query.domain
+    steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
+    scores = [attribute_score(each, domain, dialect) for each in query.tables]
+    add_step(steps, "scored", [own_column(CLASS), *map(as_column, scores, names)])
+    products = [times(integer(weight), own_column(name)) for weight, name in zip(query.weights, names, strict=True)]
+    total = sum_of([integer(query.log_odds), *products])
+    size = sum_of([exp.Abs(this=own_column(name)) for name in names])
+    add_step(steps, "totalled", [*map(own_column, kept), as_column(total, TOTAL), as_column(size, SIZE)])
+    compared = [as_column(_against(dialect), AGAINST), as_column(_scale(query.bound), SCALE)]
+    add_step(steps, "compared", [*map(own_column, kept), own_column(TOTAL), *compared])
+    add_step(steps, "scaled", [*map(own_column, kept), as_column(_factor(), FACTOR)])
+    sums = [*(times(own_column(FACTOR), own_column(name)) for name in names), times(own_column(FACTOR), integer(UNITS))]
+    weight_columns, row_columns = sum_columns(query)
+    rows = [_is_of(klass, 1) for klass in range(len(row_columns))]
+    digests = [as_column(text(digest(domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
+    columns = [*map(_sum, (*sums, *rows), (*weight_columns, *row_columns)), *digests]
+    return header(_gradient_remarks(query, dialect)) + render(over_steps(columns, steps), dialect)
 
 
 def _gradient_remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
@@ -260,61 +270,33 @@ def _gradient_remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
     )
 
 
-def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Write the sum of each group's tables, in each class but the first."""
-    for number, group in enumerate(query.groups):
-        for klass, tables in enumerate(group.tables, 1):
-            score = sum_of([attribute_score(each, query.domain, dialect) for each in tables])
-            yield as_column(score, _score(number, klass))
+def _against(dialect: Dialect) -> exp.Expr:
+    """Write the probability of the class that the score speaks against."""
+    values = probabilities()
+    steps, last = _quotient(exp.Abs(this=own_column(TOTAL)), integer(UNITS)), integer(len(values) - 1)
+    return number_at(values, case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy()), dialect)
 
 
-def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Each group's scores, at most its bound below the largest of all classes, relative to the first."""
-    for number, group in enumerate(query.groups):
-        names = [_score(number, klass) for klass in range(1, len(group.tables) + 1)]
-        largest = greatest([integer(0), *map(own_column, names)], dialect)
-        first = greatest([minus(integer(0), largest), integer(-group.clip)], dialect)
-        for name in names:
-            raised = greatest([minus(own_column(name), largest.copy()), integer(-group.clip)], dialect)
-            yield as_column(minus(raised, first.copy()), name)
+def _scale(bound: int) -> exp.Expr:
+    """Write what part of it the row counts for."""
+    within = (exp.LTE(this=own_column(SIZE), expression=integer(bound)), integer(CERTAIN))
+    return case([within], _quotient(integer(bound * CERTAIN), own_column(SIZE)))
 
 
-def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
-    """Write the score of each class but the first."""
-    for klass, log_odds in enumerate(query.log_odds, 1):
-        parts = [
-            times(integer(group.weight), own_column(_score(number, klass))) for number, group in enumerate(query.groups)
-        ]
-        yield as_column(sum_of([integer(log_odds), *parts]), f"{TOTAL}_{klass}")
-
-
-def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Write the likelihood of each class relative to the largest."""
-    values = exponentials()
-    totals: list[exp.Expr] = [integer(0), *(own_column(f"{TOTAL}_{klass}") for klass in classes[1:])]
-    largest = greatest(totals, dialect)
-    for klass in classes:
-        steps = _quotient(minus(largest.copy(), totals[klass].copy()), integer(UNITS))
-        last = integer(len(values) - 1)
-        place = case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy())
-        yield as_column(number_at(values, place, dialect), f"{LIKELIHOOD}_{klass}")
-
-
-def _errors(classes: range) -> Iterator[exp.Expr]:
-    """Write, for each class but the first, 1 or 0 by the row's class, less that class's probability."""
-    likelihoods: list[exp.Expr] = [own_column(f"{LIKELIHOOD}_{klass}") for klass in classes]
-    for klass in classes[1:]:
-        whole = exp.Paren(this=sum_of([each.copy() for each in likelihoods]))
-        probability = _quotient(times(likelihoods[klass].copy(), integer(CERTAIN)), whole)
-        yield as_column(minus(_is_of(klass, CERTAIN), probability), f"{ERROR}_{klass}")
-
-
-def _score(group: int, klass: int) -> str:
-    return f"score_{group}_{klass}"
-
-
-def _error(klass: int) -> exp.Column:
-    return own_column(f"{ERROR}_{klass}")
+def _factor() -> exp.Expr:
+    """Write what the row's scores are multiplied by, rounded down in size whatever its sign."""
+    second, favoured = equal(own_column(CLASS), integer(1)), at_least(own_column(TOTAL), integer(0))
+    # The probability of the class which the row is not of.
+    others = minus(integer(CERTAIN), own_column(AGAINST))
+    error = case(
+        [
+            (exp.And(this=second, expression=favoured), own_column(AGAINST)),
+            (exp.Or(this=second.copy(), expression=favoured.copy()), others),
+        ],
+        own_column(AGAINST),
+    )
+    sign = case([(second.copy(), integer(1))], integer(-1))
+    return times(_quotient(times(error, own_column(SCALE)), integer(CERTAIN)), sign)
 
 
 def _is_of(klass: int, number: int) -> exp.Expr:
@@ -328,7 +310,7 @@ def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Floor(this=divided), exp.DType.BIGINT)
 
 
-def _sum(number: exp.Expr, name: str, place: int) -> exp.Expr:
+def _sum(number: exp.Expr, name: str) -> exp.Expr:
     """Write the sum over all rows as a 64-bit integer; 0 if there is no row."""
     whole = exp.Coalesce(this=exp.Sum(this=number), expressions=[integer(0)])
-    return as_column(exp.cast(whole, exp.DType.BIGINT), f"{name}_{place}")
+    return as_column(exp.cast(whole, exp.DType.BIGINT), name)

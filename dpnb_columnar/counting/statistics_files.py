@@ -24,7 +24,14 @@ import numpy as np
 
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.query import Answer, AnswerT, Query, with_parts
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Integers, ScoreCounts, Scores, sum_columns
+from dpnb_columnar.counting.scores import (
+    ClassScores,
+    GradientQuery,
+    GradientSums,
+    Integers,
+    ScoreCounts,
+    sum_columns,
+)
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
@@ -196,7 +203,7 @@ class CellFormat(Format[CellQuery, Statistics]):
         return with_parts(statistics, statistics.own_part)
 
 
-class ScoreFormat(Format[Scores, ScoreCounts]):
+class ScoreFormat(Format[ClassScores, ScoreCounts]):
     """Counts of scores: one row per class and bin with rows in it."""
 
     key = "dpnb_columnar.score_counts"
@@ -207,7 +214,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
     waits = "counts of its scores"
     number = "class, bin or count"
 
-    def numbers(self, query: Scores) -> Sequence[str]:
+    def numbers(self, query: ClassScores) -> Sequence[str]:
         """Name the columns of whole numbers."""
         return SCORE_NUMBERS
 
@@ -223,7 +230,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
         bins, classes = np.nonzero(answer.counts)
         return _scores_schema(), [pa.table([classes, bins, answer.counts[bins, classes]], schema=_scores_schema())]
 
-    def read(self, table: pa.Table, header: Mapping[str, Any], query: Scores | None, path: Path) -> ScoreCounts:
+    def read(self, table: pa.Table, header: Mapping[str, Any], query: ClassScores | None, path: Path) -> ScoreCounts:
         """Read a file of counts of scores."""
         import polars as pl
 
@@ -234,7 +241,7 @@ class ScoreFormat(Format[Scores, ScoreCounts]):
         check_digests(digests, query, path)
         return ScoreCounts(query, _dense(pl.DataFrame(table), query, path), parts)
 
-    def of_result(self, result: pl.DataFrame, query: Scores, source: object) -> ScoreCounts:
+    def of_result(self, result: pl.DataFrame, query: ClassScores, source: object) -> ScoreCounts:
         """Check the result of the query of score counts: one row per class and bin."""
         frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, self)
         for pair in frame.select("domain", "scores").unique().iter_rows():
@@ -262,7 +269,7 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
         """Return the columns of the sums and of the digests, and their row."""
         import pyarrow as pa
 
-        numbers = [*answer.weights.tolist(), *answer.log_odds.tolist(), *answer.rows.tolist()]
+        numbers = [*answer.sums.tolist(), *answer.rows.tolist()]
         digests = [digest(answer.query.domain), answer.query.digest]
         names = [*self.numbers(answer.query), *self.columns]
         table = pa.table([[each] for each in (*numbers, *digests)], names=names)
@@ -279,26 +286,27 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
             )
         check_digests(digests.row(0), query, source)
         frame = checked_columns(result, self.numbers(query), self.columns, source, self)
-        weights, log_odds, rows = (
+        totals, rows = (
             np.array([frame[name].item() for name in names], dtype=np.int64) for names in sum_columns(query)
         )
-        sums = GradientSums(query, weights, log_odds, rows)
+        sums = GradientSums(query, totals, rows)
         if not sums.possible:
             raise DataError(f"{source}: no rows have such sums; sum the rows up again")
         return with_parts(sums, sums.own_part)
 
 
-FORMATS: dict[type[Query[Any]], Format[Any, Any]] = {
+FORMATS: dict[type[Any], Format[Any, Any]] = {
     CellQuery: CellFormat(),
-    Scores: ScoreFormat(),
+    ClassScores: ScoreFormat(),
     GradientQuery: GradientFormat(),
 }
-"""The format of each kind of query, by its type. Results of SQL are taken for the first whose columns they have."""
+"""The format of each kind of query, by its type or a base of it. Results of SQL are taken for the first whose columns
+they have."""
 
 
 def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
     """Return the format of a query's answers."""
-    return FORMATS[type(query)]
+    return next(FORMATS[kind] for kind in type(query).__mro__ if kind in FORMATS)
 
 
 @confined()
@@ -453,7 +461,7 @@ def check_digests(digests: Sequence[object], query: Query[Any], source: object) 
             f"with {option('given')} and this model"
         )
     if counted != query.digest:
-        other = "whose scores differ" if isinstance(query, Scores) else "or for another round of it"
+        other = "whose scores differ" if isinstance(query, ClassScores) else "or for another round of it"
         raise DataError(
             f"{source}: was counted given another model, {other}; name that one with {option('given')}, or count the "
             f"rows again with {option('given')} and this model"
@@ -478,7 +486,7 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
         )
 
 
-def _dense(frame: pl.DataFrame, scores: Scores, source: object) -> Integers:
+def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers:
     """Return the table of counts, shape (bins, classes).
 
     Raises:

@@ -85,6 +85,26 @@ def case(branches: Iterable[Branch], otherwise: exp.Expr | None = None) -> exp.C
     return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)
 
 
+FEW_STEPS = 8
+"""Values that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
+
+
+def by_start(number: exp.Expr, starts: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
+    """Look up the value of the last start that a number reaches; the first value where it reaches none.
+
+    Args:
+        number: The number.
+        starts: Constants, none below the one before.
+        values: A value for each start, and one before them: for a number that does not reach the first.
+    """
+    if len(values) > FEW_STEPS:
+        half = len(values) // 2
+        first = by_start(number, starts[: half - 1], values[:half])
+        return case([(below(number.copy(), starts[half - 1]), first)], by_start(number, starts[half:], values[half:]))
+    branches = [(below(number.copy(), start), value) for start, value in zip(starts, values[:-1], strict=True)]
+    return case(branches, values[-1]) if branches else values[-1]
+
+
 def lookup(value: exp.Expr, branches: Iterable[Branch], otherwise: exp.Expr | None = None) -> exp.Case:
     """Write ``CASE value WHEN constant THEN result ... ELSE otherwise END``; null where nothing else is given."""
     return exp.Case(this=value, ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)

@@ -16,11 +16,10 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 ``FEWEST_TEMPERED`` attributes w is 1. The intercepts are 0, so the priors count more. That helps where classes are
 unequal; of more than two classes it helps some at the cost of others.
 
-``calibrated`` and ``learned`` spend a part of the budget on later passes, in which the rows themselves are asked:
-about one weight of all attributes and an intercept per class (``mechanisms.score_calibration`` for two classes,
-``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``). ``learned`` is for
-two classes alone: it starts from their calibration, and without one a bad start is not held back
-(docs/journal/weights.md).
+``calibrated`` and ``learned`` spend a part of the budget on later passes, in which the rows themselves are asked: how
+the odds of the classes follow from the margin of the tempered score (``mechanisms.score_calibration``), or about a
+weight of each attribute (``mechanisms.weight_rounds``). ``learned`` is for two classes alone: it starts from their
+calibration, and without one a bad start is not held back (docs/journal/weights.md).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
 times the declared number of rows, and how the rows can be read. docs/journal/weights.md has the measurements.
@@ -56,17 +55,14 @@ LEAST_CALIBRATED = 1_000
 """Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the later pass costs accuracy
 as often as its weights bring it."""
 
-LEAST_CALIBRATED_FEW = 10_000
-"""The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right."""
+LEAST_CALIBRATED_FEW = 3_000
+"""The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right, and for more
+than two classes."""
 
 LEAST_LEARNED = 1_000
 """The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Of histograms
 alone: the steps trust the released model's covariances, and where normal distributions are far from the rows, as of
 spiky amounts, they led models below the largest class (docs/journal/accuracy.md)."""
-
-LEAST_CALIBRATED_CLASSES = 750
-"""The same for ``auto`` to calibrate more than two classes, times the square of their number: the tables of rare
-classes are mostly noise, and one weight that suits them is too small for the others."""
 
 LEAST_TEMPERED = 3_000
 """The same for ``auto`` to temper: with fewer, noise in the class counts weighs more than the attributes do."""
@@ -96,16 +92,13 @@ def resolved_method(
     if not mechanism.private or isinstance(mechanism, Majority):
         return None
     many, classes = len(domain.attributes) >= FEWEST_TEMPERED, len(domain.classes)
-    if classes != 2:
-        enough = rows is not None and rows * epsilon >= LEAST_CALIBRATED_CLASSES * classes**2
-        return CALIBRATED if repeatable and many and enough else None
-    learnable = mechanism.binned and many and len(domain.attributes) <= MOST_LEARNED
+    learnable = classes == 2 and mechanism.binned and many and len(domain.attributes) <= MOST_LEARNED
     if repeatable and learnable and rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes):
         return LEARNED
     evidence = (math.inf if many else 0) if rows is None else rows * epsilon
-    if repeatable and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
+    if repeatable and evidence >= (LEAST_CALIBRATED if many and classes == 2 else LEAST_CALIBRATED_FEW):
         return CALIBRATED
-    return TEMPERED if many and mechanism.binned and evidence >= LEAST_TEMPERED else None
+    return TEMPERED if classes == 2 and many and mechanism.binned and evidence >= LEAST_TEMPERED else None
 
 
 def uncalibrated_line() -> str:

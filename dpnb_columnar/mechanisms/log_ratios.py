@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ class LogRatios:
     probability: Floats
     missing: Floats
     absent: Floats
+
+    def times(self, weight: float) -> LogRatios:
+        """Return the log-ratios times a weight."""
+        return replace(self, ratios=weight * self.ratios, missing=weight * self.missing)
 
     def tables(self) -> tuple[ScoreTable, ...]:
         """Round the log-ratios to whole units, per class but the first."""

@@ -43,7 +43,12 @@ from dpnb_columnar.mechanisms.mechanism import (
     noisy_presence,
 )
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibrated_weights, scores_given
+from dpnb_columnar.mechanisms.score_calibration import (
+    CALIBRATION,
+    calibrated_weights,
+    margins_given,
+    starting_weights,
+)
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.guarantee import Guarantee
@@ -121,7 +126,7 @@ class ReleasePlan:
 
     @property
     def calibration(self) -> Share | None:
-        """The share of the later pass over the rows, which counts scores given the released tables; None for none."""
+        """The share of the later pass over the rows, which counts margins given the released tables; None for none."""
         return next((share for share in self.shares if share.query == CALIBRATION), None)
 
     @property
@@ -169,15 +174,14 @@ class ReleasePlan:
         )
         if self.calibration is not None:
             model = yield Pass(
-                scores_given(model),
+                margins_given(model),
                 partial(release_weights, self, model),
-                asking="counting scores",
+                asking="counting margins",
                 drawing="releasing weights",
             )
         if not self.rounds:
             return model
-        assert self.attribute_weights is not None  # rounds are planned for weights alone
-        weights = start_rounds(model, self.attribute_weights)
+        weights = start_rounds(model)
         for share in self.rounds:
             weights = yield Pass(
                 weights.query,
@@ -243,23 +247,22 @@ class ReleasePlan:
 
 
 def query_given(model: NaiveBayes) -> LaterQuery:
-    """Return what the rows are asked next: the scores that a model gives them, or the sums of a round.
+    """Return what the rows are asked next: the margins that a model gives them, or the sums of a round.
 
     Args:
         model: A model that ``plan_given`` accepts.
     """
-    return scores_given(model) if model.guarantee.reserved[0].query == CALIBRATION else rounds_given(model).query
+    return margins_given(model) if model.guarantee.reserved[0].query == CALIBRATION else rounds_given(model).query
 
 
 def rounds_given(model: NaiveBayes) -> WeightRounds:
     """Go on with the rounds of a model that ``plan_given`` accepts."""
-    return resume_rounds(model, weights_method(model), released_rounds(model))
+    return resume_rounds(model, released_rounds(model))
 
 
 def weights_method(model: NaiveBayes) -> str:
-    """Name the weights that the last pass gives; rounds of two classes learn a weight of each attribute."""
-    rounds = any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved)
-    return LEARNED if rounds and len(model.domain.classes) == 2 else CALIBRATED
+    """Name the weights that the last pass gives."""
+    return LEARNED if any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved) else CALIBRATED
 
 
 def released_rounds(model: NaiveBayes) -> list[Share]:
@@ -309,7 +312,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
 
 
 def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
-    """Release the weights of a model that was planned with a later pass.
+    """Release the weights of a model that was planned with a later pass, or those that its rounds start from.
 
     Args:
         plan: The plan of both passes.
@@ -318,11 +321,12 @@ def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, d
         draw: Sampler of all noise.
 
     Raises:
-        ValueError: if the plan has no later pass, or if other scores were counted than the model gives.
+        ValueError: if the plan has no later pass, or if other margins were counted than the model gives.
     """
     if plan.calibration is None:
         raise ValueError("the release was planned without a later pass")
-    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
+    fitted = starting_weights if plan.rounds else calibrated_weights
+    return replace(model, attribute_weights=fitted(model, counts, plan.calibration, draw))
 
 
 def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> NaiveBayes:
@@ -344,7 +348,8 @@ def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> 
         raise ValueError("the release was planned for no model that it continues")
     guarantee = _continued(model.guarantee, share, plan.reserved, seeded=not draw.private)
     if isinstance(statistics, ScoreCounts):
-        weights = calibrated_weights(model, statistics, share, draw)
+        fitted = starting_weights if plan.reserved else calibrated_weights
+        weights = fitted(model, statistics, share, draw)
     else:
         rounds = rounds_given(model)
         weights, before = rounds.after(share, statistics, draw).weights, rounds.weights

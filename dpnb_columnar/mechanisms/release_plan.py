@@ -19,7 +19,7 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.mechanisms.attribute_shares import divide_by_size, sized_attribute
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, LEARNED, MOST_LEARNED, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, MOST_LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
@@ -27,7 +27,7 @@ from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, released_rounds, weights_method
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, planned_margins
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
@@ -41,8 +41,10 @@ from dpnb_columnar.model.model_document import (
 )
 from dpnb_columnar.model.parameters import (
     LARGEST_COUNT,
+    MOST_MARGINS,
     AttributeParameters,
     AttributeWeights,
+    CalibrationLine,
     ClassCounts,
     Histogram,
     NaiveBayes,
@@ -125,8 +127,8 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     was made of, so each cell of a table or histogram, and each class of a moment, is one parameter.
     """
     attributes = list(_skeletons(plan))
-    classes, names = len(plan.domain.classes), len(attributes)
-    text = to_json(to_document(_skeleton(plan, attributes)))
+    classes, skeleton = len(plan.domain.classes), _skeleton(plan, attributes)
+    text = to_json(to_document(skeleton))
     longer = sum(_characters(part, cells, classes) for part, cells in attributes)
     lists = sum(2 * classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
     cells = sum(cells + 2 * _is_counted(part) for part, cells in attributes)
@@ -134,7 +136,7 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     return ModelSize(
         bytes=len(text.encode()) + longer + SLACK,
         containers=text.count("[") + text.count("{") + lists,
-        parameters=priors + classes * cells + (0 if plan.attribute_weights is None else classes + names),
+        parameters=priors + classes * cells + _parameters_of_weights(plan, skeleton),
     )
 
 
@@ -177,7 +179,9 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
     weights = None if plan.public is None else plan.public.attribute_weights
     if plan.attribute_weights is not None and weights is None:
         fitted = (LONGEST_FLOAT,) * names, (LONGEST_FLOAT,) * classes
-        weights = AttributeWeights(plan.attribute_weights, *fitted, asked=(fitted,) * len(plan.rounds))
+        weights = AttributeWeights(
+            plan.attribute_weights, *fitted, asked=(fitted,) * len(plan.rounds), line=_line(plan)
+        )
     return NaiveBayes(
         domain=plan.domain,
         guarantee=plan.guarantee(plan.shares, seeded=False),
@@ -187,6 +191,24 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
         attribute_weights=weights,
         weighted_classes=None if plan.domain.weight is None else counts,
     )
+
+
+def _parameters_of_weights(plan: ReleasePlan, skeleton: NaiveBayes) -> int:
+    """Count the parameters of attribute weights: of classes, of attributes, and of the points of a line."""
+    if plan.attribute_weights is None:
+        return 0
+    line = None if skeleton.attribute_weights is None else skeleton.attribute_weights.line
+    points = 0 if line is None else len(line.margins) + len(line.log_odds) + len(line.others) + bool(line.others)
+    return len(plan.domain.classes) + len(skeleton.attributes) + points
+
+
+def _line(plan: ReleasePlan) -> CalibrationLine | None:
+    """Make the longest line that calibrated weights may have."""
+    if plan.attribute_weights != CALIBRATED:
+        return None
+    points, names = (LONGEST_FLOAT,) * MOST_MARGINS, plan.domain.classes
+    longest = max(range(len(names)), key=lambda place: len(to_json({"class": names[place]}).encode()))
+    return CalibrationLine(longest, points, points, points if len(names) > 2 else (), LONGEST_FLOAT)
 
 
 def _characters(part: AttributeParameters, cells: int, classes: int) -> int:
@@ -347,9 +369,15 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
         )
     share, *others = reserved
     method = weights_method(model)
-    if share.query == CALIBRATION and (len(model.domain.classes) != 2 or not model.attributes):
-        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
-    if share.query != CALIBRATION and not _can_go_on(model, share, method):
+    if share.query == CALIBRATION:
+        _check_calibration(model, share)
+    if share.query != CALIBRATION and len(model.domain.classes) != 2:
+        raise UsageError(
+            f"given: this model of {len(model.domain.classes)} classes waits for {share.query}, which an earlier "
+            "version asked the rows, and this one asks of two classes alone; use the model as it is, finish it with "
+            f"the version that made it, or release its statistics anew with {option('attribute-weights', CALIBRATED)}"
+        )
+    if share.query != CALIBRATION and not _can_go_on(model, share):
         raise UsageError(
             f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
             "written"
@@ -367,15 +395,29 @@ def _is_of_weights(share: Share) -> bool:
     return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
 
 
-def _can_go_on(model: NaiveBayes, share: Share, method: str) -> bool:
+def _check_calibration(model: NaiveBayes, share: Share) -> None:
+    """Refuse a share for other counts than this version asks of the rows.
+
+    Raises:
+        UsageError: if the model has no margin to calibrate, or left the share for the counts of an earlier version.
+    """
+    if len(model.domain.classes) < 2 or not model.attributes:
+        raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
+    cells = planned_margins(model.domain).cells
+    if share.values != cells:
+        raise UsageError(
+            f"given: this model waits for {share.values} calibration counts, as an earlier version asked the rows, and "
+            f"this one asks for {cells}; use the model as it is, finish it with the version that made it, or release "
+            f"its statistics anew with {option('attribute-weights', CALIBRATED)}"
+        )
+
+
+def _can_go_on(model: NaiveBayes, share: Share) -> bool:
     """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
-    size = len(model.attributes)
-    values = (size if method == LEARNED else 1) + len(model.domain.classes) - 1
-    released = released_rounds(model)
+    size, released = len(model.attributes), released_rounds(model)
     asked = () if model.attribute_weights is None else model.attribute_weights.asked
-    possible = size > 0 and (method != LEARNED or size <= MOST_LEARNED) and len(model.domain.classes) >= 2
     pure = all(isinstance(each.row_cost, Pure) for each in released)
-    return possible and pure and share.values == values and len(asked) == len(released)
+    return 0 < size <= MOST_LEARNED and pure and share.values == size + 1 and len(asked) == len(released)
 
 
 def mechanism_named(name: str, *others: str) -> Mechanism:

@@ -11,7 +11,7 @@ from dpnb_columnar.counting.query import Answer, Query
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, planned_scores
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, planned_margins
 from dpnb_columnar.mechanisms.weight_rounds import planned_gradient
 
 
@@ -55,9 +55,9 @@ def rows_asked(domain: Domain, shares: Sequence[Share]) -> list[Asked]:
 def _asked(domain: Domain, share: Share) -> Query[Answer]:
     """Return the query whose answer a share draws noise on."""
     if share.query == CALIBRATION:
-        return planned_scores(domain)
+        return planned_margins(domain)
     if share.query.startswith(GRADIENT):
-        return planned_gradient(domain, share.values - len(domain.classes) + 1)
+        return planned_gradient(domain, share.values - 1)
     return CellQuery(domain)
 
 

@@ -9,7 +9,7 @@ pass, so every engine counts the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
-from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import UNITS, ClassScores, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import Pass, software
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.postprocessing import within_largest
@@ -58,7 +58,7 @@ class ScorePlan:
     model: NaiveBayes
     budget: Budget
     shares: tuple[Share, ...]
-    scores: Scores
+    scores: ClassScores
 
     @property
     def domain(self) -> Domain:
@@ -129,38 +129,49 @@ def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> S
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
             f"evaluate one that has, or leave {option('epsilon')} out"
         )
-    request = Request(SCORES, None, cells, Scores.parallel, LAPLACE, Fraction(1))
+    request = Request(SCORES, None, cells, ClassScores.parallel, LAPLACE, Fraction(1))
     if model.domain.unit is not None:
         budget = replace(budget, unit_rows=model.domain.unit.rows)
     return ScorePlan(model, budget, compose([request], budget), model_scores(model))
 
 
-def model_scores(model: NaiveBayes) -> Scores:
+def model_scores(model: NaiveBayes) -> ClassScores:
     """Make the scores of rows from a model, weights included, and their bins: public log-odds, or predicted classes.
 
-    The log-odds of the second of two classes are those of the class terms plus the score. A row's bin is the number of
-    edges that they exceed, so that the edge 0 parts the predicted classes: of equal probabilities the first class wins.
-    Of more classes each has a score of its own.
+    The log-odds of the second of two classes are those of the class terms plus its margin over the first by the
+    attributes. A row's bin is the number of edges that they exceed, so that the edge 0 parts the predicted classes: of
+    equal probabilities the first class wins. Of more classes the bin is the class of the largest score. Under a line
+    the edges, and the score of the largest class, are moved to where the line's log-odds are those.
     """
     if len(model.domain.classes) > 2:
-        offsets = tuple(round(FINER * UNITS * term) for term in class_terms(model))
-        return Scores(model.domain, tuple(_class_tables(model)), (), offsets)
-    tables: list[ScoreTable] = []
-    for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
-        factor = weight * FINER
-        tables += replace(ratios, ratios=factor * ratios.ratios, missing=factor * ratios.missing).tables()
+        offsets = tuple(round(FINER * UNITS * term) for term in deciding_terms(model))
+        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets)
+    weighted = zip(model_log_ratios(model), model.weights, strict=True)
+    tables = zip(*(ratios.times(FINER * weight).tables() for ratios, weight in weighted), strict=True)
     first, second = class_terms(model)
-    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in EDGES)
-    return Scores(model.domain, tuple(tables), edges)
+    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in _linear_edges(model))
+    return Margins(model.domain, tuple(tables), (0, 0), 0, edges)
 
 
-def _class_tables(model: NaiveBayes) -> Iterator[ScoreTable]:
+def _linear_edges(model: NaiveBayes) -> Sequence[float]:
+    """Return how far the second class's score is above the first one's where its log-odds are those of ``EDGES``."""
+    line = population_line(model)
+    if line is None:
+        return EDGES
+    if line.largest == 0:
+        return [margin_above(line, edge) for edge in EDGES]
+    return [-margin_above(line, -edge) for edge in EDGES]
+
+
+def _class_tables(model: NaiveBayes) -> Iterator[list[ScoreTable]]:
     """Round each attribute's weighted log-likelihoods, relative to the largest of all classes, one table per class."""
     for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
         scores = _below_largest(weight * ratios.ratios)
         missing = _below_largest(weight * ratios.missing[:, None])
-        for row, (absent,) in zip(scores, missing, strict=True):
-            yield ScoreTable(ratios.attribute, tuple(ratios.starts), tuple(row), absent)
+        yield [
+            ScoreTable(ratios.attribute, tuple(ratios.starts), tuple(row), absent)
+            for row, (absent,) in zip(scores, missing, strict=True)
+        ]
 
 
 def _below_largest(ratios: Floats) -> list[list[int]]:

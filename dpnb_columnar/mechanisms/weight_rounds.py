@@ -1,33 +1,33 @@
 """Attribute weights by rounds: noisy gradients of the logistic likelihood, each at the weights that the last one gave.
 
 Logistic regression of the class on the log-ratios of a released model mends what naive Bayes gets wrong where
-attributes are correlated. With weights w of groups of attributes and log-odds b of the classes its likelihood has the
-gradient
+attributes are correlated. With the log-ratios z of a row of two classes, weights w of the attributes and log-odds b its
+likelihood has the gradient
 
-    sum over the rows of sum over the classes c > 0 of ([class = c] - p_c) (D_1c, .., D_Gc; the c-th unit vector),
+    sum over the rows of ([class = 1] - p) (z_1, .., z_d, 1), p = 1/(1 + exp(-b - the sum of w_i z_i)).
 
-where D are the groups' log-ratios to the first class and p the probabilities that w and b give. ``learned`` has a group
-for each attribute; ``calibrated`` for more than two classes has one group of all.
+Privacy. Of the log-ratios each is clipped, and a row of many large ones is scaled down as a whole, by
+u = min(1, B / |z|) with |z| the sum of their sizes: it adds u ([class = 1] - p) (z, 1), in L1 at most
+M = min(B, sum of the clips) + 1, whatever was released before. Laplace noise of scale M/e on every component costs e.
+The row that goes and the one that comes, in a replacement, may both move one component: together they cost 2e. The next
+round asks at weights that were computed of released numbers alone: adaptive composition (docs/privacy.md, Lemma 2.9).
 
-Privacy. The groups' log-ratios are clipped so that in no row two classes are further than c_g apart. Then one row
-changes component g by at most c_g, since it is a difference of two averages of numbers within c_g, and the others
-together by sum over c > 0 of |[class = c] - p_c|, at most 1 for two classes and 2 for more. So M = sum of c_g, plus 1
-or 2, bounds the change in L1, whatever was released before, and Laplace noise of scale M/e on every component costs e.
-The row that goes and the one that comes, in a replacement, may both move one component by c_g: together they cost 2e.
-The next round asks at weights that were computed of released numbers alone: adaptive composition (docs/privacy.md,
-Lemma 2.9).
+A whole row is scaled, not each of its log-ratios on its own: u is a function of z alone, so where the logistic model
+holds u ([class = 1] - p) z has the mean 0 for the true weights, as without u. Clips of components, which bias, can so
+be wide, and B, which decides the noise, small.
 
 Steps. The true weights are unknown; before the first round they are taken for normal around the start, with
-``DEVIATION``. Near them the gradient is J (true - present weights), J the Fisher information, plus noise of variance
-J for the rows and 2 (M/e)^2 for what was drawn: each round is one linear observation, and the mean and the precision
-after it are those of normal distributions. So a round that says little moves little, and none is forgotten. J is
-computed from rows that are made up under the released model, N times their mean for N the released number of rows. The
-model takes attributes for independent, so its J is too small where they are not: ``CURVATURE`` makes up for it.
+``DEVIATION`` in proportion to it. Near them the gradient is J (true - present weights), J the sum over the rows of
+u p (1 - p) (z, 1) (z, 1)', plus noise of variance J at most for the rows, since u is at most 1, and 2 (M/e)^2 for what
+was drawn: each round is one linear observation, and the mean and the precision after it are those of normal
+distributions. So a round that says little moves little, and none is forgotten. J is computed from rows that are made up
+under the released model, N times their mean for N the released number of rows. The model takes attributes for
+independent, so its J is too small where they are not: ``CURVATURE`` makes up for it.
 
-Begin and continue. What a round asks about depends on the model's tables, the weights so far, and clips that the tables
-decide. What a step makes of the answer depends, beside that, on how certain the weights are, which follows from the
-weights of all rounds before and from their shares. So a model that is to be continued names these weights, and nothing
-else.
+Begin and continue. What a round asks about depends on the model's tables, the weights so far, and clips and B, which
+the tables decide. What a step makes of the answer depends, beside that, on how certain the weights are, which follows
+from the weights of all rounds before and from their shares. So a model that is to be continued names these weights, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,15 @@ import numpy as np
 
 from dpnb_columnar.budget import Pure, Request, Share
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.counting.scores import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
+from dpnb_columnar.counting.scores import (
+    CERTAIN,
+    LARGEST_CLIP,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    ScoreTable,
+    largest_score,
+)
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
@@ -56,8 +64,15 @@ from dpnb_columnar.noise import Sampler
 SCHEDULE = (1, 2, 4)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
-DEVIATION = 0.3
-"""Standard deviation of the prior of every weight, and of the log-odds, around the start."""
+DEVIATION = 0.8
+"""Standard deviation of the prior of a weight, in its start: where one weight of all is small, since attributes are
+many or tell little, what noise makes of each must be small beside it."""
+
+LEAST_DEVIATION = 0.02
+"""Of the prior of a weight, for starts of next to nothing."""
+
+DEVIATION_OF_LOG_ODDS = 0.3
+"""Standard deviation of their prior, around the start."""
 
 CURVATURE = 2.0
 """Fisher information of correlated attributes, in that of independent ones."""
@@ -82,38 +97,29 @@ class WeightRounds:
 
     Attributes:
         model: The released model, with the weights that the first round starts from.
-        groups: Per group of attributes, their log-ratios as tables, and its clip; its weight is that of this round.
-        changes: Shape (classes - 1,): what is added to the log-odds of each class but the first to the first, in units.
+        query: What the next round sums up over the rows: tables, clipped, and the bound are those of all rounds.
         precision: Shape (parameters, parameters): inverse of the covariance of weights and log-odds.
-        made_up: Shape (groups, rows, classes - 1): the groups' clipped scores of rows made up under the model.
+        made_up: Shape (parameters, rows): the clipped log-ratios of rows made up under the model, in nats, and 1.
         likely: Shape (rows,): how much each of these counts, adding up to the released number of rows.
     """
 
     model: NaiveBayes
-    method: str
-    groups: tuple[WeightGroup, ...]
-    changes: tuple[int, ...]
+    query: GradientQuery
     precision: Floats
     made_up: Floats
     likely: Floats
 
     @property
-    def query(self) -> GradientQuery:
-        """What the next round sums up over the rows."""
-        first, *others = map(math.log, self.model.classes.probability)
-        log_odds = [
-            round((each - first) * UNITS**2) + change * UNITS for each, change in zip(others, self.changes, strict=True)
-        ]
-        return GradientQuery(self.model.domain, self.groups, tuple(log_odds))
-
-    @property
     def weights(self) -> AttributeWeights:
         """The weights so far, of every attribute."""
-        size = len(self.model.attributes)
-        by_group = [group.weight / UNITS for group in self.groups]
-        # One group for each attribute, or one for all.
-        by_attribute = by_group if len(by_group) == size else by_group * size
-        return AttributeWeights(self.method, tuple(by_attribute), (0.0, *(change / UNITS for change in self.changes)))
+        *weights, change = self._point
+        return AttributeWeights(LEARNED, tuple(weights), (0.0, change))
+
+    @property
+    def _point(self) -> list[float]:
+        """The weights so far, and what is added to the log-odds of the released classes."""
+        change = (self.query.log_odds - _log_odds(self.model)) / UNITS**2
+        return [*(weight / UNITS for weight in self.query.weights), change]
 
     def after(self, share: Share, sums: GradientSums, draw: Sampler) -> WeightRounds:
         """Draw the gradient of a round, and step.
@@ -129,16 +135,16 @@ class WeightRounds:
         if sums.query != self.query:
             raise ValueError("the gradient that was summed up is not at the weights of this round")
         noise, bound = constant_noise(share), Fraction(sums.query.sensitivity, UNITS * CERTAIN)
-        exact = [Fraction(int(each), UNITS * CERTAIN) for each in sums.weights]
-        exact += [Fraction(int(each), CERTAIN) for each in sums.log_odds]
+        exact = [Fraction(int(each), UNITS * CERTAIN) for each in sums.sums]
         released = np.array([float(draw(each, bound, noise, GRID_BITS)) for each in exact])
         return self._stepped(released, *self._observed(share))
 
     def at(self, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
         """Ask at other weights of the attributes and intercepts of the classes."""
-        units = in_units(weights[: len(self.groups)])
-        groups = tuple(replace(group, weight=unit) for group, unit in zip(self.groups, units, strict=True))
-        return replace(self, groups=groups, changes=tuple(in_units(np.array(intercepts[1:]) - intercepts[0])))
+        first, second = intercepts
+        *weights_, change = in_units([*weights, second - first])
+        query = replace(self.query, weights=tuple(weights_), log_odds=_log_odds(self.model) + UNITS * change)
+        return replace(self, query=query)
 
     def again(self, share: Share, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
         """Return what a round that was released before has led to, from the weights that it gave.
@@ -172,32 +178,26 @@ class WeightRounds:
         """Update the normal distribution of the weights by one released gradient."""
         limit = 2 * LARGEST_NUMBER_OF_ROWS * LARGEST_CLIP
         step = np.linalg.solve(precision, basis @ (certain * (basis.T @ np.clip(gradient, -limit, limit))))
-        number = len(self.groups)
-        weights = [group.weight / UNITS + change for group, change in zip(self.groups, step[:number], strict=True)]
-        log_odds = np.array(self.changes) / UNITS + step[number:]
-        groups = zip(self.groups, in_units(np.clip(weights, *ROUND_WEIGHTS)), strict=True)
-        return replace(
-            self,
-            groups=tuple(replace(group, weight=weight) for group, weight in groups),
-            changes=tuple(in_units(np.clip(log_odds, -ROUND_LOG_ODDS, ROUND_LOG_ODDS))),
-            precision=precision,
-        )
+        *weights, change = np.array(self._point) + step
+        stepped = self.at(np.clip(weights, *ROUND_WEIGHTS), (0.0, np.clip(change, -ROUND_LOG_ODDS, ROUND_LOG_ODDS)))
+        return replace(stepped, precision=precision)
 
     def _information(self) -> Floats:
-        """Compute the Fisher information of weights and log-odds under the released model."""
+        """Compute J under the released model: the Fisher information of weights and log-odds, of rows as scaled."""
         query, scores = self.query, self.made_up
-        weights = np.array([group.weight for group in query.groups]) / UNITS
-        odds = np.tensordot(weights, scores, 1) + np.array(query.log_odds) / UNITS**2
-        largest = np.maximum(odds.max(axis=1, keepdims=True), 0.0)
-        likelihood = np.exp(odds - largest)
-        probability = likelihood / (likelihood.sum(axis=1, keepdims=True) + np.exp(-largest))
-        counted = probability * self.likely[:, None]
-        means = (scores * probability).sum(axis=2)
-        flat = scores.reshape(len(scores), -1)
-        among_weights = (flat * counted.ravel()) @ flat.T - (means * self.likely) @ means.T
-        crossed = np.einsum("gnc,nc->gc", scores, counted) - means @ counted
-        among_classes = np.diag(counted.sum(axis=0)) - probability.T @ counted
-        return np.block([[among_weights, crossed], [crossed.T, among_classes]])
+        odds = np.array([*query.weights, query.log_odds / UNITS]) / UNITS @ scores
+        # p (1 - p), of odds however large.
+        curvature = np.exp(-np.logaddexp(0, odds) - np.logaddexp(0, -odds))
+        sizes = UNITS * np.abs(scores[:-1]).sum(axis=0)
+        scaled = np.minimum(query.bound / np.maximum(sizes, 1.0), 1.0)
+        information: Floats = (scores * (self.likely * scaled * curvature)) @ scores.T
+        return information
+
+
+def _log_odds(model: NaiveBayes) -> int:
+    """Return the log-odds of the released classes, in 1/``UNITS``^2."""
+    first, second = map(math.log, model.classes.probability)
+    return round((second - first) * UNITS**2)
 
 
 def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
@@ -227,19 +227,13 @@ def later_requests(domain: Domain, method: str | None, others: Sequence[Request]
                 f"{len(domain.attributes)}; choose calibrated"
             )
         whole = first / (1 - START - LEARNING)
-        return [
-            calibration_request(domain, whole * START),
-            *_requests(domain, whole * LEARNING, len(domain.attributes)),
-        ]
-    whole = first / (1 - PART)
-    if len(domain.classes) == 2:
-        return [calibration_request(domain, whole * PART)]
-    return _requests(domain, whole * PART, 1)
+        return [calibration_request(domain, whole * START), *_requests(domain, whole * LEARNING)]
+    return [calibration_request(domain, first / (1 - PART) * PART)]
 
 
-def _requests(domain: Domain, weight: Fraction, weights: int) -> list[Request]:
-    """Make the queries of all rounds, which share a weight, for a number of weights."""
-    asked = planned_gradient(domain, weights)
+def _requests(domain: Domain, weight: Fraction) -> list[Request]:
+    """Make the queries of all rounds, which share a weight."""
+    asked = planned_gradient(domain, len(domain.attributes))
     return [
         Request(f"{GRADIENT} {number}", None, asked.sums, asked.parallel, LAPLACE, weight * relative / sum(SCHEDULE))
         for number, relative in enumerate(SCHEDULE, 1)
@@ -248,7 +242,7 @@ def _requests(domain: Domain, weight: Fraction, weights: int) -> list[Request]:
 
 def planned_gradient(domain: Domain, weights: int) -> GradientQuery:
     """Return what the rows will be asked in a round, before released tables tell the scores, and rounds the weights."""
-    return GradientQuery(domain, (WeightGroup((), 0, 0),) * weights, (0,) * (len(domain.classes) - 1))
+    return GradientQuery(domain, (ScoreTable("", (), ()),) * weights, (0,) * weights, 0, 0)
 
 
 def in_units(numbers: Sequence[float] | Floats) -> list[int]:
@@ -257,62 +251,54 @@ def in_units(numbers: Sequence[float] | Floats) -> list[int]:
 
 
 CLIP = 1.5
-"""Bound of a group's log-ratios, in root mean squares under the released model."""
+"""Bound of an attribute's log-ratios, in root mean squares under the released model."""
+
+BOUND = 0.5
+"""Bound of a row's log-ratios together, in the sum of their root mean squares under the released model."""
 
 MADE_UP = 2**13
 """Rows that are made up under the released model, of all classes together."""
 
 FEWEST_MADE_UP = 8
 MOST_MADE_UP = 2**24
-"""Rows of each class at least, and scores of all groups in all rows at most."""
+"""Rows of each class at least, and log-ratios of all attributes in all rows at most."""
 
 SEED = 0
 """Of the rows that are made up: its bits are those of every version of numpy, so they are a function of the model."""
 
 
-def start_rounds(model: NaiveBayes, method: str) -> WeightRounds:
-    """Start rounds at the weights of a released model, or at d^(-1/4) for each of d attributes where it has none.
-
-    Args:
-        model: The model.
-        method: ``learned``, for a weight of each attribute, or ``calibrated``, for one of all.
-    """
+def start_rounds(model: NaiveBayes) -> WeightRounds:
+    """Start rounds at the weights of a model of two classes, or at d^(-1/4) for d attributes where it has none."""
     attributes, priors = model_log_ratios(model), model.classes.probability
-    size, others = len(attributes), len(priors) - 1
-    starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
-    groups, made_up = [], []
-    parts = [slice(place, place + 1) for place in range(size)] if method == LEARNED else [slice(0, size)]
-    by_class = max(min(MADE_UP, MOST_MADE_UP // (len(parts) * others)) // len(priors), FEWEST_MADE_UP)
+    size = len(attributes)
+    by_class = max(min(MADE_UP, MOST_MADE_UP // size) // 2, FEWEST_MADE_UP)
     likely, bits = np.repeat(np.array(priors) / by_class, by_class), np.random.PCG64(SEED)
-    for part in parts:
-        # Added up attribute by attribute: the scores of each in every class would not fit into memory.
-        scores, telling = np.zeros((2, len(likely), others))
-        for ratios in attributes[part]:
-            made = _made_up(ratios, by_class, bits)
-            scores += made
-            telling += np.clip(made, -TELLING, TELLING)
-        tables = tuple(zip(*(ratios.tables() for ratios in attributes[part]), strict=True))
-        clip = _clip(telling, likely)
-        groups.append(WeightGroup(tables, clip, *in_units(starts[part][:1])))
-        made_up.append(_clipped(scores, clip / UNITS))
-    changes = tuple(in_units(np.array(model.intercepts[1:]) - model.intercepts[0]))
+    tables, made_up = [], np.ones((size + 1, len(likely)))
+    for row, ratios in zip(made_up, attributes, strict=False):
+        (table,), nats = ratios.tables(), _made_up(ratios, by_class, bits)
+        clip = min(_clip(nats, likely), largest_score(table))
+        tables.append(_clipped(table, clip))
+        row[:] = np.clip(nats, -clip / UNITS, clip / UNITS)
+    bound = _bound(made_up[:-1], likely)
+    query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
-    precision = np.eye(len(groups) + others) / DEVIATION**2
-    return WeightRounds(model, method, tuple(groups), changes, precision, np.array(made_up), likely * rows)
+    starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
+    deviations = [*(max(DEVIATION * start, LEAST_DEVIATION) for start in starts), DEVIATION_OF_LOG_ODDS]
+    rounds = WeightRounds(model, query, np.diag(np.array(deviations) ** -2.0), made_up, likely * rows)
+    return rounds.at(starts, model.intercepts)
 
 
-def resume_rounds(model: NaiveBayes, method: str, spent: Sequence[Share]) -> WeightRounds:
+def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:
     """Go on after the rounds whose weights a model names, or start where it names none.
 
     Args:
         model: The model.
-        method: As for ``start_rounds``.
         spent: The shares of these rounds, in order.
 
     Raises:
         ValueError: if the model names the weights of another number of rounds.
     """
-    weights, rounds = model.attribute_weights, start_rounds(model, method)
+    weights, rounds = model.attribute_weights, start_rounds(model)
     asked = () if weights is None else weights.asked
     if len(asked) != len(spent):
         raise ValueError(f"the model names the weights of {len(asked)} rounds, and {len(spent)} were released")
@@ -328,10 +314,10 @@ def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
     """Make up an attribute's values under a released model, for as many rows of each class.
 
     Returns:
-        Shape (rows, classes - 1): the log-ratios, class by class.
+        Shape (rows,): the log-ratios, class by class.
     """
-    nats = np.column_stack([ratios.ratios, ratios.missing]).T
-    made_up = np.empty((len(ratios.probability) * by_class, nats.shape[1]))
+    nats = np.append(ratios.ratios[0], ratios.missing[0])
+    made_up = np.empty(len(ratios.probability) * by_class)
     uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53
     for klass, (present, absent) in enumerate(zip(ratios.probability, ratios.absent, strict=True)):
         rows, reached = slice(klass * by_class, (klass + 1) * by_class), np.cumsum([*present, absent])
@@ -340,14 +326,24 @@ def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
     return made_up
 
 
-def _clip(scores: Floats, likely: Floats) -> int:
-    """Choose the clip of a group from its scores of made-up rows: ``CLIP`` root mean squares of how far they spread."""
-    spread = np.maximum(scores.max(axis=1), 0.0) - np.minimum(scores.min(axis=1), 0.0)
-    return min(max(math.ceil(UNITS * CLIP * math.sqrt(likely @ spread**2)), UNITS), LARGEST_CLIP)
+def _clip(nats: Floats, likely: Floats) -> int:
+    """Choose the clip of an attribute: ``CLIP`` root mean squares of its log-ratios in made-up rows.
+
+    Each counts for at most ``TELLING``.
+    """
+    square = likely @ np.clip(nats, -TELLING, TELLING) ** 2
+    return min(max(math.ceil(UNITS * CLIP * math.sqrt(square)), UNITS), LARGEST_CLIP)
 
 
-def _clipped(scores: Floats, clip: float) -> Floats:
-    """Clip scores of shape (rows, classes - 1) as ``WeightGroup`` says."""
-    largest = np.maximum(scores.max(axis=1, keepdims=True), 0.0)
-    clipped: Floats = np.maximum(scores - largest, -clip) - np.maximum(-largest, -clip)
-    return clipped
+def _clipped(table: ScoreTable, clip: int) -> ScoreTable:
+    """Clip the scores of a table."""
+    *scores, missing = (min(max(score, -clip), clip) for score in (*table.scores, table.missing))
+    return replace(table, scores=tuple(scores), missing=missing)
+
+
+def _bound(nats: Floats, likely: Floats) -> int:
+    """Choose the bound of all of a row's log-ratios together from those of made-up rows, clipped.
+
+    It is at least one nat: below, a row would move the log-odds further than all weights together.
+    """
+    return max(math.ceil(UNITS * BOUND * float(np.sqrt(nats**2 @ likely).sum())), UNITS)

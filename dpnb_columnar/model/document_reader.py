@@ -23,10 +23,15 @@ from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VER
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
+    LARGEST_LOG_ODDS,
+    LARGEST_MARGIN,
     LARGEST_WEIGHT,
+    LEAST_STEP,
+    MOST_MARGINS,
     SPREADS,
     AttributeParameters,
     AttributeWeights,
+    CalibrationLine,
     ClassCounts,
     Histogram,
     NaiveBayes,
@@ -227,7 +232,7 @@ def _model(document: Part, source: str) -> NaiveBayes:
         classes=_class_counts(document["classes"], size),
         attributes=tuple(_parameters(body, attributes.get(name), size) for name, body in bodies.items()),
         software=read_software(document["software"]),
-        attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), size),
+        attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), domain.classes),
         weighted_classes=_weighted_classes(document, domain),
         version=version,
     )
@@ -250,19 +255,43 @@ def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
     return None
 
 
-def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWeights | None:
+def _weights(part: Part, attributes: Sequence[str], classes: Sequence[str]) -> AttributeWeights | None:
     """Read the weights of a model's attributes and the intercepts of its classes; None where there are none."""
     if part.value is None:
         return None
     asked = [] if (rounds := part.entry("asked")).value is None else rounds.items()
-    weights, intercepts = _weights_of(part, attributes, classes)
+    weights, intercepts = _weights_of(part, attributes, len(classes))
     return AttributeWeights(
         method=part["method"].text(),
         weights=weights,
         intercepts=intercepts,
         source=_source(part.entry("source")),
-        asked=tuple(_weights_of(each, attributes, classes) for each in asked),
+        asked=tuple(_weights_of(each, attributes, len(classes)) for each in asked),
+        line=_line(part.entry("line"), classes),
     )
+
+
+def _line(part: Part, classes: Sequence[str]) -> CalibrationLine | None:
+    """Read how the odds of the classes follow from the margin; None where the score says them."""
+    if part.value is None:
+        return None
+    if (largest := part["class"].text()) not in classes:
+        raise part["class"].invalid(f"{excerpt(largest)} is not a class of the domain")
+    margins = part["margins"].numbers(None, -LARGEST_MARGIN, LARGEST_MARGIN)
+    if not 2 <= len(margins) <= MOST_MARGINS:
+        raise part["margins"].invalid(f"expected 2 to {MOST_MARGINS} numbers, found {len(margins)}")
+    if not all(end - start >= LEAST_STEP for start, end in pairwise(margins)):
+        raise part["margins"].invalid(f"expected rising numbers, {LEAST_STEP:g} apart at least")
+    log_odds = part["log_odds"].numbers(len(margins), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    if not all(before < after for before, after in pairwise(log_odds)):
+        raise part["log_odds"].invalid("expected rising numbers")
+    if len(classes) > 2:
+        others = part["others"].numbers(len(margins), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return CalibrationLine(classes.index(largest), margins, log_odds, others, part["evidence"].number(1, least=0))
+    for name in ("others", "evidence"):
+        if name in part.mapping():
+            raise part[name].invalid("is stated for more than two classes, and only for them")
+    return CalibrationLine(classes.index(largest), margins, log_odds)
 
 
 def _weights_of(part: Part, attributes: Sequence[str], classes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

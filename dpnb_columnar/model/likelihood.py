@@ -4,18 +4,32 @@ score_c = log P(c) + b_c + sum over attributes of w_i log P(x_i | c), with w = 1
 (``parameters.AttributeWeights``). Polars (``polars_terms``), SQL (``scoring_query``) and numpy (``advice``) compute the
 same terms from these definitions, in which a weight is part of the constants. The terms of one attribute are meant up
 to a number that all classes have in common, since probabilities do not depend on it.
+
+The probabilities are in proportion to exp(score_c); under a line (``parameters.CalibrationLine``), to the weights that
+``LineTerms`` defines.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Protocol, Self, TypeVar
 
 from dpnb_columnar.domain import Numeric, Transform
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.model.parameters import (
+    LARGEST_LOG_ODDS,
+    LARGEST_MARGIN,
+    AttributeParameters,
+    CalibrationLine,
+    Histogram,
+    NaiveBayes,
+    Normal,
+    Table,
+)
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -40,6 +54,139 @@ Values = TypeVar("Values", bound=Arithmetic)
 def class_terms(model: NaiveBayes) -> list[float]:
     """Compute the part of the score that no attribute changes: per class, log P(c) + b_c."""
     return [math.log(prior) + intercept for prior, intercept in zip(model.priors, model.intercepts, strict=True)]
+
+
+LEAST_EXPONENT = -300.0
+"""Of what a class has of the others' weight under a line: PostgreSQL fails where a product is too small for a float."""
+
+BELOW_BEST = 1 - 2.0**-20
+"""The most that one of the others may have of the best other class's weight, so that it is never predicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A function that is linear between some margins, and flat before the first and beyond the last.
+
+    A margin m lies in the piece of the number of ``starts`` that it reaches, and the function is there
+
+        value + slope (m - origin).
+
+    Attributes:
+        starts: The margins, rising.
+        origins: Of each piece; they are one more than ``starts``.
+        values: Likewise.
+        slopes: Likewise; 0 of the first and the last piece.
+    """
+
+    starts: tuple[float, ...]
+    origins: tuple[float, ...]
+    values: tuple[float, ...]
+    slopes: tuple[float, ...]
+
+    @classmethod
+    def through(cls, margins: Sequence[float], values: Sequence[float]) -> Pieces:
+        """Draw the function through a value at each margin."""
+        slopes = [
+            _distinct((after - before) / (end - start))
+            for (start, end), (before, after) in zip(pairwise(margins), pairwise(values), strict=True)
+        ]
+        return cls(tuple(margins), (margins[0], *margins), (values[0], *values), (0.0, *slopes, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class LineTerms:
+    """What turns the scores s_c of a row into weights of its classes, of which probabilities are shares of the sum.
+
+    With l the class ``largest``, b the largest s_c of ``others``, o the first of them that has it, and m = b - s_l, the
+    weight of l is 1 and that of o exp(``odds``(m)). Of more than two classes let
+
+        t_c = ``evidence`` s_c + ``constants``_c
+        e_c = exp(max(t_c - (the largest t of ``others``), ``LEAST_EXPONENT``)), but 0 of o:
+
+    then every other class has the weight min(``BELOW_BEST`` exp(odds(m)), exp(``rest``(m)) / (the sum of e) e_c). It is
+    below that of o, so that l or o is predicted, by the one margin at which the line crosses 0.
+
+    Every backend computes this as it stands here, sums class after class: ``scoring``, ``score_batches``,
+    ``scoring_query``.
+
+    Attributes:
+        largest: Class l.
+        others: All other classes, in order.
+        odds: Log-odds of class o to class l.
+        rest: Log-odds of the others but o, together; None for two classes.
+        evidence: What part of their scores' differences counts among them.
+        constants: Per other class, (1 - evidence) times its log-prior.
+    """
+
+    largest: int
+    others: tuple[int, ...]
+    odds: Pieces
+    rest: Pieces | None
+    evidence: float
+    constants: tuple[float, ...]
+
+
+def line_terms(model: NaiveBayes) -> LineTerms | None:
+    """Compute the constants of a model's line; None where it has none."""
+    line = population_line(model)
+    if line is None:
+        return None
+    priors = model.priors
+    others = tuple(klass for klass in range(len(priors)) if klass != line.largest)
+    return LineTerms(
+        line.largest,
+        others,
+        Pieces.through(line.margins, line.log_odds),
+        Pieces.through(line.margins, line.others) if line.others else None,
+        _distinct(line.evidence),
+        tuple((1 - line.evidence) * math.log(priors[klass]) for klass in others),
+    )
+
+
+def population_line(model: NaiveBayes) -> CalibrationLine | None:
+    """Return a model's line, its log-odds those of the population where rows have weights; None where it has none.
+
+    It was fitted to unweighted rows, in which the odds of all classes but l to l are (1 - P(l)) / P(l). To the priors
+    of the population all of them change by one factor: that from these odds to the population's.
+    """
+    line = None if model.attribute_weights is None else model.attribute_weights.line
+    if line is None or model.weighted_classes is None:
+        return line
+
+    def log_odds(priors: Sequence[float]) -> float:
+        others = math.fsum(prior for klass, prior in enumerate(priors) if klass != line.largest)
+        return math.log(others) - math.log(priors[line.largest])
+
+    moved = log_odds(model.weighted_classes.probability) - log_odds(model.classes.probability)
+    moved = min(max(moved, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+    return replace(
+        line,
+        log_odds=tuple(each + moved for each in line.log_odds),
+        others=tuple(each + moved for each in line.others),
+    )
+
+
+def margin_above(line: CalibrationLine, log_odds: float) -> float:
+    """Compute the margin above which the log-odds of the best other class are above some log-odds.
+
+    Returns:
+        Minus ``LARGEST_MARGIN`` where they are everywhere, and ``LARGEST_MARGIN`` where they are nowhere.
+    """
+    reached = bisect_right(line.log_odds, log_odds)
+    if reached == 0:
+        return -LARGEST_MARGIN
+    if reached == len(line.log_odds):
+        return LARGEST_MARGIN
+    (start, end), (before, after) = line.margins[reached - 1 : reached + 1], line.log_odds[reached - 1 : reached + 1]
+    return start + (end - start) * ((log_odds - before) / (after - before))
+
+
+def deciding_terms(model: NaiveBayes) -> list[float]:
+    """Compute ``class_terms`` so that the class of the largest score is the predicted one, under a line as well."""
+    terms, line = class_terms(model), population_line(model)
+    if line is not None:
+        terms[line.largest] += margin_above(line, 0.0)
+    return terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,13 @@ PRESENCE = "values present"
 those that have none."""
 
 CALIBRATION = "calibration counts"
-"""Query for the rows of each class whose score is in each bin."""
+"""Query for the rows in each range of a score's margin, by class: the largest, the best other one, or neither."""
 
-CALIBRATION_BINS = 12
+CALIBRATION_RANGES = 24
+
+EARLIER_CALIBRATION = 24
+"""Number of calibration counts of earlier versions, of two classes: rows of each class by 12 bins of the score. More
+classes they calibrated in rounds."""
 
 LAPLACE = "laplace"
 """Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""

@@ -31,7 +31,9 @@ READ_VERSIONS = (1, 2, 3, VERSION)
 """Version 1 had no numeric attribute that declares what a missing value means, no attribute weights, no bounds of
 log-likelihoods and no value labels. Under version 2 the rules by which parameters are made of released values changed,
 and a file does not say by which its were made; histograms did not hold the mean and variance that placed their bins.
-So parameters are computed again from version 3 on (``model.recomputation``)."""
+So parameters are computed again from version 3 on (``model.recomputation``). Version 3 had no line: calibrated weights
+were a slope and intercepts, of more than two classes fitted in rounds; a program that knows no line would score such a
+model by its linear score, and be wrong without a word."""
 
 LARGEST_MODEL_FILE = 2**28
 """Bytes; a larger file is not opened."""
@@ -135,7 +137,21 @@ def _weights_document(model: NaiveBayes) -> dict[str, Any]:
             "intercepts": list(model.intercepts),
             **learned,
             **({"asked": asked} if asked else {}),
+            **({} if model.attribute_weights.line is None else {"line": _line_document(model)}),
         }
+    }
+
+
+def _line_document(model: NaiveBayes) -> dict[str, Any]:
+    """Return the entry of a model's line; what only more than two classes have is left out for two."""
+    line = None if model.attribute_weights is None else model.attribute_weights.line
+    assert line is not None
+    several = {"others": list(line.others), "evidence": line.evidence} if line.others else {}
+    return {
+        "class": model.domain.classes[line.largest],
+        "margins": list(line.margins),
+        "log_odds": list(line.log_odds),
+        **several,
     }
 
 
@@ -182,6 +198,9 @@ def _loss_document(loss: PrivacyCost, prefix: str) -> dict[str, str]:
 PRESENCE_CELLS = ("present", "missing")
 """Cells of the parameters that say how many rows have a value of a numeric attribute."""
 
+LINE_PARAMETERS = {"margins": "margin", "log_odds": "log-odds", "others": "log-odds of others"}
+"""Lists of a line, each with the name of its numbers as parameters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
@@ -189,11 +208,11 @@ class Leaf:
 
     Attributes:
         attribute: Attribute name; None for the probabilities and the intercepts of the classes.
-        klass: Class name; None for the weight of an attribute.
+        klass: Class name, of a line the largest class; None for the weight of an attribute.
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
-            parameters that have no cells. Of ``presence``, ``present`` or ``missing``.
-        parameter: ``probability``, ``weighted probability``, ``mean``, ``deviation``, ``presence``, ``weight`` or
-            ``intercept``.
+            parameters that have no cells. Of ``presence``, ``present`` or ``missing``; of a line the point, from 1.
+        parameter: ``probability``, ``weighted probability``, ``mean``, ``deviation``, ``presence``, ``weight``,
+            ``intercept``, or of a line ``margin``, ``log-odds``, ``log-odds of others`` or ``evidence``.
         released: What holds the number as it was drawn; None for a parameter that was made of others.
         values: What holds the parameter.
         position: Index or key in both.
@@ -220,7 +239,7 @@ class Leaf:
 def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
     """Iterate over every parameter of a document: classes first, then attributes, each by class and cell.
 
-    Attribute weights come last: the classes' intercepts, then a weight per attribute.
+    Attribute weights come last: the classes' intercepts, a weight per attribute, and the points of the line.
     """
     classes: Sequence[str] = document["domain"]["label"]["classes"]
     body = document["classes"]
@@ -253,6 +272,13 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
             yield Leaf(None, klass, None, "intercept", None, body["intercepts"], position, False, "")
         for name in document["attributes"]:
             yield Leaf(name, None, None, "weight", None, body["weights"], name, False, "")
+        if "line" in body:
+            line = body["line"]
+            for field, parameter in LINE_PARAMETERS.items():
+                for place in range(len(line.get(field, ()))):
+                    yield Leaf(None, line["class"], str(place + 1), parameter, None, line[field], place, False, "")
+            if "evidence" in line:
+                yield Leaf(None, line["class"], None, "evidence", None, line, "evidence", False, "")
 
 
 def _cell_names(declaration: Mapping[str, Any], body: Mapping[str, Any]) -> list[str | None]:

@@ -145,6 +145,18 @@ LARGEST_WEIGHT = 100.0
 LARGEST_INTERCEPT = 1000.0
 """In absolute size. More than the logarithms of any two priors, or of any two floats, are apart."""
 
+LARGEST_MARGIN = 1e5
+"""In absolute size. Certainty of a hundred attributes."""
+
+LEAST_STEP = 1e-6
+"""Between two margins of a line."""
+
+LARGEST_LOG_ODDS = 50.0
+"""In absolute size, of a line. More than the odds of one row in all that there are."""
+
+MOST_MARGINS = 64
+"""Of a line."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublicSource:
@@ -172,15 +184,16 @@ class CalibrationLine:
       outside: it rises strictly, so that rows are ranked as by their margins;
     * of more than two classes all others together have the weight exp(g(m)), where g goes through ``others`` in the
       same way. They share it in proportion to exp(t_c), t_c = ``evidence`` s_c + (1 - ``evidence``) log P(c), and none
-      has more than class o.
+      has quite as much as class o.
 
-    The probability of a class is its weight in the sum of all.
+    The probability of a class is its weight in the sum of all (``likelihood.LineTerms``).
 
     Attributes:
         largest: Position of class l.
-        margins: Rising, in nats.
-        log_odds: Rising: of class o to class l at each margin.
-        others: Log-odds of all other classes together to class l at each margin; empty for two classes.
+        margins: Rising, in nats; at most ``LARGEST_MARGIN`` in absolute size, and ``LEAST_STEP`` apart at least.
+        log_odds: Rising: of class o to class l at each margin; at most ``LARGEST_LOG_ODDS`` in absolute size.
+        others: Log-odds of all other classes together to class l at each margin, as large at most; empty for two
+            classes.
         evidence: What part of their scores' differences counts among the other classes, from 0 to 1.
     """
 

@@ -29,9 +29,10 @@ from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
     CALIBRATION,
-    CALIBRATION_BINS,
+    CALIBRATION_RANGES,
     CLASS_COUNTS,
     COUNTS,
+    EARLIER_CALIBRATION,
     LAPLACE,
     LARGEST_LOG_RATIO,
     LEARNED,
@@ -60,8 +61,9 @@ from dpnb_columnar.model.tuning import cell_prior, positive_sum, sample_size, sh
 FIRST_CHECKED = 3
 """Version of documents from which on parameters follow from released values by the rules of this program."""
 
-FIRST_POOLED = 4
-"""Version from which on the classes' shares are made of all released counts."""
+FIRST_LINE = 4
+"""Version of documents from which on calibrated weights have a line, of any number of classes, and the classes' shares
+are made of all released counts."""
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
@@ -196,11 +198,12 @@ class _ModelCheck:
         Raises:
             InvalidPartError: if the share is of another query.
         """
-        classes = len(self.domain.classes)
-        if share.attribute is None and share.query == CALIBRATION and classes == 2:
-            return CALIBRATION_BINS * classes, False
-        if share.attribute is None and share.query.startswith(GRADIENT):
-            return (len(self.model.attributes) if classes == 2 else 1) + classes - 1, False
+        classes, earlier = len(self.domain.classes), self.model.version < FIRST_LINE
+        if share.attribute is None and share.query == CALIBRATION and (classes == 2 or not earlier):
+            return EARLIER_CALIBRATION if earlier else CALIBRATION_RANGES * min(classes, 3), False
+        if share.attribute is None and share.query.startswith(GRADIENT) and (classes == 2 or earlier):
+            # Earlier versions asked of more than two classes about one weight and the other classes' log-odds.
+            return len(self.model.attributes) + 1 if classes == 2 else classes, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
 
     def _check_row_cost(self, share: Share, entry: Part, smooth: bool) -> None:
@@ -221,7 +224,7 @@ class _ModelCheck:
     # Parameters.
 
     def _check_shares_of_classes(self) -> None:
-        if self.model.version < FIRST_POOLED or self.rules.truncated or not self.rules.private:
+        if self.model.version < FIRST_LINE or self.rules.truncated or not self.rules.private:
             self._check_priors(self.document["classes"], self.model.classes, 1)
             return
         sizes = postprocessing.class_sizes(self.domain, self.model.classes.released, self.model.attributes, self.shares)
@@ -378,7 +381,7 @@ class _ModelCheck:
         needed = {
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
-            CALIBRATED: (once and not rounds) if classes == 2 else rounds,
+            CALIBRATED: rounds if classes > 2 and self.model.version < FIRST_LINE else once and not rounds,
             LEARNED: once and rounds and classes == 2,
         }
         if not needed.get(method, False):
@@ -387,7 +390,15 @@ class _ModelCheck:
             raise part.entry("source").invalid("is stated for weights from a public file, and only for them")
         if weights.asked and not (rounds and self.guarantee.reserved):
             raise part["asked"].invalid("is stated between two rounds, and only there")
-        self._check_form(part, method, weights.weights, weights.intercepts, rounds)
+        # Rounds start from a slope and an intercept.
+        starts = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
+        lined = method == CALIBRATED and self.model.version >= FIRST_LINE and not starts
+        if (weights.line is not None) is not lined:
+            raise part.entry("line").invalid("is missing" if lined else f"does not suit {method} weights of this model")
+        shares = self.model.classes.probability
+        if weights.line is not None and weights.line.largest != (largest := shares.index(max(shares))):
+            raise part["line"]["class"].invalid(f"is not the largest, {excerpt(self.domain.classes[largest])}")
+        self._check_form(part, method, weights.weights, weights.intercepts, rounds, lined=lined)
         for place, (asked, intercepts) in enumerate(weights.asked):
             # The first round asks at the calibration's intercepts, which no step has limited yet.
             self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds, stepped=place > 0)
@@ -401,6 +412,7 @@ class _ModelCheck:
         rounds: bool,
         *,
         stepped: bool = True,
+        lined: bool = False,
     ) -> None:
         """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
 
@@ -411,16 +423,19 @@ class _ModelCheck:
             intercepts: One per class.
             rounds: Whether rounds chose them.
             stepped: Whether a step of a round has limited the intercepts.
+            lined: Whether there is a line from the margin to the odds of the classes.
         """
         names = [each.attribute for each in self.model.attributes]
-        first = tempered_weight(len(names)) if method == TEMPERED else (weights[0] if weights else 0.0)
+        # A line is of the margins of the tempered score.
+        tempered = method == TEMPERED or lined
+        first = tempered_weight(len(names)) if tempered else (weights[0] if weights else 0.0)
         if method in (TEMPERED, CALIBRATED):
             for name, weight in zip(names, weights, strict=True):
                 if not _are_close([weight], [first]):
                     raise part["weights"][name].invalid(f"says {weight!r}, and {first!r} is the weight of all")
-        if intercepts[0] or (method == TEMPERED and any(intercepts)):
+        if intercepts[0] or (tempered and any(intercepts)):
             raise part["intercepts"].invalid("says that the first class has an intercept" if intercepts[0] else "not 0")
-        if method == TEMPERED:
+        if tempered:
             return
         units, digits = (UNITS, "multiples of 1/256") if rounds else (1000, "of at most three digits")
         least, most = ROUND_WEIGHTS if rounds else (0.0, 2.0)

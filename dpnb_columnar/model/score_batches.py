@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from dpnb_columnar.model.likelihood import BELOW_BEST, LEAST_EXPONENT, LineTerms, Pieces
 from dpnb_columnar.model.polars_terms import LIKELIEST, SKIPPED, TabulatedTerms, Terms
 
 if TYPE_CHECKING:
@@ -36,11 +37,13 @@ class ScoreBatches:
         priors: Per class, the part of the score that no attribute changes.
         attributes: The terms of each attribute, by the column that holds its values.
         results: Name of each class's column of probabilities.
+        line: What turns scores into weights of the classes; None where their exponentials are.
     """
 
     priors: Sequence[float]
     attributes: Mapping[str, Terms]
     results: Sequence[str]
+    line: LineTerms | None
 
     @cached_property
     def _tables(self) -> dict[str, NDArray[np.float64]]:
@@ -84,9 +87,7 @@ class ScoreBatches:
         ends = [rows.height * batch // max(batches, 1) for batch in range(batches + 1)]
         for start, end in pairwise(ends):
             joint = self._joint(rows.slice(start, end - start), skipped[start:end])
-            joint -= joint.max(axis=0)
-            # By Polars, since numpy's exponential rounds otherwise.
-            weights = pl.Series(joint.ravel()).exp().to_numpy().reshape(joint.shape)
+            weights = exponential(joint - joint.max(axis=0)) if self.line is None else weights_by_line(self.line, joint)
             part = shares[:, start:end]
             np.divide(weights, _from_first_to_last(weights), out=part)
             classes, places = np.nonzero(part == part.max(axis=0))
@@ -111,6 +112,38 @@ class ScoreBatches:
                 for klass, term, without in terms.present(values):
                     joint[klass] += np.where(absent, without, term)
         return joint
+
+
+def exponential(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute exponentials by Polars, since numpy rounds otherwise."""
+    return pl.Series(exponents.ravel()).exp().to_numpy().reshape(exponents.shape)
+
+
+def weights_by_line(line: LineTerms, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn scores into weights of the classes (``LineTerms``), shape (classes, rows)."""
+    others = list(line.others)
+    scores = joint[others]
+    margin = scores.max(axis=0) - joint[line.largest]
+    place = np.searchsorted(line.odds.starts, margin, side="right")
+    odds = exponential(_at(line.odds, place, margin))
+    weights = np.ones_like(joint)
+    if line.rest is None:
+        weights[others] = odds
+        return weights
+    likely = line.evidence * scores + np.array(line.constants)[:, None]
+    likely = exponential(np.maximum(likely - likely.max(axis=0), LEAST_EXPONENT))
+    is_best = np.arange(len(others))[:, None] == scores.argmax(axis=0)  # the first of equal ones
+    likely = np.where(is_best, 0, likely)
+    shared = exponential(_at(line.rest, place, margin)) / _from_first_to_last(likely)
+    weights[others] = np.where(is_best, odds, np.minimum(BELOW_BEST * odds, shared * likely))
+    return weights
+
+
+def _at(pieces: Pieces, place: NDArray[np.int64], margin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute a function of margins that lie in the pieces of some places."""
+    value, slope, origin = (np.array(column)[place] for column in (pieces.values, pieces.slopes, pieces.origins))
+    result: NDArray[np.float64] = value + slope * (margin - origin)
+    return result
 
 
 def _from_first_to_last(weights: NDArray[np.float64]) -> NDArray[np.float64]:

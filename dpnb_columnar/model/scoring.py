@@ -15,7 +15,14 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
 from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, excerpt
-from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.likelihood import (
+    BELOW_BEST,
+    LEAST_EXPONENT,
+    LineTerms,
+    Pieces,
+    class_terms,
+    line_terms,
+)
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import LIKELIEST, SKIPPED, Terms, attribute_terms
 from dpnb_columnar.rows.row_rules import column
@@ -114,19 +121,21 @@ class Steps:
         results: Name of each class's column of probabilities.
         values: The terms of each attribute, by the column that holds its value.
         read: The columns of these values.
+        line: What turns scores into weights of the classes; None where their exponentials are.
     """
 
     priors: Sequence[float]
     results: Sequence[str]
     values: Mapping[str, Terms]
     read: Sequence[pl.Expr]
+    line: LineTerms | None
 
     @cached_property
     def batches(self) -> ScoreBatches:
         """What makes ``LIKELIEST``, the probabilities and ``SKIPPED`` of the values of few rows, or of a wide model."""
         from dpnb_columnar.model.score_batches import ScoreBatches  # loads numpy
 
-        return ScoreBatches(self.priors, self.values, self.results)
+        return ScoreBatches(self.priors, self.values, self.results, self.line)
 
     @cached_property
     def probabilities(self) -> Sequence[Sequence[pl.Expr]]:
@@ -139,7 +148,7 @@ def _steps(model: NaiveBayes, attributes: Sequence[Terms]) -> Steps:
     results = [probability_column(name) for name in model.domain.classes]
     values = {f"__value_{index}": terms for index, terms in enumerate(attributes)}
     read = [terms.value.alias(name) for name, terms in values.items()]
-    return Steps(class_terms(model), results, values, read)
+    return Steps(class_terms(model), results, values, read, line_terms(model))
 
 
 def is_wide(model: NaiveBayes) -> bool:
@@ -181,7 +190,7 @@ def _probabilities(steps: Steps) -> Iterator[Sequence[pl.Expr]]:
     """Yield the steps from values to probabilities, to ``LIKELIEST`` and to ``SKIPPED``.
 
     A class's score is its prior's term, and the terms of the attributes not left out. The largest of a row is taken out
-    first, so that no exponential overflows.
+    first, so that no exponential overflows; under a line none can.
     """
     joint, largest, total = [f"__joint_{klass}" for klass in range(len(steps.priors))], "__largest", "__total"
     terms = [attribute.terms(pl.col(name)) for name, attribute in steps.values.items()]
@@ -191,16 +200,61 @@ def _probabilities(steps: Steps) -> Iterator[Sequence[pl.Expr]]:
     left_out = [attribute.left_out(pl.col(name)) for name, attribute in steps.values.items()]
     skipped = pl.sum_horizontal(pl.lit(0, dtype=pl.UInt16), *left_out).cast(pl.UInt16)
     yield [*(each.alias(name) for name, each in zip(joint, sums, strict=True)), skipped.alias(SKIPPED)]
-    yield [pl.max_horizontal(*joint).alias(largest)]
-    yield [(pl.col(name) - pl.col(largest)).exp().alias(name) for name in joint]
+    if steps.line is None:
+        yield [pl.max_horizontal(*joint).alias(largest)]
+        yield [(pl.col(name) - pl.col(largest)).exp().alias(name) for name in joint]
+    else:
+        yield from _weights_by_line(steps.line, joint)
     yield [reduce(add, map(pl.col, joint)).alias(total)]
     yield [(pl.col(name) / pl.col(total)).alias(result) for name, result in zip(joint, steps.results, strict=True)]
     yield [pl.max_horizontal(*steps.results).alias(largest)]
     yield [_first_of_largest(steps.results, largest).alias(LIKELIEST)]
 
 
+def _weights_by_line(line: LineTerms, joint: Sequence[str]) -> Iterator[Sequence[pl.Expr]]:
+    """Yield the steps that replace the scores of the classes by their weights (``LineTerms``)."""
+    largest, others = joint[line.largest], [joint[klass] for klass in line.others]
+    margin, place, odds, chosen = map(pl.col, ("__margin", "__place", "__odds", "__chosen"))
+    yield [pl.max_horizontal(*others).alias("__best")]
+    yield [(pl.col("__best") - pl.col(largest)).alias("__margin")]
+    yield [pl.sum_horizontal((margin >= start).cast(pl.UInt32) for start in line.odds.starts).alias("__place")]
+    yield [_at(line.odds, place, margin).exp().alias("__odds"), pl.lit(1.0).alias(largest)]
+    if line.rest is None:
+        yield [odds.alias(*others)]
+        return
+    names = [f"__likely_{klass}" for klass in line.others]
+    likely = [line.evidence * pl.col(each) + constant for each, constant in zip(others, line.constants, strict=True)]
+    yield [
+        _first_of_largest(others, "__best").alias("__chosen"),
+        *(each.alias(name) for each, name in zip(likely, names, strict=True)),
+    ]
+    yield [pl.max_horizontal(*names).alias("__top")]
+    exponents = [(pl.col(name) - pl.col("__top")).clip(LEAST_EXPONENT, 0) for name in names]
+    yield [
+        pl.when(chosen == index).then(0.0).otherwise(exponent.exp()).alias(name)
+        for index, (name, exponent) in enumerate(zip(names, exponents, strict=True))
+    ]
+    shared = _at(line.rest, place, margin).exp() / reduce(add, map(pl.col, names))
+    yield [shared.alias("__shared"), (BELOW_BEST * odds).alias("__most")]
+    yield [
+        pl.when(chosen == index)
+        .then(odds)
+        .otherwise(pl.min_horizontal("__most", pl.col("__shared") * pl.col(name)))
+        .alias(other)
+        for index, (other, name) in enumerate(zip(others, names, strict=True))
+    ]
+
+
+def _at(pieces: Pieces, place: pl.Expr, margin: pl.Expr) -> pl.Expr:
+    """Compute a function of a margin that lies in the piece of a place."""
+    value, slope, origin = (
+        pl.lit(pl.Series(column)).gather(place) for column in (pieces.values, pieces.slopes, pieces.origins)
+    )
+    return value + slope * (margin - origin)
+
+
 def _first_of_largest(results: Sequence[str], largest: str) -> pl.Expr:
-    """Choose the first class of the largest probability."""
+    """Choose the place of the first column of the largest number."""
     return pl.coalesce(
         pl.when(pl.col(result) == pl.col(largest)).then(pl.lit(index, dtype=pl.UInt32))
         for index, result in enumerate(results)

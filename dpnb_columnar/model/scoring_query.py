@@ -16,9 +16,11 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Branch,
+    Number,
     as_column,
     as_text,
     below,
+    by_start,
     case,
     double,
     enum_code,
@@ -33,6 +35,7 @@ from dpnb_columnar.dialects.nodes import (
     source_column,
     sum_of,
     text,
+    times,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
@@ -44,7 +47,15 @@ from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
-from dpnb_columnar.model.likelihood import class_terms, missing_terms
+from dpnb_columnar.model.likelihood import (
+    BELOW_BEST,
+    LEAST_EXPONENT,
+    LineTerms,
+    Pieces,
+    class_terms,
+    line_terms,
+    missing_terms,
+)
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
 from dpnb_columnar.model.polars_terms import SKIPPED, terms_of_numbers
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
@@ -296,14 +307,91 @@ def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms])
 def _weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
     """Return the steps from the classes' scores to their weights, and their sum; null unless ``complete`` holds."""
     classes = range(len(model.domain.classes))
-    joint = [step_column(f"joint_{klass}") for klass in classes]
-    # There are no nulls: nothing need test for them, as sqlglot otherwise has DuckDB do.
-    largest = exp.Greatest(this=joint[0], expressions=joint[1:], ignore_nulls=dialect is Dialect.DUCKDB)
-    yield Step("rows_largest", [as_column(largest, f"{STEP_PREFIX}largest")])
-    yield Step("rows_weighed", numbered_columns("weight", (_weight(klass, dialect) for klass in classes)))
-    total = sum_of([step_column(f"weight_{klass}") for klass in classes])
+    weights = [step_column(f"weight_{klass}") for klass in classes]
+    if (line := line_terms(model)) is not None:
+        yield from _line_steps(line, dialect)
+        most = [as_column(_extreme(exp.Greatest, weights, dialect), f"{STEP_PREFIX}likeliest")]
+    else:
+        largest = _extreme(exp.Greatest, [step_column(f"joint_{klass}") for klass in classes], dialect)
+        yield Step("rows_largest", [as_column(largest, f"{STEP_PREFIX}largest")])
+        yield Step("rows_weighed", numbered_columns("weight", (_weight(klass, dialect) for klass in classes)))
+        most = []  # exp(0), exactly 1
+    total = sum_of(weights)
     total = total if complete is None else case([(complete, total)])
-    yield Step("rows_summed", [as_column(total, f"{STEP_PREFIX}total")])
+    yield Step("rows_summed", [as_column(total, f"{STEP_PREFIX}total"), *most])
+
+
+def _extreme(function: type[exp.Greatest] | type[exp.Least], values: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
+    """Write the largest or the smallest of some values, of which none is null."""
+    # Nothing need test for nulls, as sqlglot otherwise has DuckDB do.
+    return function(this=values[0], expressions=values[1:], ignore_nulls=dialect is Dialect.DUCKDB)
+
+
+def _line_steps(line: LineTerms, dialect: Dialect) -> Iterator[Step]:
+    """Return the steps from the classes' scores to their weights by a line (``LineTerms``)."""
+    largest, others = step_column(f"joint_{line.largest}"), [step_column(f"joint_{klass}") for klass in line.others]
+    margin = step_column("margin")
+    odds, one = exp.Exp(this=_at(line.odds, margin)), double(1)
+    if line.rest is None:
+        yield Step("rows_margin", [as_column(minus(others[0], largest), f"{STEP_PREFIX}margin")])
+        yield Step("rows_weighed", numbered_columns("weight", [odds, one] if line.largest else [one, odds]))
+        return
+    likely = [step_column(f"likely_{index}") for index in range(len(others))]
+    pulls = (
+        (line.evidence * Number(other) + constant).node for other, constant in zip(others, line.constants, strict=True)
+    )
+    best = as_column(_extreme(exp.Greatest, others, dialect), f"{STEP_PREFIX}best")
+    yield Step("rows_likely", [best, *numbered_columns("likely", pulls)])
+    chosen = case((equal(other.copy(), step_column("best")), integer(index)) for index, other in enumerate(others))
+    yield Step(
+        "rows_margin",
+        [
+            as_column(minus(step_column("best"), largest), f"{STEP_PREFIX}margin"),
+            as_column(chosen, f"{STEP_PREFIX}chosen"),
+            as_column(_extreme(exp.Greatest, likely, dialect), f"{STEP_PREFIX}top"),
+        ],
+    )
+    yield Step(
+        "rows_shared",
+        [
+            as_column(odds, f"{STEP_PREFIX}odds"),
+            *numbered_columns("share", (_share(index, each) for index, each in enumerate(likely))),
+        ],
+    )
+    shares = [step_column(f"share_{index}") for index in range(len(others))]
+    shared = over(exp.Exp(this=_at(line.rest, margin)), exp.Paren(this=sum_of(shares)))
+    most = times(double(BELOW_BEST), step_column("odds"))
+    yield Step("rows_limited", [as_column(shared, f"{STEP_PREFIX}shared"), as_column(most, f"{STEP_PREFIX}most")])
+    weights: list[exp.Expr] = [
+        case(
+            [(_is_chosen(index), step_column("odds"))],
+            _extreme(exp.Least, [step_column("most"), times(step_column("shared"), share)], dialect),
+        )
+        for index, share in enumerate(shares)
+    ]
+    weights.insert(line.largest, one)
+    yield Step("rows_weighed", numbered_columns("weight", weights))
+
+
+def _share(index: int, likely: exp.Expr) -> exp.Expr:
+    """Return what one of the other classes has of the weight of all of them but the best."""
+    exponent = minus(likely, step_column("top"))
+    negligible = (below(exponent.copy(), double(LEAST_EXPONENT)), double(math.exp(LEAST_EXPONENT)))
+    return case([(_is_chosen(index), double(0)), negligible], exp.Exp(this=exponent))
+
+
+def _is_chosen(index: int) -> exp.Expr:
+    return equal(step_column("chosen"), integer(index))
+
+
+def _at(pieces: Pieces, margin: exp.Expr) -> exp.Expr:
+    """Compute a function of a margin."""
+    number = Number(margin)
+    values = [
+        (slope * (number - origin) + value).node if slope else double(value)
+        for origin, value, slope in zip(pieces.origins, pieces.values, pieces.slopes, strict=True)
+    ]
+    return by_start(margin, list(map(double, pieces.starts)), values)
 
 
 def _weight(klass: int, dialect: Dialect) -> exp.Expr:
@@ -329,8 +417,8 @@ def _results(
     predicted, *probabilities, skipped = names
     total = step_column("total")
     shares = [over(step_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
-    # The largest weight is exp(0), exactly 1. Quotients are compared, since two of them may round to one number.
-    likeliest = over(double(1), total)
+    # Quotients are compared, since two of them may round to one number.
+    likeliest = over(double(1) if line_terms(model) is None else step_column("likeliest"), total)
     branches = [
         (equal(share.copy(), likeliest.copy()), text(name))
         for share, name in zip(shares, model.domain.classes, strict=True)

@@ -23,23 +23,23 @@ from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
+    ClassScores,
     GradientQuery,
     GradientSums,
     LaterAnswer,
     ScoreCounts,
-    Scores,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    probabilities,
 )
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.model.likelihood import bin_starts, class_terms
+from dpnb_columnar.model.likelihood import bin_starts, class_terms, line_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
+from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
@@ -211,44 +211,34 @@ class HeldOut:
 
     def answer(self, query: Query[Any]) -> LaterAnswer:
         """Answer the query of a later pass."""
-        if isinstance(query, Scores):
+        if isinstance(query, ClassScores):
             return self.score_counts(query)
         assert isinstance(query, GradientQuery)
         return self.sum_gradients(query)
 
-    def score_counts(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class."""
-        score = np.zeros(self.size, dtype=np.int64)
-        for table in scores.tables:
-            score += self._steps(table, scores.domain)
-        classes = len(scores.domain.classes)
-        cell = np.searchsorted(scores.edges, score, side="right") * classes + self.classes
-        counts = np.bincount(cell, minlength=scores.bins * classes).reshape(scores.bins, classes)
-        return ScoreCounts(scores, counts)
+    def score_counts(self, scores: ClassScores) -> ScoreCounts:
+        """Count the rows of each bin and class."""
+        by_class = np.empty((len(scores.offsets), self.size), dtype=np.int64)
+        for row, offset, tables in zip(by_class, scores.offsets, scores.by_class, strict=True):
+            row[:] = offset
+            for table in tables:
+                row += self._steps(table, scores.domain)
+        classes = len(by_class)
+        cell = scores.bins_of(by_class, self.classes) * classes + self.classes
+        return ScoreCounts(scores, np.bincount(cell, minlength=scores.bins * classes).reshape(-1, classes))
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
         """Sum up a round's gradient, as ``counting.engines.polars`` does."""
-        relative = [self._clipped(group, query.domain) for group in query.groups]
-        totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
-        totals[1:] = np.array(query.log_odds)[:, None]
-        for group, scores in zip(query.groups, relative, strict=True):
-            totals[1:] += group.weight * scores
-        table = np.array(exponentials())
-        likelihood = table[np.minimum((totals.max(axis=0) - totals) // UNITS, len(table) - 1)]
-        is_class = np.arange(len(totals))[:, None] == self.classes
-        error = (is_class * CERTAIN - likelihood * CERTAIN // likelihood.sum(axis=0))[1:]
-        sums = np.array([(error * scores).sum() for scores in relative])
-        return GradientSums(query, sums, error.sum(axis=1), is_class.sum(axis=1))
-
-    def _clipped(self, group: WeightGroup, domain: Domain) -> Integers:
-        """Clipped scores of a group; shape (classes - 1, rows)."""
-        scores = np.zeros((len(group.tables) + 1, self.size), dtype=np.int64)
-        for row, tables in zip(scores[1:], group.tables, strict=True):
-            for table in tables:
-                row += self._steps(table, domain)
-        scores = np.maximum(scores - scores.max(axis=0), -group.clip)
-        clipped: Integers = scores[1:] - scores[0]
-        return clipped
+        scores = np.array([self._steps(table, query.domain) for table in query.tables])
+        total = query.log_odds + np.array(query.weights) @ scores
+        table = np.array(probabilities())
+        against = table[np.minimum(np.abs(total) // UNITS, len(table) - 1)]
+        second = self.classes == 1
+        error = np.where(second == (total >= 0), against, CERTAIN - against)
+        scaled = np.minimum(query.bound * CERTAIN // np.maximum(np.abs(scores).sum(axis=0), 1), CERTAIN)
+        factor = np.where(second, 1, -1) * (error * scaled // CERTAIN)
+        sums = np.append(scores @ factor, UNITS * factor.sum())
+        return GradientSums(query, sums, np.bincount(self.classes, minlength=2))
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
         """Return the score of each row in one table; its rows have all values."""
@@ -257,7 +247,7 @@ class HeldOut:
         return scores
 
     def _joint(self, model: Model) -> Floats:
-        """Joint log-likelihoods; shape (classes, rows)."""
+        """Joint log-likelihoods, or logarithms of the weights that a line gives; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
         joint[:] = [[term] for term in class_terms(model)]
         for parameters, weight in zip(model.attributes, model.weights, strict=True):
@@ -265,7 +255,8 @@ class HeldOut:
             places = self.columns[attribute.name].places
             for row, table in zip(joint, self._terms(attribute, parameters, weight), strict=True):
                 row += table[places]
-        return joint
+        line = line_terms(model)
+        return joint if line is None else np.log(weights_by_line(line, joint))
 
     def _terms(self, attribute: Attribute, parameters: AttributeParameters, weight: float) -> list[Floats]:
         """Return, per class, the term of each distinct value of an attribute."""

@@ -30,7 +30,7 @@ from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.noise import Laplace
 from dpnb_columnar.training import train
 
@@ -96,7 +96,7 @@ def test_scores_and_predictions_of_made_up_rows_are_those_of_the_same_rows_in_a_
         drawn = rows(family)
         outcome = stage(domain(), 1, sizes, SAMPLE_ROWS).outcome(planned, 1, family)
         tables = release(expected_statistics(drawn.population, SAMPLE_ROWS), planned, RepeatableNoise(0))
-        scores = scores_given(tables)
+        scores = margins_given(tables)
         class_counts = np.bincount(drawn.classes)
         assert drawn.score_counts(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).answer(scores)
 
@@ -147,5 +147,5 @@ def test_scores_of_no_rows_of_a_class_are_none() -> None:
         expected_statistics(drawn.population, 100), plan(domain(), Budget(Fraction(9)), "histogram"), RepeatableNoise(1)
     )
     lonely = replace(drawn, classes=np.zeros_like(drawn.classes))
-    counts = lonely.score_counts(scores_given(model), np.array([7, 5])).counts
+    counts = lonely.score_counts(margins_given(model), np.array([7, 5])).counts
     assert list(counts.sum(axis=0)) == [7, 0]

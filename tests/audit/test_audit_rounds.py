@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support import planted_round_faults as faults
@@ -18,7 +19,8 @@ from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
 from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -30,8 +32,8 @@ def universe() -> Universe:
     return build_universe()[0]
 
 
-def calibrated(mechanism: str, relation: Neighbours) -> Configuration:
-    return Configuration(mechanism, None, Budget(Fraction(1), relation), "calibrated")
+def calibrated(mechanism: str, relation: Neighbours, classes: int = 2) -> Configuration:
+    return Configuration(mechanism, None, Budget(Fraction(1), relation), "calibrated", classes=classes)
 
 
 def compared(configuration: Configuration, universe: Universe, rows: int = 1) -> Compared:
@@ -42,26 +44,34 @@ def compared(configuration: Configuration, universe: Universe, rows: int = 1) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS], ids=lambda domain: domain.name)
-def test_one_row_changes_one_cell_by_one(domain: object, tenth: Tenth) -> None:
-    """All pairs of neighbours of up to two rows, given the same released model."""
-    universe = build_universe(domain)[0]  # type: ignore[arg-type]
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS, TRADES], ids=lambda domain: domain.name)
+def test_one_row_changes_one_cell_by_one(domain: Domain, relation: Neighbours, tenth: Tenth) -> None:
+    """All pairs of neighbours of up to two rows, given the same released model; a replaced row changes two cells."""
+    universe, classes = build_universe(domain)[0], len(domain.classes)
     nobody = (0,) * len(universe.rows)
     for mechanism in MECHANISMS:
-        plan = calibrated(mechanism, ADD).plan(universe.domain)
-        for seed, sizes in enumerate([(8, 40), (920, 1), (100_000, 300)]):
-            model = record(plan, universe.counted(nobody), Answers(sizes, seed)).model
+        plan = calibrated(mechanism, relation, classes).plan(universe.domain)
+        most, moved, columns = 0, set(), set()
+        for seed, sizes in enumerate([(8, 40, 20), (920, 1, 3), (100_000, 300, 900), (30, 50_000, 7)]):
+            model = record(plan, universe.counted(nobody), Answers(sizes[:classes], seed)).model
             assert model is not None
-            scores = scores_given(model)
-            counts: dict[tuple[int, ...], object] = {}
-            for pair in tenth(small_pairs(len(universe.rows), ADD, 2)):
+            margins = margins_given(model)
+            found: dict[tuple[int, ...], tuple[Any, Any]] = {}
+            for pair in tenth(small_pairs(len(universe.rows), relation, 2)):
                 for database in pair:
-                    if database not in counts:
-                        counts[database] = universe.counted(database).answer(scores).counts
-                one, two = (counts[database] for database in pair)
-                assert abs(one - two).sum() <= 1  # type: ignore[operator]
-                totals = [universe.statistics(database).class_counts for database in pair]
-                assert (one.sum(axis=0) == totals[0]).all()  # type: ignore[attr-defined]
+                    if database not in found:
+                        answer = universe.counted(database).answer(margins)
+                        found[database] = answer.counts, margins.columns_of(answer.counts)
+                        assert (answer.class_counts == universe.statistics(database).class_counts).all()
+                        assert found[database][1].sum() == answer.class_counts.sum()
+                for one, two in zip(*(found[database] for database in pair), strict=True):
+                    most = max(most, int(abs(one - two).sum()))
+                    moved.add(int(abs(one - two).max()))
+                columns |= set(found[pair[1]][1].sum(axis=0).nonzero()[0])
+        assert most == relation.rows
+        assert moved == {0, 1}
+        assert columns == set(range(min(classes, 3)))
 
 
 @pytest.mark.enumeration
@@ -104,6 +114,45 @@ def test_a_planted_fault_is_found(
 ) -> None:
     plant(monkeypatch)
     found = compared(calibrated("histogram", relation), universe)
+    assert check in {finding.check for finding in found.findings}, found.findings
+
+
+def margins_of_three_classes(relation: Neighbours) -> Compared:
+    """All pairs of neighbours of one row, given models whose largest class is the second, and the first."""
+    universe = build_universe(TRADES)[0]
+    configuration = calibrated("histogram", relation, classes=3)
+    group = Group(list(small_pairs(len(universe.rows), relation, 1)), [(30, 50_000, 7), (920, 3, 300)])
+    return exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+def test_no_pair_costs_more_than_the_claim_in_margins_of_three_classes(relation: Neighbours) -> None:
+    found = margins_of_three_classes(relation)
+    assert found.findings == ()
+    assert 0.9 < found.loss <= 1 + 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "relation", "check"),
+    [
+        (faults.spends_nothing, ADD, exhaustive.QUERIES),
+        (faults.label_change_forgotten, REPLACE, exhaustive.LOSS),
+        (faults.edges_from_the_rows, ADD, exhaustive.POST_PROCESSING),
+        (faults.largest_of_the_rows, ADD, exhaustive.POST_PROCESSING),
+        (faults.counted_in_two_bins, ADD, exhaustive.LOSS),
+        (faults.counted_for_both_classes, ADD, exhaustive.LOSS),
+    ],
+)
+def test_a_fault_planted_into_margins_of_three_classes_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    relation: Neighbours,
+    check: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    found = margins_of_three_classes(relation)
     assert check in {finding.check for finding in found.findings}, found.findings
 
 

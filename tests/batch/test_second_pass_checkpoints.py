@@ -16,12 +16,12 @@ from support.running import Run
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Margins, ScoreCounts, ScoreTable
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 DOMAIN = people_domain()
-SCORES = Scores(DOMAIN, (ScoreTable("age", (0, 30, 50), (-256, 0, 256)),), (-100, 100))
+SCORES = Margins(DOMAIN, ((ScoreTable("age", (0, 30, 50), (-256, 0, 256)),),), (0, 0), 0, (-100, 100))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     def answer(source: ParquetSource, query: Query[Any]) -> Any:
-        if isinstance(query, Scores):
+        if isinstance(query, Margins):
             names.extend(file.name for file in source.files)
         return once(source, query)
 
@@ -66,13 +66,13 @@ def test_what_was_counted_is_not_counted_again(source: ParquetSource, folder: Pa
 @pytest.mark.parametrize("of", ["scores", "gradients"])
 def test_checkpoints_under_each_others_names_are_counted_anew(source: ParquetSource, folder: Path, of: str) -> None:
     """Their parts name the file and their own counts: neither another file's nor changed ones are believed."""
-    group = WeightGroup(((SCORES.tables[0],),), 512, 128)
+    gradient = GradientQuery(DOMAIN, SCORES.tables[0], (128,), 0, 512)
 
     def total(files: Sequence[Path]) -> ScoreCounts | GradientSums:
         part = ParquetSource(tuple(files), source.types)
         if of == "scores":
             return checkpoints.answer(part, SCORES, folder / "kept")
-        return checkpoints.answer(part, GradientQuery(DOMAIN, (group,), (0,)), folder / "kept")
+        return checkpoints.answer(part, gradient, folder / "kept")
 
     expected = total(source.files[:1])
     (first,) = (folder / "kept").iterdir()

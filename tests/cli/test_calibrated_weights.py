@@ -41,7 +41,7 @@ def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
     assert 0.1 <= model.weights[0] <= 1.2
     assert model.intercepts[0] == 0
     *others, last = model.guarantee.composition
-    assert (last.query, last.values, last.cost) == (CALIBRATION, 24, Pure(Fraction(1, 10)))
+    assert (last.query, last.values, last.cost) == (CALIBRATION, 48, Pure(Fraction(1, 10)))
     assert sum((each.cost.epsilon for each in others if isinstance(each.cost, Pure)), Fraction(0)) == Fraction(9, 10)
     losses = [
         json.loads(run("evaluate", file, correlated, "--json").out)["log_loss"]
@@ -60,7 +60,7 @@ def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
     assert "one weight of all 6 attributes and an intercept are fitted in a second pass over the rows" in told
     assert "10.0% of the budget" in told
     (query,) = [line for line in told.splitlines() if line.startswith(f"  {CALIBRATION}")]
-    assert query.split()[2:5] == ["24", "0.1", "laplace"]
+    assert query.split()[2:5] == ["48", "0.1", "laplace"]
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(model_release, "scores_given", fails)
+        patch.setattr(model_release, "margins_given", fails)
         with pytest.raises(BaseException):  # noqa: B017, PT011
             run(*command)
     assert not TARGET.exists()
@@ -125,13 +125,13 @@ def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
 def test_rows_that_change_between_the_passes_are_refused(
     correlated: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = model_release.scores_given
+    given = model_release.margins_given
 
     def changed(model: Model) -> Any:
         write_people(correlated, repeated_people(100), REPEATED)
         return given(model)
 
-    monkeypatch.setattr(model_release, "scores_given", changed)
+    monkeypatch.setattr(model_release, "margins_given", changed)
     told = run("train", correlated, *CALIBRATED, "--output", TARGET, expected=65).err
     assert "the rows changed between two passes over them; start again when they are complete" in told
 

@@ -28,7 +28,7 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, margins_given
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -86,7 +86,7 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
     first = reserve_later_passes(whole)
     released = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw)
     assert released.guarantee.reserved == (whole.calibration,)
-    counts = AskedRows(checked.answer(scores_given(released)))
+    counts = AskedRows(checked.answer(margins_given(released)))
     again = plan_given(released)
     both = train(again, counts, draw=draw)
     assert to_document(both) == to_document(one)
@@ -98,7 +98,7 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
 def test_the_document_of_tables_is_read_back_with_its_share(tables: Path, run: Run) -> None:
     model = load_model(tables)
     (share,) = model.guarantee.reserved
-    assert (share.query, share.values, share.cost) == (CALIBRATION, 24, Pure(Fraction(1, 10)))
+    assert (share.query, share.values, share.cost) == (CALIBRATION, 48, Pure(Fraction(1, 10)))
     assert model.guarantee.epsilon == Fraction(9, 10)
     model.save("tables.parquet")
     assert load_model(Path("tables.parquet")) == model
@@ -191,9 +191,15 @@ def test_a_model_that_left_nothing_is_refused_before_rows_are_read(data: Path, s
             assert f"{model}: given: this model left no part of its budget" in told
 
 
-@pytest.mark.parametrize("fault", ["a third class", "no attributes"])
-def test_a_document_without_a_score_to_calibrate_is_refused(
-    fault: str, data: Path, tables: Path, second: Path, run: Run
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        ("a third class", "this model waits for 48 calibration counts, as an earlier version asked the rows, and this"),
+        ("no attributes", "only a model of two classes or more, with attributes, has a margin to calibrate"),
+    ],
+)
+def test_a_document_without_a_margin_to_calibrate_is_refused(
+    fault: str, cause: str, data: Path, tables: Path, second: Path, run: Run
 ) -> None:
     document = json.loads(tables.read_text())
     if fault == "a third class":
@@ -207,7 +213,25 @@ def test_a_document_without_a_score_to_calibrate_is_refused(
     document["version"] = 2  # later ones are not even read
     Path("edited.json").write_text(json.dumps(document))
     told = run("release", second, "--given", "edited.json", "--output", WEIGHTS, expected=64).err
-    assert "edited.json: given: only a model of two classes, with attributes, has a score to calibrate" in told
+    assert f"edited.json: given: {cause}" in told
+
+
+def test_a_model_that_waits_for_the_counts_of_an_earlier_version_is_refused(
+    tables: Path, second: Path, run: Run
+) -> None:
+    """It is read, and used for what it is; rows of each class by 12 bins are asked for no more."""
+    document = json.loads(tables.read_text())
+    document["guarantee"]["reserved"]["values"] = 24
+    Path("earlier.json").write_text(json.dumps(document))
+    for command in (
+        ("release", second, "--output", "m.json"),
+        ("sql", "statistics", "--dialect", "duckdb"),
+    ):
+        told = run(*command, "--given", "earlier.json", expected=64).err
+        assert (
+            "given: this model waits for 24 calibration counts, as an earlier version asked the rows, and this" in told
+        )
+        assert "release its statistics anew with --attribute-weights calibrated" in told
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import digest_blocks
-from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.counting.scores import Margins, ScoreTable
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.counting.statistics_files import CellFormat, load_statistics, save_answer
 from dpnb_columnar.domain import digest
@@ -185,7 +185,7 @@ def test_units_of_both_sides_have_to_be_declared_whole(declared: tuple[bool, boo
     domain = people_domain({**PEOPLE, "unit": {"columns": ["u"], "rows": 1}})
     rows = people(20).with_columns(u=pl.int_range(pl.len()))
     first, second = (dpnb.aggregate(part, domain=domain) for part in (rows[:10], rows[10:]))
-    scores = Scores(domain, (ScoreTable("age", (0,), (1,)),), (0,))
+    scores = Margins(domain, ((ScoreTable("age", (0,), (1,)),),), (0, 0), 0, (0,))
     counted = [local.answer(part, scores) for part in (rows[:10], rows[10:])]
     for one, two in ((first, second), counted):
         with pytest.raises(ValueError, match="rows are counted by unit"):
@@ -195,7 +195,7 @@ def test_units_of_both_sides_have_to_be_declared_whole(declared: tuple[bool, boo
 
 
 def test_scores_of_one_file_are_not_added_twice() -> None:
-    scores = Scores(people_domain(), (ScoreTable("age", (0,), (1,)),), (0,))
+    scores = Margins(people_domain(), ((ScoreTable("age", (0,), (1,)),),), (0, 0), 0, (0,))
     first, second, both = (replace(local.answer(people(9), scores), parts=frozenset(part)) for part in ("a", "b", "ab"))
     assert (first + second).parts == {"a", "b"}
     for one, two in ((first, first), (both, second), (first + second, second)):

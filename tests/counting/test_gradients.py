@@ -27,9 +27,10 @@ from dpnb_columnar.counting.scores import (
     LARGEST_CLIP,
     UNITS,
     GradientQuery,
+    GradientSums,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    largest_score,
+    probabilities,
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
@@ -55,99 +56,178 @@ def test_random_rows_are_summed_up_as_one_at_a_time(
     assert sum((local.answer(table, query) for table in tables[1:]), local.answer(tables[0], query)) == summed
 
 
-THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+# How far a row moves the sums.
 
 
-def any_query(domain: Domain, seed: int, *, together: bool) -> GradientQuery:
-    """Log-ratios of every size, with bounds that clip some of them, and weights and log-odds that make certain."""
+def any_query(domain: Domain, seed: int) -> GradientQuery:
+    """Log-ratios of every size, weights and log-odds that make certain, and a bound that scales most rows down."""
     generator = np.random.default_rng(seed)
-    others = len(domain.classes) - 1
 
-    def table(name: str, starts: tuple[int, ...]) -> tuple[ScoreTable, ...]:
-        steps = generator.integers(-2000, 2000, (others, len(starts)))
-        return tuple(ScoreTable(name, starts, tuple(map(int, row))) for row in steps)
+    def table(name: str, starts: tuple[int, ...]) -> ScoreTable:
+        steps = generator.integers(-900, 900, len(starts))
+        return ScoreTable(name, starts, tuple(map(int, steps)))
 
-    single = [table("age", (0, 30, 60)), table("hours", (0, 40)), table("sex", (0, 1))]
-    parts = [single] if together else [[each] for each in single]
-    groups = [
-        WeightGroup(
-            tuple(zip(*part, strict=True)), int(generator.integers(100, 900)), int(generator.integers(-128, 512))
-        )
-        for part in parts
-    ]
-    return GradientQuery(domain, tuple(groups), tuple(map(int, generator.integers(-(2**20), 2**20, others))))
+    tables = table("age", (0, 30, 60)), table("hours", (0, 40)), table("sex", (0, 1))
+    weights = tuple(map(int, generator.integers(-128, 512, 3)))
+    bound = int(generator.integers(100, 1500))
+    return GradientQuery(domain, tables, weights, int(generator.integers(-(2**20), 2**20)), bound)
+
+
+def moved(sums: GradientSums) -> int:
+    """How far a row, whose sums these are, moves all sums."""
+    return int(np.abs(sums.sums).sum())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("together", [True, False])
-@pytest.mark.parametrize("domain", [people_domain(), THREE], ids=["two classes", "three"])
-def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far(domain: Domain, together: bool) -> None:
+def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far() -> None:
     """Every row of a small domain, alone: the sums are additive, so this is every pair of neighbours."""
+    domain = people_domain()
     every = list(itertools.product([10, 40, 80], [10, 50], ["f", "m"], domain.classes))
     rows = pl.DataFrame(every, schema=["age", "hours", "sex", "income"], orient="row")
     nearest = 0.0
     for seed in range(8):
-        query = any_query(domain, seed, together=together)
+        query = any_query(domain, seed)
         for row in rows.iter_slices(1):
-            weights, log_odds, _ = listed(local.answer(row, query))
-            moved = sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds))
-            assert moved <= query.sensitivity
-            nearest = max(nearest, moved / query.sensitivity)
+            change = moved(local.answer(row, query))
+            assert change <= query.sensitivity
+            nearest = max(nearest, change / query.sensitivity)
     assert nearest > 0.9
 
 
-@pytest.mark.parametrize("certain", [(2**20, 0), (0, 2**20), (-(2**20), -(2**20))])
-def test_a_row_of_three_classes_moves_the_sums_by_all_of_the_bound(certain: tuple[int, int]) -> None:
-    """A class that is certain and wrong moves two log-odds by 1, and each group by its clip.
+SIGNS = people_domain(
+    {
+        "label": PEOPLE["label"],
+        "attributes": {
+            name: {"values": ["-", "0", "+"], **({"missing": "category"} if name == "a" else {})} for name in "ab"
+        },
+    }
+)
+EVERY_ROW = pl.DataFrame(
+    list(itertools.product(["-", "0", "+", None], ["-", "0", "+"], SIGNS.classes)),
+    schema={"a": pl.String, "b": pl.String, "income": pl.String},
+    orient="row",
+)
 
-    However far apart the group's scores are; and neither a component nor a class can be left out.
+
+def signed(name: str, size: int, missing: int = 0) -> ScoreTable:
+    return ScoreTable(name, (0, 1, 2), (-size, 0, size), missing)
+
+
+@pytest.mark.slow
+def test_no_pair_of_small_databases_moves_the_sums_further_than_the_bound() -> None:
+    """All databases of up to two rows, and all pairs that differ in one row more, or in one row replaced.
+
+    Scores just above and below the bound, and far above, where a quotient rounded up would be seen; every size of a
+    probability, so that what is rounded has every remainder.
     """
-    groups = tuple(
-        WeightGroup(((ScoreTable(name, (0,), (first,)),), (ScoreTable(name, (0,), (second,)),)), clip, 0)
-        for name, clip, (first, second) in (("age", 60, (-2000, 2000)), ("hours", 90, (2000, -2000)))
-    )
-    query = GradientQuery(THREE, groups, certain)
-    moved = []
-    for income in THREE.classes:
-        weights, log_odds, _ = listed(local.answer(people(1).with_columns(income=pl.lit(income)), query))
-        moved.append(sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds)))
-    assert query.sensitivity == (60 + 90 + 2 * UNITS) * CERTAIN
-    assert max(moved) <= query.sensitivity
-    if max(certain) > 0:
-        assert max(moved) == query.sensitivity
+    nearest, scaled = 0.0, False
+    databases = [(), *itertools.combinations_with_replacement(range(len(EVERY_ROW)), 1)]
+    databases += itertools.combinations_with_replacement(range(len(EVERY_ROW)), 2)
+    for (one, two, missing), bound, log_odds in itertools.product(
+        [(1, 1, 0), (7, 3, 5), (300, 211, 977), (4096, 4095, 13), (0, 0, 0)],
+        [1, 5, 11, 511, 3000],
+        [0, 3 * UNITS**2, -(20 * UNITS**2)],
+    ):
+        query = GradientQuery(SIGNS, (signed("a", one, missing), signed("b", two)), (77, -128), log_odds, bound)
+        single = [local.answer(row, query).sums.tolist() for row in EVERY_ROW.iter_slices(1)]
+        totals = {each: np.array([[0, 0, 0], *(single[place] for place in each)]).sum(axis=0) for each in databases}
+        for database, sums in totals.items():
+            for place in range(len(EVERY_ROW)):
+                more = tuple(sorted((*database, place)))
+                if more in totals:
+                    change = int(np.abs(totals[more] - sums).sum())
+                    assert change <= query.sensitivity
+                    nearest = max(nearest, change / query.sensitivity)
+            if database:
+                for place in range(len(EVERY_ROW)):
+                    replaced = tuple(sorted((*database[1:], place)))
+                    assert int(np.abs(totals[replaced] - sums).sum()) <= 2 * query.sensitivity
+        scaled |= bound < one + two
+    assert scaled
+    assert nearest > 0.95
+
+
+@pytest.mark.parametrize("scores", [(1, 0, 0), (255, 1, 3), (701, 700, 699), (4096, 4096, 4095), (4096, 0, 0)])
+@pytest.mark.parametrize("bound", [1, 2, 255, 256, 257, 1000, 2099, 2100, 2101, 12_287])
+def test_a_certain_and_wrong_row_moves_the_sums_by_nearly_all_of_the_bound(
+    scores: tuple[int, int, int], bound: int
+) -> None:
+    """Of a row that is as wrong as can be, what rounding down takes away is all that is left of the bound."""
+    names = ("age", "hours", "sex")
+    tables = tuple(ScoreTable(name, (0,), (score,)) for name, score in zip(names, scores, strict=True))
+    size = sum(scores)
+    for sign, income in ((1, "low"), (-1, "high")):
+        query = GradientQuery(people_domain(), tables, (0, 0, 0), sign * 30 * UNITS**2, bound)
+        assert query.sensitivity == (min(bound, size) + UNITS) * CERTAIN
+        change = moved(local.answer(people(1).with_columns(income=pl.lit(income)), query))
+        factor = min(CERTAIN, bound * CERTAIN // size)
+        assert change == factor * (size + UNITS) <= query.sensitivity
+        # Towards 0 on both sides: of the weights less than one 2^-16 of the row's scores is lost.
+        assert factor * size > CERTAIN * min(bound, size) - size
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_row_of_any_query_moves_the_sums_further_than_stated(data: st.DataObject) -> None:
+    domain = people_domain()
+    names = ("age", "hours", "sex")
+    tables = tuple(ScoreTable(name, (0,), (data.draw(st.integers(-LARGEST_CLIP, LARGEST_CLIP)),)) for name in names)
+    weights = tuple(data.draw(st.integers(-128, 512)) for _ in names)
+    log_odds, bound = data.draw(st.integers(-(2**19), 2**19)), data.draw(st.integers(1, 3 * LARGEST_CLIP))
+    query = GradientQuery(domain, tables, weights, log_odds, bound)
+    for income in domain.classes:
+        sums = local.answer(people(1).with_columns(income=pl.lit(income)), query)
+        assert moved(sums) <= query.sensitivity
+        assert sums.possible
 
 
 def test_probabilities_are_those_of_the_scores() -> None:
     """One row of the second class, scores of two attributes: 1 - sigmoid, to a thousandth."""
-    tables = (ScoreTable("age", (0,), (300,)), ScoreTable("hours", (0,), (-900,)))
-    groups = tuple(WeightGroup(((table,),), 512, 128) for table in tables)
-    query = GradientQuery(people_domain(), groups, (UNITS * UNITS // 4,))
+    tables = (ScoreTable("age", (0,), (300,)), ScoreTable("hours", (0,), (-512,)))
+    query = GradientQuery(people_domain(), tables, (128, 128), UNITS * UNITS // 4, 812)
     row = people(1).with_columns(income=pl.lit("high"))
-    (age, hours), (error,), rows = listed(local.answer(row, query))
+    (age, hours, intercept), rows = listed(local.answer(row, query))
     score = 0.5 * 300 / 256 + 0.5 * -2 + 0.25
+    error = intercept // UNITS
     assert error / CERTAIN == pytest.approx(1 - 1 / (1 + math.exp(-score)), abs=2e-3)
     assert (age, hours) == (error * 300, error * -512)
     assert rows == [0, 1]
 
 
-def test_exponentials_fall_from_one_to_nothing() -> None:
-    table = exponentials()
-    assert (table[0], table[256], table[-1]) == (2**20, round(2**20 / math.e), 0)
+def test_a_row_is_scaled_as_a_whole() -> None:
+    """By what part of its scores the bound is: the same row at half the size of its scores adds a half."""
+    tables = (ScoreTable("age", (0,), (300,)), ScoreTable("hours", (0,), (-500,)))
+    row = people(1).with_columns(income=pl.lit("low"))
+    whole, half, quarter = (
+        local.answer(row, GradientQuery(people_domain(), tables, (128, 128), 0, bound)).sums
+        for bound in (800, 400, 200)
+    )
+    assert half == pytest.approx(whole / 2, rel=1e-3)
+    assert quarter == pytest.approx(whole / 4, rel=1e-3)
+
+
+def test_probabilities_fall_from_a_half_to_nothing() -> None:
+    table = probabilities()
+    assert (table[0], table[256], table[-1]) == (2**15, round(2**16 / (1 + math.e)), 0)
+    assert table[-2] > 0
     assert all(one >= two for one, two in itertools.pairwise(table))
     assert LARGEST_CLIP * CERTAIN * 2**34 < 2**63
+    # Far from where two libraries could round to different whole numbers.
+    exact = [CERTAIN / (1 + math.exp(step / UNITS)) for step in range(len(table))]
+    assert min(abs(each % 1 - 0.5) for each in exact) > 1e-4
 
 
 def test_sums_of_different_queries_are_not_added() -> None:
-    one, two = (any_query(people_domain(), seed, together=True) for seed in (1, 2))
+    one, two = (any_query(people_domain(), seed) for seed in (1, 2))
     summed = local.answer(people(12345), one)
-    assert repr(summed) == f"{summed!s}" == "GradientSums(CONFIDENTIAL, domain 'people': 1 weights)"
+    assert repr(summed) == f"{summed!s}" == "GradientSums(CONFIDENTIAL, domain 'people': 4 sums)"
     with pytest.raises(ValueError, match="different queries"):
         summed + local.answer(people(5), two)
 
 
 def test_sums_of_one_part_are_not_added_twice() -> None:
     """Whatever else they have summed up, and whatever is declared of their units."""
-    query = any_query(people_domain(), 1, together=True)
+    query = any_query(people_domain(), 1)
     summed = local.answer(people(5), query)
     first, second, both = (replace(summed, parts=frozenset(parts)) for parts in ("a", "b", "ab"))
     assert (first + second).parts == {"a", "b"}
@@ -160,8 +240,8 @@ def test_sums_of_one_part_are_not_added_twice() -> None:
 
 
 def test_sums_beyond_64_bits_are_refused() -> None:
-    summed = local.answer(people(5), any_query(people_domain(), 1, together=True))
-    for name in ("weights", "log_odds", "rows"):
+    summed = local.answer(people(5), any_query(people_domain(), 1))
+    for name in ("sums", "rows"):
         for largest in (2**62, -(2**62)):
             halves = [replace(summed, **{name: np.full_like(getattr(summed, name), largest)}) for _ in range(2)]
             with pytest.raises(ValueError, match="more rows than exact sums are for"):
@@ -169,39 +249,46 @@ def test_sums_beyond_64_bits_are_refused() -> None:
 
 
 def test_sums_that_no_rows_have_are_known() -> None:
-    """Each weight's sum is within its clip, and each class's within one, for every row, on both sides of 0."""
-    summed = local.answer(people(50), any_query(people_domain(), 1, together=False))
-    most = CERTAIN * 50
-    for place, group in enumerate(summed.query.groups):
-        for sum_, possible in ((most * group.clip, True), (most * group.clip + 1, False)):
+    """Each sum is within its largest score for every row, on both sides of 0, and all weights' within the bound."""
+    query = replace(any_query(people_domain(), 1), bound=100_000)
+    summed, most = local.answer(people(50), query), CERTAIN * 50
+    largest = [*map(largest_score, query.tables), UNITS]
+    for place, clip in enumerate(largest):
+        for sum_, possible in ((most * clip, True), (most * clip + 1, False)):
             for sign in (1, -1):
-                weights = summed.weights.copy()
-                weights[place] = sign * sum_
-                assert replace(summed, weights=weights).possible is possible
-    for sum_, possible in ((most, True), (most + 1, False), (-most, True), (-most - 1, False)):
-        assert replace(summed, log_odds=np.array([sum_])).possible is possible
+                sums = summed.sums.copy()
+                sums[place] = sign * sum_
+                assert replace(summed, sums=sums).possible is possible
+    bounded = replace(summed, query=replace(query, bound=sum(largest[:3]) - 1))
+    signs = np.array([1, -1, 1, -1])
+    for less, possible in ((0, False), (most - 1, False), (most, True)):
+        assert (
+            replace(bounded, sums=signs * (most * np.array(largest) - np.array([less, 0, 0, 0]))).possible is possible
+        )
 
 
 def test_a_digest_is_of_all_that_decides_what_a_row_adds() -> None:
-    query = any_query(people_domain(), 1, together=False)
-    group, *others = query.groups
-    (table,) = group.tables[0]
-    changed = [
-        replace(group, clip=group.clip + 1),
-        replace(group, weight=group.weight + 1),
-        *(
-            replace(group, tables=((each,),))
-            for each in (replace(table, missing=1), replace(table, starts=(0, 31, 60)))
-        ),
-        replace(group, tables=((replace(table, scores=(0, *table.scores[1:])),),)),
+    query = any_query(people_domain(), 1)
+    table, *others = query.tables
+    changed = (
+        replace(table, missing=1),
+        replace(table, starts=(0, 31, 60)),
+        replace(table, scores=(0, *table.scores[1:])),
+        replace(table, attribute="hours"),
+    )
+    queries = [replace(query, tables=(each, *others)) for each in changed]
+    queries += [
+        replace(query, bound=query.bound + 1),
+        replace(query, weights=(query.weights[0] + 1, *query.weights[1:])),
+        replace(query, log_odds=query.log_odds + 1),
+        replace(query, tables=(*others, table)),
+        query,
     ]
-    queries = [replace(query, groups=(each, *others)) for each in changed]
-    queries += [replace(query, log_odds=(query.log_odds[0] + 1,)), replace(query, groups=(*others, group)), query]
     assert len({each.digest for each in queries}) == len(queries)
 
 
 def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:
-    query = any_query(people_domain(), 1, together=False)
+    query = any_query(people_domain(), 1)
     file = write_people(tmp_path / "people.parquet")
     checked = LocalFiles([str(file)]).check(people_domain())
     file.write_bytes(file.read_bytes()[:-9])

@@ -14,14 +14,14 @@ from support.people import PEOPLE, people, people_domain
 from dpnb_columnar.budget import RowEffect
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
-from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Margins, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import FORMATS, kind_of_columns
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 
-AnyQuery = CellQuery | Scores | GradientQuery
+AnyQuery = CellQuery | Scores | Margins | GradientQuery
 
 TABLE = ScoreTable("age", (0, 30, 50), (-256, 0, 256))
 THREE = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
@@ -73,23 +73,25 @@ def test_there_are_as_many_numbers_as_said(document: dict[str, object]) -> None:
     }
     columns = 1 + sum(sizes.values()) + (domain.weight is not None)
     assert CellQuery(domain).cells == len(domain.classes) * columns
-    scores = Scores(domain, (TABLE,), (-100, 100))
+    tables, classes = (TABLE,), len(domain.classes)
+    scores = Scores(domain, (tables,) * classes, (0,) * classes)
     assert scores.empty().counts.size == scores.cells
-    others = len(domain.classes) - 1
-    query = GradientQuery(domain, (WeightGroup(((TABLE,),) * others, 512, 128),) * 2, (0,) * others)
+    margins = Margins(domain, (tables,) * (classes - 1), (0,) * classes, 0, (-100, 100))
+    assert margins.columns_of(margins.empty().counts).size == margins.cells
+    query = GradientQuery(domain, (TABLE,) * 2, (128,) * 2, 0, 512)
     empty = query.empty()
-    assert empty.weights.size + empty.log_odds.size == query.sums
+    assert empty.sums.size == query.sums
     assert query.sums + empty.rows.size == query.cells
 
 
 @pytest.fixture
 def queries() -> list[AnyQuery]:
     domain = people_domain()
-    gradient = GradientQuery(domain, (WeightGroup(((TABLE,),), 512, 128),), (0,))
+    gradient = GradientQuery(domain, (TABLE,), (128,), 0, 512)
     return [
         CellQuery(domain),
-        Scores(domain, (TABLE,), (-100, 100)),
-        Scores(domain, (TABLE,) * 2, (), (0, 0)),
+        Margins(domain, ((TABLE,),), (0, 0), 0, (-100, 100)),
+        Scores(domain, ((TABLE,),) * 2, (0, 0)),
         gradient,
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpnb_columnar.counting import diagnostics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import GradientQuery, ScoreCounts, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
@@ -46,45 +47,68 @@ def test_random_rows_are_counted_as_one_at_a_time(
 
 
 DOMAIN = people_domain()
-SCORES = Scores(
-    DOMAIN,
-    (
-        ScoreTable("age", (0, 30, 50), (-256, 0, 256)),
-        ScoreTable("hours", (0, 40), (-500, 500)),
-        ScoreTable("sex", (0, 1), (-1, 1)),
-    ),
-    (-300, 0, 300),
+TABLES = (
+    ScoreTable("age", (0, 30, 50), (-256, 0, 256)),
+    ScoreTable("hours", (0, 40), (-500, 500)),
+    ScoreTable("sex", (0, 1), (-1, 1)),
 )
+SCORES = Margins(DOMAIN, (TABLES,), (0, 0), 0, (-300, 0, 300))
+THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
 
 
 def test_a_score_on_an_edge_is_in_the_bin_above() -> None:
     rows = pl.DataFrame({"age": [40, 40], "hours": [0, 45], "sex": ["m", "f"], "income": ["low", "high"]})
-    scores = Scores(DOMAIN, SCORES.tables, (-499, 499, 500))
+    scores = replace(SCORES, edges=(-499, 499, 500))
     assert local.answer(rows, scores).counts.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
+    mirrored = replace(scores, largest=1, edges=(-500, -499, 499))
+    assert local.answer(rows, mirrored).counts.tolist() == [[0, 0], [0, 0], [0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("largest", "offsets", "margin", "other"),
+    [(0, (0, 5, 5), 5, 1), (1, (5, 0, 5), 5, 0), (2, (-9, -9, -2), -7, 0), (1, (3, 0, 4), 4, 2), (0, (9, 3, 4), -5, 2)],
+)
+def test_the_margin_is_that_of_the_first_best_other_class(
+    largest: int, offsets: tuple[int, int, int], margin: int, other: int
+) -> None:
+    """Catches: the largest class among the others, the last of equal ones, a margin the other way round or beside its
+    edge by the class's place, rows of neither class counted for one of the two.
+    """
+    table = (ScoreTable("age", (0,), (0,)),)
+    rows = pl.DataFrame(
+        {"age": [40] * 6, "hours": [1] * 6, "sex": ["m"] * 6, "income": ["low", *["high"] * 2, *["none"] * 3]}
+    )
+    for edge, reached in ((margin, 1), (margin + 1, 0)):
+        query = Margins(THREE, (table, table), offsets, largest, (edge,))
+        counted = local.answer(rows, query)
+        found = query.columns_of(counted.counts)
+        neither = 3 - largest - other
+        assert found[reached].tolist() == [largest + 1, other + 1, neither + 1]
+        assert found.sum() == 6
+        assert counted.class_counts.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("scores", "predicted"), [((0, 0, 0), 0), ((-1, 0, 0), 1), ((5, 5, 4), 0), ((-5, -6, -5), 0), ((-7, -7, -6), 2)]
 )
 def test_of_equal_scores_the_first_class_is_predicted(scores: tuple[int, int, int], predicted: int) -> None:
-    domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
-    tables = tuple(ScoreTable("age", (0,), (score,)) for score in scores)
+    tables = tuple((ScoreTable("age", (0,), (score,)),) for score in scores)
     for offsets in ((0, 0, 0), (-1000, -1000, -1000)):
-        counts = local.answer(people(7), Scores(domain, tables, (), offsets)).counts
+        counts = local.answer(people(7), Scores(THREE, tables, offsets)).counts
         assert counts.sum(axis=1).nonzero()[0].tolist() == [predicted]
 
 
 def test_what_was_counted_is_given_for_its_own_query_alone() -> None:
     """A file of counts, or of sums, of another model's scores is none of this model's."""
-    other = Scores(DOMAIN, SCORES.tables, (-300, 0, 301))
-    query = GradientQuery(DOMAIN, (WeightGroup(((SCORES.tables[0],),), 512, 128),), (0,))
+    other = replace(SCORES, edges=(-300, 0, 301))
+    query = GradientQuery(DOMAIN, TABLES[:1], (128,), 0, 512)
     counted, summed = (AskedRows(each) for each in (local.answer(people(5), SCORES), local.answer(people(5), query)))
     assert counted.answer(SCORES) == counted.known
     assert summed.answer(query) == summed.known
     for rows, wanted in ((counted, other), (counted, CellQuery(DOMAIN)), (summed, SCORES)):
         with pytest.raises(ValueError, match="were asked something else"):
             rows.answer(wanted)
-    for rows, gradient in ((counted, query), (summed, GradientQuery(DOMAIN, query.groups, (1,)))):
+    for rows, gradient in ((counted, query), (summed, replace(query, log_odds=1))):
         with pytest.raises(ValueError, match="were asked something else"):
             rows.answer(gradient)
 
@@ -102,7 +126,8 @@ def test_a_missing_value_has_the_score_declared_for_it() -> None:
     rows = pl.DataFrame({"age": [None, None], "hours": [None, 50], "sex": [None, "z"], "income": ["low", "high"]})
     typed = rows.with_columns(pl.col("age").cast(pl.Int64))
     tables = (ScoreTable("age", (0,), (7,), 100), ScoreTable("hours", (0,), (1,)), ScoreTable("sex", (0, 1), (5, 6)))
-    assert local.answer(typed, Scores(DOMAIN, tables, (100, 101))).counts.tolist() == [[0, 0], [1, 0], [0, 1]]
+    query = Margins(DOMAIN, (tables,), (0, 0), 0, (100, 101))
+    assert local.answer(typed, query).counts.tolist() == [[0, 0], [1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("type_", [pl.Int64, pl.Float64, pl.String, pl.UInt32])
@@ -113,7 +138,7 @@ def test_steps_of_a_grid_too_wide_for_a_table(type_: type[pl.DataType]) -> None:
     table = ScoreTable("wage", (0, 1, 999, 10**9 + 1), (1, 2, 3, 4), -5)
     wages = [0, 1, 998, 999, 10**9, 2 * 10**9, None]
     rows = pl.DataFrame({"wage": wages, "income": ["low"] * 7}).with_columns(pl.col("wage").cast(type_))
-    counts = local.answer(rows, Scores(domain, (table,), (0, 1, 2, 3, 4))).counts
+    counts = local.answer(rows, Margins(domain, ((table,),), (0, 0), 0, (0, 1, 2, 3, 4))).counts
     assert counts[:, 0].tolist() == [1, 0, 1, 2, 3, 0]
 
 
@@ -134,7 +159,7 @@ def test_the_repr_shows_the_shape_alone() -> None:
     counted = ScoreCounts(SCORES, np.array([[12345, 6], [7, 8]]))
     assert repr(counted) == f"{counted!s}" == "ScoreCounts(CONFIDENTIAL, domain 'people': 2 bins, 2 classes)"
     with pytest.raises(ValueError, match="different scores"):
-        counted + ScoreCounts(Scores(DOMAIN, SCORES.tables, (1,)), counted.counts)
+        counted + ScoreCounts(replace(SCORES, edges=(1,)), counted.counts)
 
 
 def test_a_damaged_file_is_reported_without_the_engines_text(tmp_path: Path) -> None:

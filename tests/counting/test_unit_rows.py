@@ -20,7 +20,7 @@ from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
@@ -80,7 +80,7 @@ def test_further_passes_over_units_out_of_order_count_no_row_twice(monkeypatch: 
     domain = people_domain(by_unit(PEOPLE, 1, "u"))
     rows = people(90).with_columns(u=pl.int_range(pl.len()) // 3)
     table = ScoreTable("age", (0, 40), (-300, 200))
-    scores, query = Scores(domain, (table,), (0,)), GradientQuery(domain, (WeightGroup(((table,),), 512, 128),), (0,))
+    scores, query = Margins(domain, ((table,),), (0, 0), 0, (0,)), GradientQuery(domain, (table,), (128,), 0, 200)
     disordered = pl.concat([rows[1:], rows[:1]])
     assert local.answer(disordered, scores) == local.answer(rows, scores)
     assert local.answer(rows, scores).counts.sum() == 30

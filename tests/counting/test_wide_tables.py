@@ -17,7 +17,7 @@ from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows import streaming
 from dpnb_columnar.rows.parquet import open_parquet
@@ -51,7 +51,7 @@ def test_rows_that_are_read_some_at_a_time_are_each_counted_once(
     expected = assemble(domain(), duckdb.count_cells(source, domain(), domain().attributes))
     assert expected.class_counts.tolist() == [ROWS, ROWS]
     model = release(expected, plan(domain(), Budget(Fraction(1)), "histogram"), ExactSampler(SeededBits(1)))
-    scores = scores_given(model)
+    scores = margins_given(model)
     monkeypatch.setattr(streaming, "WIDE", COLUMNS + 1)
     at_once = local.answer(source, scores)
     monkeypatch.setattr(streaming, "WIDE", COLUMNS)

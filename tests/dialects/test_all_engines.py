@@ -25,7 +25,7 @@ from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
+from dpnb_columnar.counting.scores import ClassScores, GradientQuery, GradientSums, ScoreCounts
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import answer_of, format_of
@@ -54,7 +54,7 @@ def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tu
     return open_parquet(written(folder, tables), domain), domain
 
 
-def scores_by_spark(source: ParquetSource, scores: Scores) -> ScoreCounts:
+def scores_by_spark(source: ParquetSource, scores: ClassScores) -> ScoreCounts:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = read_footers(session, [str(file) for file in source.files])
@@ -69,7 +69,10 @@ def gradients_by_spark(source: ParquetSource, query: GradientQuery) -> GradientS
 
 
 def check_scores_of_files(
-    frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Callable[[ParquetSource, Scores], ScoreCounts]]
+    frame: Frame,
+    folder: Path,
+    data: st.DataObject,
+    engines: Sequence[Callable[[ParquetSource, ClassScores], ScoreCounts]],
 ) -> None:
     """Every engine that reads files counts any scores, over all of them."""
     tables, document = frame

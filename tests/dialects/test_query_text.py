@@ -11,7 +11,7 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     NUMBER_TYPES,
@@ -96,20 +96,20 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
     assert {text for text in texts_in(counting) if len(text) > 3} <= _expected(name, model.domain)
 
 
-def scores_of(domain: Domain) -> Scores:
-    """A score of every attribute, as many steps as there can be."""
+def scores_of(domain: Domain) -> Margins:
+    """A margin that every attribute moves, of as many steps as there can be."""
     tables = []
     for attribute in domain.attributes:
         codes = number_of_codes(attribute)
         starts = tuple(range(0, codes, -(-codes // 4096)))
         tables.append(ScoreTable(attribute.name, starts, tuple(start * 7919 % 4001 - 2000 for start in starts)))
-    return Scores(domain, tuple(tables), (-3000, 0, 3000))
+    return Margins(domain, (tuple(tables),), (0, 0), 0, (-3000, 0, 3000))
 
 
 def gradient_of(domain: Domain) -> GradientQuery:
     """The gradient of a weight for each of these scores."""
-    groups = [WeightGroup(((table,),), 4096, 256) for table in scores_of(domain).tables]
-    return GradientQuery(domain, tuple(groups), (-500,))
+    (tables,) = scores_of(domain).tables
+    return GradientQuery(domain, tables, (256,) * len(tables), -500, 4096)
 
 
 @pytest.mark.parametrize("dialect", Dialect)

@@ -17,7 +17,7 @@ from support.people import PEOPLE as DOCUMENT
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.model.model import load_model
 
 DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"
@@ -65,7 +65,7 @@ def write_seed_files(folder: Path) -> None:
     )
     counted.write_csv(folder / "counts.csv")
     counted.write_parquet(folder / "counts.parquet")
-    scores = scores_given(load_model(folder / "tables.json"))
+    scores = margins_given(load_model(folder / "tables.json"))
     pl.read_parquet(folder / "second.parquet").with_columns(
         domain=pl.lit(digest(people_domain())), scores=pl.lit(scores.digest)
     ).write_csv(folder / "second.csv")

@@ -104,8 +104,8 @@ CHOICES = [
     (14, 10_000, "1/10", "calibrated", None),
     (14, 9_999, "1/10", None, None),
     (14, None, "1/1000", "calibrated", "tempered"),
-    (7, 10_000, "1", "calibrated", None),
-    (7, 9_999, "1", None, None),
+    (7, 3_000, "1", "calibrated", None),
+    (7, 2_999, "1", None, None),
     (7, None, "1", None, None),
 ]
 
@@ -137,18 +137,21 @@ def test_auto_chooses_by_public_facts(
             )
 
 
-def test_auto_calibrates_more_than_two_classes_by_the_square_of_their_number() -> None:
+@pytest.mark.parametrize("classes", [3, 9])
+def test_auto_calibrates_more_than_two_classes_too(classes: int) -> None:
     for attributes, rows, repeatable, expected in (
-        (40, 6750, True, "calibrated"),
-        (40, 6749, True, None),
-        (40, None, True, None),
-        (40, 6750, False, None),
-        (7, 10**9, True, None),
+        (40, 3_000, True, "calibrated"),
+        (40, 2_999, True, None),
+        (40, None, True, "calibrated"),
+        (40, 3_000, False, None),
+        (7, 3_000, True, "calibrated"),
+        (7, None, True, None),
     ):
-        domain = domain_of(attributes, classes=3)
+        domain = domain_of(attributes, classes=classes)
         planned = plan(domain, Budget(Fraction(1)), "histogram", None, "auto", rows, repeatable=repeatable)
         assert planned.attribute_weights == expected
-        assert planned.uncalibrated is not repeatable
+        assert planned.rounds == ()
+        assert planned.uncalibrated is (not repeatable)
 
 
 @pytest.mark.parametrize("method", ["none", "tempered", "calibrated"])

@@ -1,8 +1,9 @@
-"""Calibrated weights: scores of a released model, their bins, and the fit of slope and intercept."""
+"""Calibrated weights: margins of a released model, their ranges, and what is made of the counts."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -10,25 +11,28 @@ from random import Random
 import numpy as np
 import pytest
 from support.mechanisms import PRIVATE
-from support.people import people, people_domain
+from support.people import PEOPLE, people, people_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores
+from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.mechanisms import score_calibration
+from dpnb_columnar.mechanisms.line_fit import LineFit
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
-    BINS,
-    EDGES,
+    STEPS,
     calibrated_weights,
     centres,
-    scores_given,
+    margins_given,
+    starting_weights,
 )
+from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
+from dpnb_columnar.model.parameters import CalibrationLine, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.training import train
 
@@ -49,57 +53,140 @@ class NoNoise:
 exact = NoNoise()
 
 
-# Scores of correlated attributes.
+# Margins of correlated attributes.
+
+ROWS = {
+    2: [[50_000, 2_000], [20_000, 8_000], [5_000, 15_000]],
+    3: [[9_000, 40_000, 1_000], [8_000, 3_000, 2_000], [6_000, 2_000, 7_000]],
+}
+"""Rows per value and class."""
 
 
-def correlated(copies: int) -> tuple[Domain, Statistics, np.ndarray]:
+def correlated(copies: int, classes: int = 2) -> tuple[Domain, Statistics, np.ndarray]:
     """One categorical attribute, given several times over: rows per value and class."""
-    rows = np.array([[50_000, 2_000], [20_000, 8_000], [5_000, 15_000]])
-    declared = domain(**{f"x{number}": {"values": ["a", "b", "c"]} for number in range(copies)})
+    rows = np.array(ROWS[classes])
+    declared = read_domain(
+        "test",
+        {
+            "label": {"column": "y", "classes": ["no", "yes", "other"][:classes]},
+            "attributes": {f"x{number}": {"values": ["a", "b", "c"]} for number in range(copies)},
+        },
+        "test",
+    )
     code, klass = (part.ravel() for part in np.indices(rows.shape))
-    cells = [Cells(None, np.arange(2), np.zeros(2, dtype=np.int64), rows.sum(axis=0))]
+    cells = [Cells(None, np.arange(classes), np.zeros(classes, dtype=np.int64), rows.sum(axis=0))]
     cells += [Cells(f"x{number}", klass, code, rows.ravel()) for number in range(copies)]
     return declared, assemble(declared, cells), rows
 
 
-@pytest.mark.parametrize("copies", [1, 2, 4])
-def test_copies_of_an_attribute_share_its_weight(copies: int) -> None:
-    """The slope is what a logistic regression on the true scores has: 1 over the number of copies."""
-    _, statistics, rows = correlated(copies)
+def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreCounts, Share]:
+    """A model without noise, its margins, how many rows have each, and the share of the second pass."""
+    declared, statistics, rows = correlated(copies, classes)
     model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact)
-    scores = scores_given(model)
-    counts = np.zeros((scores.bins, 2), dtype=np.int64)
+    margins = margins_given(model)
+    counts = margins.empty().counts
     for code in range(3):
-        score = sum(table.scores[code] for table in scores.tables)
-        counts[sum(score >= edge for edge in scores.edges)] += rows[code]
-    share = plan(statistics.domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated").calibration
+        scores = np.array(
+            [
+                offset + sum(table.scores[code] for table in tables)
+                for offset, tables in zip(margins.offsets, margins.by_class, strict=True)
+            ]
+        )
+        for klass in range(classes):
+            (place,) = margins.bins_of(scores[:, None], np.array([klass]))
+            counts[place, klass] += rows[code, klass]
+    share = plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated").calibration
     assert share is not None
-    weights = calibrated_weights(model, ScoreCounts(scores, counts), share, exact)
-    assert weights.method == "calibrated"
-    assert weights.weights == (weights.weights[0],) * copies
-    assert weights.weights[0] == pytest.approx(1 / copies, rel=0.2)
-    assert weights.intercepts == (0.0, pytest.approx(0, abs=0.25))
-    other = Scores(scores.domain, scores.tables, tuple(edge + 1 for edge in scores.edges))
+    return model, margins, ScoreCounts(margins, counts), share
+
+
+@pytest.mark.parametrize(("copies", "classes"), [(1, 2), (4, 2), (9, 2), (4, 3), (9, 3)])
+def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(copies: int, classes: int) -> None:
+    """Catches: rows of the classes in the wrong columns, ranges in a wrong order, another weight than the tempered."""
+    model, margins, counts, share = released(copies, classes)
+    weights = calibrated_weights(model, counts, share, exact)
+    weight = copies**-0.25 if copies >= 8 else 1.0
+    assert (weights.method, weights.weights, weights.intercepts) == (
+        "calibrated",
+        (weight,) * copies,
+        (0.0,) * classes,
+    )
+    assert weights.line is not None
+    assert weights.line.largest == margins.largest == np.argmax(np.sum(ROWS[classes], axis=0))
+    for row in np.array(ROWS[classes], dtype=np.float64):
+        logs = np.log(row / np.sum(ROWS[classes], axis=0))
+        priors = np.log(np.sum(ROWS[classes], axis=0) / np.sum(ROWS[classes]))
+        scores = priors + copies * weight * logs
+        other = max((k for k in range(classes) if k != margins.largest), key=scores.__getitem__)
+        margin = scores[other] - scores[margins.largest]
+        odds = np.interp(margin, weights.line.margins, weights.line.log_odds)
+        assert odds == pytest.approx(math.log(row[other] / row[margins.largest]), abs=0.35)
+    moved = replace(margins, edges=tuple(edge + 1 for edge in margins.edges))
     with pytest.raises(ValueError, match="not those that the released model gives"):
-        calibrated_weights(model, ScoreCounts(other, counts), share, exact)
+        calibrated_weights(model, ScoreCounts(moved, counts.counts), share, exact)
 
 
-def test_scores_are_whole_units_of_log_ratios_and_bins_are_even() -> None:
-    _, statistics, _ = correlated(3)
-    scores = scores_given(plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact))
-    width = scores.edges[5] - scores.edges[4]
-    assert scores.edges == tuple(width * edge for edge in EDGES)
-    assert scores.bins == BINS
-    middles = [-9, -5, *np.arange(-3.5, 4), 5, 9]
-    np.testing.assert_allclose(centres(scores), np.array(middles) * width / UNITS)
-    (first, *_) = scores.tables
-    assert first.starts == (0, 1, 2)
-    # Released counts, with a prior that is far below them.
-    table = np.array([[50_000, 20_000, 5_000], [2_000, 8_000, 15_000]])
-    ratios = np.log(table[1] / 25_000) - np.log(table[0] / 75_000)
-    np.testing.assert_allclose(first.scores, UNITS * ratios, atol=2)
-    squares = 3 * (table.sum(axis=0) / 100_000 * ratios**2).sum()
-    assert 4 * width == pytest.approx(UNITS * (1 + 2 * math.sqrt(squares)), abs=6)
+@pytest.mark.parametrize("copies", [4, 9])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_rounds_start_where_the_straight_line_is(copies: int, mirrored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches: the sign of a margin whose largest class is the second, a shift that lacks or repeats the priors."""
+    if mirrored:
+        monkeypatch.setitem(ROWS, 2, [row[::-1] for row in ROWS[2]])
+    model, margins, counts, share = released(copies)
+    assert margins.largest == int(mirrored)
+    fit = LineFit(CalibrationLine(margins.largest, (0.0, 1.0), (0.0, 1.0)), 0.37, -0.21)
+    monkeypatch.setattr(score_calibration, "fit_line", lambda *given: fit)
+    weights = starting_weights(model, counts, share, exact)
+    assert weights.line is None
+    first, second = model.classes.probability
+    logs = [np.log(np.array(each.probability)) for each in model.attributes]
+    for code in range(3):
+        ratio = sum(log[1, code] - log[0, code] for log in logs)
+        weight = copies**-0.25 if copies >= 8 else 1.0
+        margin = (math.log(second / first) + weight * ratio) * (-1 if mirrored else 1)
+        expected = (0.37 * margin - 0.21) * (-1 if mirrored else 1)
+        change = weights.intercepts[1] - weights.intercepts[0]
+        assert math.log(second / first) + change + weights.weights[0] * ratio == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize(("copies", "classes"), [(3, 2), (9, 2), (3, 3), (9, 3)])
+def test_scores_are_whole_units_of_weighted_log_ratios_and_ranges_are_even(copies: int, classes: int) -> None:
+    """Catches: ranges of another width, or around another margin; tables without the weight; another pair of classes in
+    the width than the two farthest apart.
+    """
+    margins = released(copies, classes)[1]
+    weight = copies**-0.25 if copies >= 8 else 1.0
+    sizes = np.sum(ROWS[classes], axis=0)
+    logs = np.log(np.array(ROWS[classes]) / sizes)  # released counts, with a prior that is far below them
+    for klass, tables in enumerate(margins.tables, 1):
+        assert [table.starts for table in tables] == [(0, 1, 2)] * copies
+        np.testing.assert_allclose(tables[-1].scores, weight * UNITS * (logs[:, klass] - logs[:, 0]), atol=2)
+    np.testing.assert_allclose(margins.offsets, UNITS * np.log(sizes / sizes.sum()), atol=1)
+    squares = copies * (np.sum(ROWS[classes], axis=1) / sizes.sum() * np.minimum(np.ptp(logs, axis=1), 3) ** 2).sum()
+    step = UNITS * (1 + 2 * weight * math.sqrt(squares)) / 8
+    others = np.delete(sizes, margins.largest)
+    centre = min(0, UNITS * math.log(others.max() / sizes[margins.largest]))
+    np.testing.assert_allclose(margins.edges, centre + step * np.array(STEPS), atol=2 + 16)
+    assert np.ptp(np.diff(margins.edges) / np.diff(STEPS)) == 0
+    width = margins.edges[12] - margins.edges[11]
+    assert width == pytest.approx(step, abs=1.5)
+    middles = [-18, -14, -11, -9, *np.arange(-7.5, 8), 9, 11, 14, 18]
+    np.testing.assert_allclose(centres(margins), (margins.edges[11] + width * np.array(middles)) / UNITS)
+
+
+def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
+    """Catches: a line that undoes the weighted priors, which it was not fitted to."""
+    model, _, _, share = released(4)
+    weighted = replace(model, weighted_classes=replace(model.classes, probability=(0.4, 0.6)))
+    margins = margins_given(weighted)
+    assert margins.largest == 0  # of the rows
+    counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
+    weights = calibrated_weights(weighted, counts, share, exact)
+    line = population_line(replace(weighted, attribute_weights=weights))
+    assert line is not None
+    first, second = model.classes.probability
+    # As many rows of each class everywhere; then 0.6 to 0.4 in place of the rows' shares.
+    assert np.mean(line.log_odds) == pytest.approx(math.log(1.5) - math.log(second / first), abs=0.1)
 
 
 # Log-ratios of every kind of attribute.
@@ -145,14 +232,14 @@ def test_log_ratios_of_a_normal_attribute(declared: dict[str, object], steps: in
     assert -(ratios.probability[0] * ratios.ratios[0]).sum() == pytest.approx(divergence, rel=0.03)
 
 
-def test_certainty_has_a_largest_score_and_does_not_stretch_the_bins() -> None:
+def test_certainty_has_a_largest_score_and_does_not_stretch_the_ranges() -> None:
     declared = domain(n={"lower": 0, "upper": 10**9, "step": 1}, c={"values": ["a", "b"]})
     table = Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5)))
     spike = Normal("n", (0.0, 5e8), (1.0, 1.0), (0.0, 5e8), (1.0, 2e8))
     model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=exact)
-    spiky = scores_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
-    assert max(map(abs, spiky.tables[0].scores)) == LARGEST_SCORE
-    assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 8
+    spiky = margins_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
+    assert max(map(abs, spiky.tables[0][0].scores)) == LARGEST_SCORE
+    assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 16
 
 
 class Extreme:
@@ -171,8 +258,9 @@ class Extreme:
 @pytest.mark.parametrize("mechanism", [name for name in PRIVATE if name != "majority"])
 def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> None:
     """A run that failed because of what it drew would tell what that was (docs/privacy.md, section 8)."""
-    planned = plan(people_domain(), Budget(Fraction(1)), mechanism, attribute_weights="calibrated")
-    for seed in range(3):
+    three = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+    for seed, declared in enumerate([people_domain(), three, people_domain(), three]):
+        planned = plan(declared, Budget(Fraction(1)), mechanism, attribute_weights="calibrated")
         model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
         assert model.attribute_weights is not None
         model.save(tmp_path / "m.json", overwrite=True)

@@ -127,8 +127,8 @@ def test_of_more_classes_a_bin_is_the_predicted_class(mechanism: str, weights: s
 
 
 def test_of_equal_probabilities_the_first_class_is_predicted() -> None:
-    tables = tuple(ScoreTable("sex", (0, 1), (place == 2, 0)) for place in range(3))
-    scores = Scores(people_domain({**PEOPLE, "label": THREE["label"]}), tables, (), (-3, -3, -3))
+    tables = tuple((ScoreTable("sex", (0, 1), (place == 2, 0)),) for place in range(3))
+    scores = Scores(people_domain({**PEOPLE, "label": THREE["label"]}), tables, (-3, -3, -3))
     frame = three_classes(300)
     counted = FrameInput(frame).check(scores.domain).answer(scores).counts.sum(axis=1).tolist()
     women = int((frame["sex"] == "f").sum())

@@ -19,16 +19,24 @@ from support.recorded_draws import Forced
 
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import UNITS, GradientQuery, GradientSums, ScoreTable, WeightGroup
+from dpnb_columnar.counting.scores import (
+    CERTAIN,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    ScoreTable,
+    largest_score,
+)
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
+from dpnb_columnar.mechanisms.line_fit import LineFit
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.score_release import FINER, model_scores
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
-from dpnb_columnar.model.parameters import AttributeWeights, ClassCounts
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
 
@@ -44,7 +52,6 @@ RELEASES = [
     ("smooth", TWO, "calibrated"),
     ("adaptive-histogram", TWO, "learned"),
     ("global", TWO, "learned"),
-    ("histogram", THREE, "calibrated"),
 ]
 
 
@@ -85,36 +92,42 @@ BUDGETS = {
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_fit_knows_the_deviation_of_its_counts(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches: the scale of the noise taken for its deviation, which is larger by sqrt 2, under any kind of budget."""
+    """Catches: the scale of noise taken for its deviation, which is larger by sqrt 2, under any kind of budget; that of
+    the counts taken for that of the classes' sizes.
+    """
     known: list[float] = []
 
-    def fitted(counts: Any, centres: Any, noise: float, log_odds: float, attributes: int) -> tuple[float, float]:
-        known.append(noise)
-        return 1.0, 0.0
+    def fitted(
+        counts: Any, centres: Any, noise: float, shares: Any, deviation: float, largest: int, size: int
+    ) -> LineFit:
+        known.extend([noise, deviation])
+        return LineFit(CalibrationLine(largest, (0.0, 1.0), (0.0, 1.0)), 1.0, 0.0)
 
-    monkeypatch.setattr(score_calibration, "fitted", fitted)
+    monkeypatch.setattr(score_calibration, "fit_line", fitted)
     mechanism, family, given = BUDGETS[budget]
     forced = Forced(30)
     train(plan(people_domain(), given, mechanism, family, "calibrated"), FrameInput(rows(1)), draw=forced)
-    last, draw = forced.calls[-1], ExactSampler(SeededBits(5))
-    drawn = [float(draw(Fraction(0), last.scale, last.noise)) for _ in range(3000)]
-    assert known == [pytest.approx(np.std(drawn), rel=0.08)]
+    draw = ExactSampler(SeededBits(5))
+    for call, deviation in zip((forced.calls[-1], forced.calls[0]), known, strict=True):
+        drawn = [float(draw(Fraction(0), call.scale, call.noise)) for _ in range(3000)]
+        assert deviation == pytest.approx(np.std(drawn), rel=0.08)
+    assert known[0] != known[1]
 
 
 @pytest.mark.parametrize(("nats", "counted"), [(0.5, 0.5), (2.0, 2.0), (2.9, 2.9), (3.1, 3.0), (8.0, 3.0)])
-def test_one_attribute_widens_bins_and_clips_up_to_three_nats(nats: float, counted: float) -> None:
-    """Catches: a bound of three nats (TELLING) that is another one, or left out, in bins and in clips.
+def test_one_attribute_widens_ranges_and_clips_up_to_three_nats(nats: float, counted: float) -> None:
+    """Catches: a bound of three nats (TELLING) that is another one, or left out, in ranges and in clips.
 
-    Every value of this attribute says the same number of nats, for one class or for the other. Bins are a quarter of
-    one nat more than twice that; a clip is 1.5 times the score's root mean square.
+    Every value of this attribute says the same number of nats, for one class or for the other. Ranges are an eighth
+    of one nat more than twice that; a clip is 1.5 times the score's root mean square, or the score where that is less.
     """
     likely = 1 / (1 + math.exp(-nats))
     domain = declared({"a": {"values": ["x", "y"]}})
     model = model_of(domain, [table_of("a", (likely, 1 - likely), (1 - likely, likely))])
-    edges = scores_given(model).edges
-    assert edges[6] - edges[5] == pytest.approx(UNITS * (1 + 2 * counted) / 4, abs=1)
-    (group,) = start_rounds(model, "learned").groups
-    assert group.clip == pytest.approx(max(1.5 * counted, 1) * UNITS, abs=1)
+    edges = margins_given(model).edges
+    assert edges[12] - edges[11] == pytest.approx(UNITS * (1 + 2 * counted) / 8, abs=1)
+    (table,) = start_rounds(model).query.tables
+    assert largest_score(table) == pytest.approx(min(max(1.5 * counted, 1), nats) * UNITS, abs=1)
 
 
 # Gradients.
@@ -128,28 +141,21 @@ def all_rows(domain: Domain, values: list[str | None]) -> list[pl.DataFrame]:
     ]
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_row_moves_a_gradient_by_its_sensitivity_and_hardly_less(classes: int) -> None:
-    """Catches: the bound of two classes taken for three (where two probabilities move), scores that are not clipped, a
-    clip left out of the bound, a sensitivity halved.
+def test_a_row_moves_a_gradient_by_its_sensitivity_and_hardly_less() -> None:
+    """Catches: a row that is not scaled down, the log-odds left out of the bound, a sensitivity halved.
 
     All rows there are, at weights where the model is certain of each class; the class that it is certain of is wrong.
     """
-    domain = declared({"a": {"values": ["x", "y"]}}, ["no", "yes", "other"][:classes])
-    certain, moved, bound = 30 * UNITS**2, 0, 0
-    scores = [(20 * UNITS, -20 * UNITS), (-20 * UNITS, 20 * UNITS)][: classes - 1]
-    tables = tuple((ScoreTable("a", (0, 1), score, 9 * UNITS),) for score in scores)
-    for favoured in range(classes):
-        log_odds = tuple(certain if klass == favoured else -certain for klass in range(1, classes))
-        query = GradientQuery(domain, (WeightGroup(tables, 3 * UNITS, UNITS // 8),), log_odds)
-        bound = query.sensitivity
+    domain = declared({"a": {"values": ["x", "y"]}})
+    table, moved = ScoreTable("a", (0, 1), (3 * UNITS, -2 * UNITS), 3 * UNITS), 0
+    for favoured, bound in product((-1, 1), (UNITS, 5 * UNITS // 2, 9 * UNITS)):
+        query = GradientQuery(domain, (table,), (UNITS // 8,), favoured * 30 * UNITS**2, bound)
+        assert query.sensitivity == (min(bound, 3 * UNITS) + UNITS) * CERTAIN
         for frame in all_rows(domain, ["x", "y", None]):
-            sums = FrameInput(frame).check(domain).answer(query)
-            # The sums of log-odds are drawn in rows, those of weights in nats: one unit is 1/(UNITS CERTAIN) for both.
-            change = int(np.abs(sums.weights).sum()) + UNITS * int(np.abs(sums.log_odds).sum())
-            assert change <= bound, (favoured, frame.row(0))
-            moved = max(moved, change)
-    assert moved > 0.99 * bound
+            change = int(np.abs(FrameInput(frame).check(domain).answer(query).sums).sum())
+            assert change <= query.sensitivity, (favoured, frame.row(0))
+            moved = max(moved, Fraction(change, query.sensitivity))
+    assert moved > 0.99
 
 
 # Rounds.
@@ -171,110 +177,107 @@ class Answers:
         return Fraction(self.numbers[-1])
 
 
-CATEGORIES = [(0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.1, 0.7)]
-"""Probabilities of the values of an attribute in each of three classes, the last one being to have none."""
-BINS = [(0.6, 0.2, 0.2), (0.3, 0.6, 0.1), (0.2, 0.3, 0.5)]
+CATEGORIES = [(0.04, 0.56, 0.4), (0.004, 0.396, 0.6)]
+"""Probabilities of the values of an attribute in each of two classes, the last one being to have none."""
+BINS = [(0.6, 0.2, 0.2), (0.3, 0.65, 0.05)]
 """The same of two bins, and of having no value."""
 
 
-def small_model(classes: int = 2, released: int = 300) -> Model:
+def small_model(released: int = 300) -> Model:
     """A model of a domain of two attributes, either of which may be missing."""
     domain = declared(
         {
             "a": {"values": ["x", "y"], "missing": "category"},
             "n": {"lower": 0, "upper": 9, "step": 1, "missing": "category"},
-        },
-        ["no", "yes", "other"][:classes],
+        }
     )
-    table = table_of("a", *CATEGORIES[:classes])
-    histogram = histogram_of(
-        "n", (0, 4, 10), *((low / (low + high), high / (low + high)) for low, high, _ in BINS[:classes])
-    )
-    histogram = replace(histogram, presence=presence_of(*((1 - absent, absent) for *_, absent in BINS[:classes])))
-    model = model_of(domain, [table, histogram], [0.6, 0.4] if classes == 2 else [0.5, 0.3, 0.2])
-    return replace(model, classes=ClassCounts((released,) * classes, model.classes.probability))
+    histogram = histogram_of("n", (0, 4, 10), *((low / (low + high), high / (low + high)) for low, high, _ in BINS))
+    histogram = replace(histogram, presence=presence_of(*((1 - absent, absent) for *_, absent in BINS)))
+    model = model_of(domain, [table_of("a", *CATEGORIES), histogram], [0.6, 0.4])
+    return replace(model, classes=ClassCounts((released,) * 2, model.classes.probability))
 
 
 def stepped(rounds: WeightRounds, answers: Answers, epsilon: str = "1/10") -> WeightRounds:
     """What a round makes of answers."""
-    others = len(rounds.model.domain.classes) - 1
-    sums = GradientSums(
-        rounds.query,
-        np.zeros(len(rounds.groups), dtype=np.int64),
-        np.zeros(others, dtype=np.int64),
-        np.zeros(others + 1, dtype=np.int64),
-    )
+    sums = GradientSums(rounds.query, *(np.zeros(size, dtype=np.int64) for size in (rounds.query.sums, 2)))
     planned = plan(people_domain(), Budget(Fraction(epsilon) * 10), "histogram", None, "learned")
     return rounds.after(planned.rounds[-1], sums, answers)
 
 
 def test_made_up_rows_have_the_probabilities_of_the_model() -> None:
-    """Catches: rows made up under another class, without missing values, or of another number than was released."""
-    model = small_model(3)
-    rounds = start_rounds(model, "learned")
-    assert rounds.likely.sum() == pytest.approx(900)
-    by_class = np.split(np.arange(len(rounds.likely)), 3)
-    for scores, group, cells in zip(rounds.made_up, rounds.groups, (CATEGORIES, BINS), strict=True):
-        logs = np.log(cells)
-        assert np.ptp(logs, axis=0).max() < group.clip / UNITS
+    """Catches: rows made up under another class, without missing values, or of another number than was released.
+
+    And scores that are not clipped as those of rows are: one log-ratio of the first attribute is beyond its clip.
+    """
+    model = small_model()
+    rounds = start_rounds(model)
+    assert rounds.likely.sum() == pytest.approx(600)
+    assert (rounds.made_up[-1] == 1).all()
+    by_class = np.split(np.arange(len(rounds.likely)), 2)
+    for scores, table, cells in zip(rounds.made_up, rounds.query.tables, (CATEGORIES, BINS), strict=False):
+        clip, ratios = largest_score(table) / UNITS, np.diff(np.log(cells), axis=0)[0]
         for klass, places in enumerate(by_class):
-            assert rounds.likely[places].sum() == pytest.approx(900 * model.classes.probability[klass])
-            for cell in range(3):
-                # Of a class's rows, each as likely as the others, the part that has the log-ratios of a cell.
-                alike = np.isclose(scores[places], logs[1:, cell] - logs[0, cell])
-                assert np.mean(np.all(alike, axis=1)) == pytest.approx(cells[klass][cell], abs=0.03)
+            assert rounds.likely[places].sum() == pytest.approx(600 * model.classes.probability[klass])
+            for cell, ratio in enumerate(ratios):
+                # Of a class's rows, each as likely as the others, the part that has the log-ratio of a cell.
+                alike = np.isclose(scores[places], np.clip(ratio, -clip, clip))
+                assert np.mean(alike) == pytest.approx(cells[klass][cell], abs=0.03)
+    assert np.abs(np.log(CATEGORIES[1]) - np.log(CATEGORIES[0])).max() > largest_score(rounds.query.tables[0]) / UNITS
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1/2"])
 def test_a_step_is_the_mean_of_what_is_known(epsilon: str) -> None:
     """Catches: the variance of the noise halved, doubled or left out of a step, and other information than there is.
 
-    The Fisher information is twice the second derivative of the made-up rows' log-partition, by differences; the noise
-    is that of a thousand draws. What is known before and the answer are normal, and so is what is known after.
+    The Fisher information is twice the derivative of what made-up rows add, by differences; the noise is that of a
+    thousand draws. What is known before and the answer are normal, and so is what is known after.
     """
-    rounds, gradient = start_rounds(small_model(), "learned"), np.array([40.0, -25.0, 30.0])
+    rounds, gradient = start_rounds(small_model()), np.array([20.0, -25.0, 30.0])
     answers = Answers(*gradient)
     after = stepped(rounds, answers, epsilon)
     draw = ExactSampler(SeededBits(3))
     variance = np.var([float(draw(Fraction(0), answers.scale, answers.noise, 8)) for _ in range(4000)])
-    start = np.array([*(group.weight / UNITS for group in rounds.groups), 0.0])
+    start = np.array([*(weight / UNITS for weight in rounds.query.weights), 0.0])
     first, second = rounds.model.classes.probability
+    whole = rounds.query.bound / UNITS / np.abs(rounds.made_up[:2]).sum(axis=0)
+    assert (whole < 1).any()
 
-    def partition(point: Any) -> float:
-        odds = np.tensordot(point[:2], rounds.made_up, 1)[:, 0] + point[2] + math.log(second / first)
-        return float(rounds.likely @ np.logaddexp(0, odds))
+    def added(point: Any) -> Any:
+        odds = point @ rounds.made_up + math.log(second / first)
+        return rounds.made_up @ (rounds.likely * np.minimum(whole, 1) / (1 + np.exp(-odds)))
 
-    steps = np.eye(3) * 1e-3
-    curvature = np.array(
-        [
-            [
-                partition(start + one + two)
-                - partition(start + one - two)
-                - partition(start - one + two)
-                + partition(start - one - two)
-                for one in steps
-            ]
-            for two in steps
-        ]
-    ) / (4e-6)
-    information = 2 * curvature
+    information = 2 * np.array([(added(start + one) - added(start - one)) / 2e-3 for one in np.eye(3) * 1e-3])
     observed = information @ np.linalg.inv(information + variance * np.eye(3))
-    known = np.eye(3) / 0.3**2 + observed @ information
+    known = np.diag(np.array([*(0.8 * start[:2]), 0.3]) ** -2.0) + observed @ information
     wanted = start + np.linalg.solve(known, observed @ gradient)
-    found = [*(group.weight / UNITS for group in after.groups), after.changes[0] / UNITS]
+    point = after.weights
     assert np.abs(wanted - start).max() > 0.05
-    assert found == pytest.approx(wanted, abs=0.01)
+    assert [*point.weights, point.intercepts[1]] == pytest.approx(wanted, abs=0.01)
     assert after.precision == pytest.approx(known, rel=0.1)
+
+
+def test_weights_that_start_near_nothing_stay_there() -> None:
+    """Catches: a prior that is as wide for a calibration that found nothing as for one that found much."""
+    model = small_model(10**6)
+    for slope, farthest in ((0.0, 0.1), (0.001, 0.1), (0.5, 0.6)):
+        weights = AttributeWeights("calibrated", (slope,) * 2, (0.0, 0.0))
+        after = stepped(
+            start_rounds(replace(model, attribute_weights=weights)), Answers(3000.0, -2000.0, 100.0)
+        ).weights
+        moved = max(abs(weight - slope) for weight in after.weights)
+        assert moved < farthest
+        assert moved > 0.005
 
 
 def test_no_answer_moves_weights_beyond_their_limits() -> None:
     """Catches: limits of weights or of log-odds that are left out or are others; an answer that makes no number."""
-    rounds = start_rounds(small_model(released=10**9), "learned")
+    rounds = start_rounds(small_model(released=10**9))
     for size in (1e12, 1e30):
-        up, down = (stepped(rounds, Answers(sign * size, -sign * size, sign * size), "1000") for sign in (1, -1))
-        found = [[group.weight / UNITS for group in after.groups] for after in (up, down)]
-        assert found == [[2.0, -0.5], [-0.5, 2.0]]
-        assert [after.changes[0] / UNITS for after in (up, down)] == [5.0, -5.0]
+        up, down = (
+            stepped(rounds, Answers(sign * size, -sign * size, sign * size), "1000").weights for sign in (1, -1)
+        )
+        assert [up.weights, down.weights] == [(2.0, -0.5), (-0.5, 2.0)]
+        assert [up.intercepts, down.intercepts] == [(0.0, 5.0), (0.0, -5.0)]
 
 
 # Released scores.
@@ -298,7 +301,7 @@ def test_an_attributes_weight_is_that_of_its_missing_values_too(classes: int) ->
         2: [math.log(there * low) for (there, _), (low, _) in zip(present, inside, strict=True)],
         7: [math.log(there * high) for (there, _), (_, high) in zip(present, inside, strict=True)],
     }
-    tables = model_scores(model).tables
+    tables = [table for (table,) in model_scores(model).tables]
     for value, logs in terms.items():
         found = [
             table.missing if value is None else table.scores[sum(start <= value for start in table.starts) - 1]

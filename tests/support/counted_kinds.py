@@ -43,9 +43,8 @@ class CountedKinds:
 
     def _sum_gradients(self, query: GradientQuery) -> GradientSums:
         one = [(number, _gradient(kind, query)) for kind, number in self.rows.items()]
-        weights = sum(number * each.weights for number, each in one)
-        log_odds = sum(number * each.log_odds for number, each in one)
-        return GradientSums(query, weights, log_odds, sum(number * each.rows for number, each in one))
+        sums = sum(number * each.sums for number, each in one)
+        return GradientSums(query, sums, sum(number * each.rows for number, each in one))
 
 
 @lru_cache(maxsize=64)

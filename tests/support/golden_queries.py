@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.counting.scores import Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.dialects.cells_query import cells_query
@@ -48,7 +48,7 @@ def golden_queries() -> Iterator[tuple[str, str]]:
         yield name, _without_version(query)
 
 
-def scores_to_count(domain: Domain) -> Scores:
+def scores_to_count(domain: Domain) -> Margins:
     """A score of few steps, one of many regular ones, and one per category."""
     wages = tuple(range(0, number_of_codes(domain["wage"]), -(-number_of_codes(domain["wage"]) // 400)))
     tables = (
@@ -56,7 +56,7 @@ def scores_to_count(domain: Domain) -> Scores:
         ScoreTable("wage", wages, tuple(place % 100 - 50 for place, _ in enumerate(wages))),
         ScoreTable('job "x"', (0, 1), (-40, 60)),
     )
-    return Scores(domain, tables, (-300, 0, 300))
+    return Margins(domain, (tables,), (300, 0), 0, (-600, -300, 0))
 
 
 def _without_version(query: str) -> str:

@@ -18,9 +18,11 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
+    LARGEST_LOG_ODDS,
     LARGEST_WEIGHT,
     AttributeParameters,
     AttributeWeights,
+    CalibrationLine,
     ClassCounts,
     Histogram,
     Normal,
@@ -199,6 +201,26 @@ def attribute_weights(draw: st.DrawFn, attributes: int, classes: int) -> Attribu
         tuple(draw(st.lists(weight, min_size=attributes, max_size=attributes))),
         tuple(draw(st.lists(intercept, min_size=classes, max_size=classes))),
         draw(st.none() | st.builds(PublicSource, names, st.just("0f" * 32), st.lists(names, max_size=2).map(tuple))),
+        line=draw(st.none() | lines(classes)),
+    )
+
+
+@st.composite
+def lines(draw: st.DrawFn, classes: int) -> CalibrationLine:
+    """A line of few margins or many, steep or nearly flat, that crosses 0 or does not."""
+    size = draw(st.integers(2, 30))
+    gaps = draw(st.lists(st.floats(0.05, 5), min_size=size, max_size=size))
+    rises = draw(st.lists(st.floats(1e-12, 3), min_size=size, max_size=size))
+    start, low = draw(st.floats(-40, 40)), draw(st.floats(-30, 30))
+    log_odds = [low + sum(rises[: place + 1]) for place in range(size)]
+    beyond = max(max(log_odds) - LARGEST_LOG_ODDS, 0.0)
+    bounded = st.floats(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    return CalibrationLine(
+        draw(st.integers(0, classes - 1)),
+        tuple(start + sum(gaps[: place + 1]) for place in range(size)),
+        tuple(max(each - beyond, -LARGEST_LOG_ODDS + place * 1e-9) for place, each in enumerate(log_odds)),
+        tuple(draw(st.lists(bounded, min_size=size, max_size=size))) if classes > 2 else (),
+        draw(st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1)) if classes > 2 else 0.0,
     )
 
 

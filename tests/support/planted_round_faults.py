@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
 from dpnb_columnar.counting.engines import local, polars
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import model_release, score_calibration
 from dpnb_columnar.mechanisms import release_plan as planning
@@ -52,22 +52,32 @@ def label_change_forgotten(patch: Patch) -> None:
 
 
 def edges_from_the_rows(patch: Patch) -> None:
-    """The bins are moved by the exact number of rows."""
+    """The ranges are moved by the exact number of rows."""
+    _from_the_rows(
+        patch, lambda margins, rows: replace(margins, edges=tuple(edge * (1 + sum(rows)) for edge in margins.edges))
+    )
+
+
+def largest_of_the_rows(patch: Patch) -> None:
+    """The largest class is that of the exact counts, not of the released ones."""
+    _from_the_rows(patch, lambda margins, rows: replace(margins, largest=rows.index(max(rows))))
+
+
+def _from_the_rows(patch: Patch, changed: Callable[[Margins, list[int]], Margins]) -> None:
+    """Let exact class counts change the margins."""
 
     def release(statistics: Statistics, *more: Any) -> Model:
-        rows.append(int(statistics.class_counts.sum()))
+        rows[:] = statistics.class_counts.tolist()
         return released(statistics, *more)
 
-    def moved(model: Model) -> Scores:
-        scores = given(model)
-        width = (scores.edges[1] - scores.edges[0]) * (1 + rows[-1])
-        return replace(scores, edges=tuple(width * (place - 3) for place in range(len(scores.edges))))
+    def moved(model: Model) -> Margins:
+        return changed(given(model), rows)
 
     rows: list[int] = []
-    released, given = model_release.release, score_calibration.scores_given
+    released, given = model_release.release, score_calibration.margins_given
     patch.setattr(model_release, "release", release)
     for module in (model_release, score_calibration):
-        patch.setattr(module, "scores_given", moved)
+        patch.setattr(module, "margins_given", moved)
 
 
 def counted_in_two_bins(patch: Patch) -> None:
@@ -83,6 +93,18 @@ def counted_in_two_bins(patch: Patch) -> None:
     patch.setattr(local, "answer", twice)
     forget(patch)
     patch.setattr(training, "_check_same_rows", lambda *answers: None)  # which would find twice the rows
+
+
+def counted_for_both_classes(patch: Patch) -> None:
+    """A row of neither class counts for the best other one as well."""
+
+    def both(margins: Margins, counts: Any) -> Any:
+        columns = right(margins, counts)
+        columns[:, 1] += columns[:, 2]
+        return columns
+
+    right = Margins.columns_of
+    patch.setattr(Margins, "columns_of", both)
 
 
 def gradient_spends_nothing(patch: Patch) -> None:

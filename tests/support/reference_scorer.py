@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import mpmath
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, CalibrationLine, Histogram, Normal, Table
 from support.model_cases import is_log
 
 DIGITS = 50
@@ -63,6 +64,8 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
             joint = [left + mpmath.mpf(weight) * right for left, right in zip(joint, found, strict=True)]
             errors = _rounding(attribute, parameters, value, weight)
             rounding = [left + abs(weight) * right for left, right in zip(rounding, errors, strict=True)]
+        if model.attribute_weights is not None and model.attribute_weights.line is not None:
+            return Reference(*_by_line(model, model.attribute_weights.line, joint, rounding, skipped))
         largest = max(joint)
         likelihoods = [mpmath.exp(value - largest) for value in joint]
         total = mpmath.fsum(likelihoods)
@@ -74,6 +77,57 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
             for second, other in enumerate(exact[:first])
         )
         return Reference(tuple(map(float, exact)), skipped, 1e-12 + traded)
+
+
+def _by_line(
+    model: Model, line: CalibrationLine, joint: Sequence[Any], rounding: Sequence[float], skipped: int
+) -> tuple[tuple[float, ...], int, float]:
+    """The same under a line, as ``CalibrationLine`` describes it."""
+    others = [klass for klass in range(len(joint)) if klass != line.largest]
+    best = max(others, key=lambda klass: joint[klass])  # the first of equal ones
+    margin = joint[best] - joint[line.largest]
+    moved, priors = mpmath.mpf(0), model.classes.probability
+    if model.weighted_classes is not None:
+        priors = model.weighted_classes.probability
+        moved = _log_odds_against(priors, line.largest) - _log_odds_against(model.classes.probability, line.largest)
+        moved = min(max(moved, -50), 50)
+    weights = [mpmath.mpf(1)] * len(joint)
+    weights[best] = mpmath.exp(_through(line.margins, line.log_odds, margin) + moved)
+    log_prior = [mpmath.log(mpmath.mpf(prior)) for prior in priors]
+    likely = [line.evidence * joint[klass] + (1 - line.evidence) * log_prior[klass] for klass in range(len(joint))]
+    top = max(likely[klass] for klass in others)
+    shares = {klass: mpmath.exp(max(likely[klass] - top, -300)) for klass in others if klass != best}
+    for klass, share in shares.items():
+        rest = mpmath.exp(_through(line.margins, line.others, margin) + moved)
+        weights[klass] = min(weights[best] * (1 - mpmath.mpf(2) ** -20), rest * share / mpmath.fsum(shares.values()))
+    slopes = [
+        abs(after - before) / (end - start)
+        for values in (line.log_odds, line.others)
+        for (start, end), (before, after) in zip(pairwise(line.margins), pairwise(values), strict=False)
+    ]
+    error = (max(slopes) + len(others)) * (sum(rounding) + 1e-14 * float(1 + max(map(abs, joint))))
+    second = max([joint[klass] for klass in shares], default=-mpmath.inf)
+    # Of two best classes rounding may choose either.
+    tolerance = (
+        1.0 if joint[best] - second <= 2 * sum(rounding) + 1e-11 * float(1 + abs(joint[best])) else 1e-12 + error
+    )
+    total = mpmath.fsum(weights)
+    return tuple(float(weight / total) for weight in weights), skipped, tolerance
+
+
+def _log_odds_against(priors: Sequence[float], klass: int) -> Any:
+    return mpmath.log(mpmath.fsum(p for place, p in enumerate(priors) if place != klass)) - mpmath.log(priors[klass])
+
+
+def _through(margins: Sequence[float], values: Sequence[float], margin: Any) -> Any:
+    """A function that goes through values at margins: linear between them, flat outside."""
+    if margin >= margins[-1]:
+        return mpmath.mpf(values[-1])
+    for start, end, before, after in zip(margins, margins[1:], values, values[1:], strict=False):
+        if margin < end:
+            part = (max(margin, mpmath.mpf(start)) - start) / (mpmath.mpf(end) - start)
+            return before + part * (mpmath.mpf(after) - before)
+    raise AssertionError("margins rise")
 
 
 def _value(attribute: Attribute, value: Any) -> Any:

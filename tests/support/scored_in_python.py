@@ -10,15 +10,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dpnb_columnar.counting.scores import (
+    ClassScores,
     GradientQuery,
     GradientSums,
     Integers,
+    Margins,
     Scores,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    probabilities,
 )
-from dpnb_columnar.domain import Domain, Missing
+from dpnb_columnar.domain import Attribute, Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.rows_in_python import Row, chosen, class_of, code_of
 
@@ -27,50 +28,54 @@ WIDE = st.integers(-1500, 1500)
 
 
 @st.composite
-def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
-    """Any steps of any attributes, few or as many as there are codes, and any edges; or as many for each class."""
-    tables = []
-    scored = len(domain.classes) if draw(st.booleans()) else 1
-    for attribute in [attribute for attribute in domain.attributes for _ in range(scored)]:
-        codes = number_of_codes(attribute)
-        inner = draw(st.sets(st.integers(1, codes), max_size=5))
-        starts = [0, *sorted(inner)]
-        if codes > 300 and draw(st.booleans()):  # regular ones, whose place is computed
-            width = draw(st.integers(-(-codes // 4096), max(codes // 300, 1)))
-            starts = list(range(0, codes, width))
-        if len(starts) < 10:
-            steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
-        else:
-            factor = draw(st.integers(1, 10**6))
-            steps = [start * factor % 601 - 300 for start in starts]
-        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
-    if scored > 1:
-        return Scores(domain, tuple(tables), (), tuple(draw(NUMBERS) for _ in range(scored)))
-    return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
+def scores_of(draw: st.DrawFn, domain: Domain) -> Scores | Margins:
+    """Any steps of any attributes, few or as many as there are codes: of every class, or with any largest and edges."""
+    classes, predicts = len(domain.classes), draw(st.booleans())
+    tables = tuple(
+        tuple(draw(_tables_of(attribute)) for attribute in domain.attributes)
+        for _ in range(classes if predicts else classes - 1)
+    )
+    offsets = tuple(draw(NUMBERS) for _ in range(classes))
+    if predicts:
+        return Scores(domain, tables, offsets)
+    largest, edges = draw(st.integers(0, classes - 1)), draw(st.sets(NUMBERS, min_size=1, max_size=7))
+    return Margins(domain, tables, offsets, largest, tuple(sorted(edges)))
+
+
+@st.composite
+def _tables_of(draw: st.DrawFn, attribute: Attribute) -> ScoreTable:
+    codes = number_of_codes(attribute)
+    inner = draw(st.sets(st.integers(1, codes), max_size=5))
+    starts = [0, *sorted(inner)]
+    if codes > 300 and draw(st.booleans()):  # regular ones, whose place is computed
+        width = draw(st.integers(-(-codes // 4096), max(codes // 300, 1)))
+        starts = list(range(0, codes, width))
+    if len(starts) < 10:
+        steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
+    else:
+        factor = draw(st.integers(1, 10**6))
+        steps = [start * factor % 601 - 300 for start in starts]
+    return ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS))
 
 
 @st.composite
 def queries_of(draw: st.DrawFn, domain: Domain) -> GradientQuery:
-    """Any steps, one weight for each attribute or one for all."""
-    others = range(len(domain.classes) - 1)
-    by_attribute: list[list[ScoreTable]] = []
+    """Any steps, any weights, and bounds that scale most rows down, some, or none."""
+    tables = []
     for attribute in domain.attributes:
         starts = [0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=4)))]
         steps = st.lists(WIDE, min_size=len(starts), max_size=len(starts))
-        by_attribute.append([ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(WIDE)) for _ in others])
-    parts = draw(st.sampled_from([[by_attribute], [[each] for each in by_attribute]]))
-    groups = tuple(
-        WeightGroup(tuple(zip(*part, strict=True)), draw(st.integers(1, 2000)), draw(st.integers(-128, 512)))
-        for part in parts
-    )
-    return GradientQuery(domain, groups, tuple(draw(st.integers(-(2**19), 2**19)) for _ in others))
+        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(WIDE)))
+    weights = tuple(draw(st.integers(-128, 512)) for _ in tables)
+    log_odds, bound = draw(st.integers(-(2**19), 2**19)), draw(st.integers(1, 3000))
+    return GradientQuery(domain, tuple(tables), weights, log_odds, bound)
 
 
-def listed(sums: GradientSums) -> tuple[list[int], list[int], list[int]]:
-    return sums.weights.tolist(), sums.log_odds.tolist(), sums.rows.tolist()
+def listed(sums: GradientSums) -> tuple[list[int], list[int]]:
+    return sums.sums.tolist(), sums.rows.tolist()
 
 
-def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = Fraction(1, 256)) -> Integers:
+def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
     """Rows per bin and class."""
     domain = scores.domain
     counts = np.zeros((scores.bins, len(domain.classes)), dtype=np.int64)
@@ -79,14 +84,16 @@ def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = 
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
             continue
-        if scores.offsets:
-            found = [
-                offset + _score(tables, codes) for offset, tables in zip(scores.offsets, scores.by_class, strict=True)
-            ]
-            counts[found.index(max(found)), klass] += 1
+        tables = scores.tables if isinstance(scores, Scores) else [(), *scores.tables]
+        found = [offset + _score(each, codes) for offset, each in zip(scores.offsets, tables, strict=True)]
+        if isinstance(scores, Margins):
+            own, others = found[scores.largest], [each for k, each in enumerate(found) if k != scores.largest]
+            other = next(k for k, each in enumerate(found) if k != scores.largest and each == max(others))
+            place = sum(max(others) - own >= edge for edge in scores.edges)
+            place += 0 if klass in (scores.largest, other) else len(scores.edges) + 1
         else:
-            score = _score(scores.tables, codes) * unit
-            counts[sum(score >= edge * unit for edge in scores.edges), klass] += 1
+            place = found.index(max(found))
+        counts[place, klass] += 1
     return counts
 
 
@@ -99,40 +106,24 @@ def _score(tables: Sequence[ScoreTable], codes: Mapping[str, int | None]) -> int
     return score
 
 
-def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int], list[int]]:
-    """The sums of a round: per group, per class but the first, and the rows of each class."""
-    domain, table = query.domain, exponentials()
-    classes = range(len(domain.classes))
-    weights, log_odds, counts = [0] * len(query.groups), [0 for _ in query.log_odds], [0 for _ in classes]
+def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int]]:
+    """The sums of a round, per attribute and of the log-odds, and the rows of each class."""
+    domain, table = query.domain, probabilities()
+    sums, counts = [0] * (len(query.tables) + 1), [0 for _ in domain.classes]
     for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
             continue
         counts[klass] += 1
-        relative = [clipped_scores(group, codes) for group in query.groups]
-        totals = [0, *query.log_odds]
-        for group, scores in zip(query.groups, relative, strict=True):
-            totals = [total + group.weight * score for total, score in zip(totals, scores, strict=True)]
-        likelihoods = [table[min((max(totals) - total) // 256, len(table) - 1)] for total in totals]
-        for other in classes[1:]:
-            error = 2**16 * (klass == other) - likelihoods[other] * 2**16 // sum(likelihoods)
-            log_odds[other - 1] += error
-            for number, scores in enumerate(relative):
-                weights[number] += error * scores[other]
-    return weights, log_odds, counts
-
-
-def clipped_scores(group: WeightGroup, codes: Mapping[str, int | None]) -> list[int]:
-    """Per class, the group's score relative to the first class, none far below the largest."""
-    sums = [0]
-    for tables in group.tables:
-        steps = [(table, codes[table.attribute]) for table in tables]
-        sums.append(
-            sum(
-                table.missing if code is None else table.scores[bisect_right(table.starts, code) - 1]
-                for table, code in steps
-            )
-        )
-    raised = [max(each - max(sums), -group.clip) for each in sums]
-    return [each - raised[0] for each in raised]
+        scores = [_score([each], codes) for each in query.tables]
+        total = query.log_odds + sum(weight * score for weight, score in zip(query.weights, scores, strict=True))
+        probability = Fraction(table[min(abs(total) // 256, len(table) - 1)], 2**16)  # of the second class
+        if total >= 0:
+            probability = 1 - probability
+        size = sum(map(abs, scores))
+        scaled = 1 if size <= query.bound else Fraction(2**16 * query.bound // size, 2**16)
+        # int() rounds towards 0.
+        factor = int(2**16 * ((klass == 1) - probability) * scaled)
+        sums = [each + factor * score for each, score in zip(sums, (*scores, 256), strict=True)]
+    return sums, counts

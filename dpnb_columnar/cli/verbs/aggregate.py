@@ -130,7 +130,7 @@ def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[A
 
 def _kind_of(query: Query[Any]) -> str:
     """Name the answer to a query."""
-    from dpnb_columnar.counting.scores import GradientQuery, Scores
+    from dpnb_columnar.counting.scores import GradientQuery, Margins
 
-    kinds = {Scores: "exact counts of scores", GradientQuery: "exact sums of a round"}
+    kinds = {Margins: "exact counts of scores", GradientQuery: "exact sums of a round"}
     return kinds.get(type(query), "exact counts")

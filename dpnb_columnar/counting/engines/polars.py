@@ -10,7 +10,8 @@ Bins of scores are counted, and gradients summed up, in one scan as well: ``redu
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,13 +24,14 @@ from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
+    ClassScores,
     GradientQuery,
     GradientSums,
+    Margins,
     ScoreCounts,
-    Scores,
     ScoreTable,
-    WeightGroup,
-    exponentials,
+    probabilities,
+    sum_columns,
 )
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.domain import Attribute, Domain
@@ -314,23 +316,29 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
 
 
 @reduce_rows.register
-def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
+def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
     """Count the rows of each bin and class, as ``reduce_rows``."""
     classes = len(scores.domain.classes)
     # Whole numbers: their sum does not depend on the order of summation.
-    if scores.offsets:
-        total = _largest_key(types, scores)
-        # Twice, since the remainder of a negative number may be negative.
-        bin_ = (classes - 1 - (pl.col("score") % classes + classes) % classes).cast(pl.UInt32)
+    columns = {"largest": pl.max_horizontal(_key(types, scores, place) for place in scores.compared)}
+    # Twice, since the remainder of a negative number may be negative.
+    best = (classes - 1 - (pl.col("largest") % classes + classes) % classes).cast(pl.UInt32)
+    class_ = pl.col(CLASS).cast(pl.UInt32)
+    if isinstance(scores, Margins):
+        columns["own"] = _score(types, scores, scores.largest)
+        # That of the scores times the number of classes, or more by less than this number.
+        margin = pl.col("largest") - classes * pl.col("own")
+        reached = [(margin >= classes * edge).cast(pl.UInt32) for edge in scores.edges]
+        neither = (class_ != scores.largest) & (class_ != best)
+        bin_ = pl.sum_horizontal(*reached, scores.ranges * neither.cast(pl.UInt32))
     else:
-        total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables))
-        bin_ = pl.sum_horizontal([(pl.col("score") >= edge).cast(pl.UInt32) for edge in scores.edges])
+        bin_ = best
     # The place is null where the row has no class.
-    place = pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_
+    place = class_ * pl.lit(scores.bins, pl.UInt32) + bin_
     counter = DenseCounter(classes * scores.bins)
 
     def query(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return counted_rows(rows, scores.domain, types, {"score": total}).with_columns(place=place)
+        return counted_rows(rows, scores.domain, types, columns).with_columns(place=place)
 
     def count(part: pl.DataFrame) -> None:
         counter.add(part["place"].drop_nulls())
@@ -342,17 +350,19 @@ def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.Data
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
 
 
-def _largest_key(types: Mapping[str, pl.DataType], scores: Scores) -> pl.Expr:
-    """Find the largest key of all classes: the score times their number, plus the number of classes after this one.
+def _score(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
+    """Add up the score of a class."""
+    offset = pl.lit(scores.offsets[place], pl.Int64)
+    return pl.sum_horizontal(offset, *attribute_scores(types, scores.domain, scores.by_class[place]))
+
+
+def _key(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
+    """Compute the key of a class: the score times the number of classes, plus the number of classes after this one.
 
     So the keys of equal scores fall from class to class, and the remainder of a key tells its class.
     """
     classes = len(scores.offsets)
-    return pl.max_horizontal(
-        classes * pl.sum_horizontal(pl.lit(offset, pl.Int64), *attribute_scores(types, scores.domain, tables))
-        + (classes - 1 - place)
-        for place, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True))
-    )
+    return classes * _score(types, scores, place) + (classes - 1 - place)
 
 
 @confined()
@@ -398,89 +408,37 @@ def attribute_scores(types: Mapping[str, pl.DataType], domain: Domain, tables: S
 @reduce_rows.register
 def sum_gradients(query: GradientQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> GradientSums:
     """Sum up the gradient of a round, as ``reduce_rows``."""
-    domain = query.domain
-    # Each step names what the next ones use more than once. Columns are named by numbers of a group and of a class.
-    scores = {
-        f"score {number} {klass}": pl.sum_horizontal(attribute_scores(types, domain, tables))
-        for number, group in enumerate(query.groups)
-        for klass, tables in enumerate(group.tables, 1)
-    }
-    largest = {f"largest {number}": _largest(f"score {number}", query) for number in range(len(query.groups))}
-    clipped = {name: score for number, group in enumerate(query.groups) for name, score in _clipped(number, group)}
-    totals = {
-        klass: pl.sum_horizontal(
-            log_odds, *(group.weight * pl.col(f"score {number} {klass}") for number, group in enumerate(query.groups))
-        )
-        for klass, log_odds in enumerate(query.log_odds, 1)
-    }
-    others = range(1, len(domain.classes))
-    sums = {f"sum {klass}": pl.col(f"error {klass}").cast(pl.Int64).sum() for klass in others}
-    for number in range(len(query.groups)):
-        products = [pl.col(f"error {klass}").cast(pl.Int64) * pl.col(f"score {number} {klass}") for klass in others]
-        sums[f"weight {number}"] = pl.sum_horizontal(products).sum()
-    counts = {f"rows {klass}": (pl.col("class") == klass).cast(pl.Int64).sum() for klass in range(len(domain.classes))}
+    domain, values = query.domain, probabilities()
+    names = [f"score {place}" for place in range(len(query.tables))]
+    scores = dict(zip(names, attribute_scores(types, domain, query.tables), strict=True))
+    second = pl.col("class") == 1
+    total = pl.sum_horizontal(query.log_odds, *map(operator.mul, map(pl.col, names), query.weights))
+    size = pl.sum_horizontal(pl.col(name).abs() for name in names)
+    place = (pl.col("total").abs() // UNITS).clip(upper_bound=len(values) - 1)
+    against = pl.lit(pl.Series(values, dtype=pl.Int64)).gather(place)
+    error = pl.when(second == (pl.col("total") >= 0)).then(against).otherwise(CERTAIN - against)
+    scaled = (query.bound * CERTAIN // pl.col("size").clip(lower_bound=1)).clip(upper_bound=CERTAIN)
+    factor = error * scaled // CERTAIN * pl.when(second).then(1).otherwise(-1)
 
-    def compare(rows: pl.LazyFrame) -> pl.LazyFrame:
+    def scale(rows: pl.LazyFrame) -> pl.LazyFrame:
         rows = counted_rows(rows, domain, types, scores).filter(pl.col("class").is_not_null())
-        rows = rows.with_columns(**largest).with_columns(**clipped)
-        rows = rows.with_columns(**{f"total {klass}": total for klass, total in totals.items()})
-        rows = rows.with_columns(largest=_largest("total", query))
-        rows = rows.with_columns(**_likelihoods(len(domain.classes)))
-        rows = rows.with_columns(whole=pl.sum_horizontal(f"likelihood {klass}" for klass in range(len(domain.classes))))
-        rows = rows.with_columns(**_errors(len(domain.classes)))
-        return rows.with_columns(pl.col(*scores, *(f"error {klass}" for klass in others)).cast(pl.Int32))
+        # Each step names what the next one uses more than once.
+        rows = rows.with_columns(total=total, size=size).with_columns(factor=factor)
+        return rows.with_columns(pl.col(*names, "factor").cast(pl.Int32))
 
+    wide = pl.col("factor").cast(pl.Int64)
+    weight_names, row_names = sum_columns(query)
+    sums = [*(wide * pl.col(name) for name in names), wide * UNITS]
+    counts = [(pl.col("class") == klass).cast(pl.Int64) for klass in range(len(row_names))]
+    columns = dict(zip((*weight_names, *row_names), (each.sum() for each in (*sums, *counts)), strict=True))
     row: collections.Counter[str] = collections.Counter()
 
     def add_up(part: pl.DataFrame) -> None:
-        row.update(part.select(**sums, **counts).row(0, named=True))
+        row.update(part.select(**columns).row(0, named=True))
 
     if domain.unit is None:
-        row.update(compare(rows).select(**sums, **counts).collect(engine="streaming").row(0, named=True))
+        row.update(scale(rows).select(**columns).collect(engine="streaming").row(0, named=True))
     else:
-        used = ["class", *scores, *(f"error {klass}" for klass in others)]
-        stream_counted_rows(rows, types, domain, compare, used, add_up, row.clear)
-
-    def read(name: str, numbers: range) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.array([row[f"{name} {number}"] for number in numbers], dtype=np.int64)
-
-    return GradientSums(
-        query, read("weight", range(len(query.groups))), read("sum", others), read("rows", range(len(domain.classes)))
-    )
-
-
-def _largest(name: str, query: GradientQuery) -> pl.Expr:
-    """Find the largest number of all classes, that of the first class being 0."""
-    return pl.max_horizontal(pl.lit(0, pl.Int64), *(f"{name} {klass}" for klass in range(1, len(query.domain.classes))))
-
-
-def _clipped(number: int, group: WeightGroup) -> Iterator[tuple[str, pl.Expr]]:
-    """Clip the scores of a group of attributes, by the class's column."""
-    names = [f"score {number} {klass}" for klass in range(1, len(group.tables) + 1)]
-    if len(names) == 1:
-        yield names[0], pl.col(names[0]).clip(-group.clip, group.clip)
-        return
-    largest = pl.col(f"largest {number}")
-    first = (-largest).clip(lower_bound=-group.clip)
-    for name in names:
-        yield name, (pl.col(name) - largest).clip(lower_bound=-group.clip) - first
-
-
-def _likelihoods(classes: int) -> dict[str, pl.Expr]:
-    """Look up the likelihood of each class relative to the largest."""
-    values = exponentials()
-    table = pl.lit(pl.Series(values, dtype=pl.Int64))
-    totals = [pl.lit(0, pl.Int64), *(pl.col(f"total {klass}") for klass in range(1, classes))]
-    return {
-        f"likelihood {klass}": table.gather(((pl.col("largest") - total) // UNITS).clip(upper_bound=len(values) - 1))
-        for klass, total in enumerate(totals)
-    }
-
-
-def _errors(classes: int) -> dict[str, pl.Expr]:
-    """Subtract the probability of each class but the first from whether the row is of it."""
-    return {
-        f"error {klass}": (pl.col("class") == klass).cast(pl.Int64) * CERTAIN
-        - pl.col(f"likelihood {klass}") * CERTAIN // pl.col("whole")
-        for klass in range(1, classes)
-    }
+        stream_counted_rows(rows, types, domain, scale, ["class", *names, "factor"], add_up, row.clear)
+    totals, numbers = (np.array([row[name] for name in part], dtype=np.int64) for part in sum_columns(query))
+    return GradientSums(query, totals, numbers)
