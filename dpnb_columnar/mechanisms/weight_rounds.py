@@ -61,7 +61,7 @@ from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.noise import Sampler
 
-SCHEDULE = (1, 2, 4)
+SCHEDULE = (1, 2)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
 DEVIATION = 0.8
