@@ -61,7 +61,7 @@ from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.noise import Sampler
 
-SCHEDULE = (1, 2, 4)
+SCHEDULE = (1, 2)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
 DEVIATION = 0.8
@@ -298,13 +298,15 @@ def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:
     Raises:
         ValueError: if the model names the weights of another number of rounds.
     """
-    weights, rounds = model.attribute_weights, start_rounds(model)
+    weights = model.attribute_weights
     asked = () if weights is None else weights.asked
     if len(asked) != len(spent):
         raise ValueError(f"the model names the weights of {len(asked)} rounds, and {len(spent)} were released")
     if weights is None or not asked:
-        return rounds
-    rounds = rounds.at(*asked[0])
+        return start_rounds(model)
+    # The prior is that of the weights that the first round asked about.
+    first, intercepts = asked[0]
+    rounds = start_rounds(replace(model, attribute_weights=replace(weights, weights=first, intercepts=intercepts)))
     for share, following in zip(spent, (*asked[1:], (weights.weights, weights.intercepts)), strict=True):
         rounds = rounds.again(share, *following)
     return rounds

@@ -57,7 +57,9 @@ def _trained(run: Run, data: Path, weights: str) -> Path:
 
 def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
     told = run("plan", correlated, *CALIBRATED, "--no-advice").out
-    assert "how probabilities follow from the score, in which each of 6 attributes weighs 1, is fitted in a second" in told
+    assert (
+        "how probabilities follow from the score, in which each of 6 attributes weighs 1, is fitted in a second" in told
+    )
     assert "10.0% of the budget" in told
     (query,) = [line for line in told.splitlines() if line.startswith(f"  {CALIBRATION}")]
     assert query.split()[2:5] == ["48", "0.1", "laplace"]

@@ -33,10 +33,10 @@ def test_what_is_asked_of_the_rows_is_listed_with_its_part_of_the_budget(people_
     assert first.startswith("rows of each class, and of each class and value of 3 attributes")
     assert first.endswith("65.0%")
     assert scores.startswith("rows of each class and of 12 bins of the model's score")
-    assert rounds.startswith("in 3 passes, sums of how the fit to the rows changes with each of 3 weights")
+    assert rounds.startswith("in 2 passes, sums of how the fit to the rows changes with 4 weights and intercepts")
     assert "one row changes all these sums together by a bounded amount" in rounds
     asked = json.loads(run(*command, "--attribute-weights", "learned", "--json").out)["asked"]
-    assert [each["passes"] for each in asked] == [1, 1, 3]
+    assert [each["passes"] for each in asked] == [1, 1, 2]
     assert sum(each["part_of_budget"] for each in asked) == pytest.approx(1)
 
 
