@@ -18,7 +18,7 @@ from dpnb_columnar.audit.exhaustive import Compared
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
-from dpnb_columnar.audit.universe import HOURS, SHOPS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.score_calibration import margins_given
