@@ -36,6 +36,7 @@ def budget_line(plan: ReleasePlan) -> str:
     budget = plan.budget
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
+    mechanism += " (auto)" if plan.mechanism_reason is not None else ""
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
     if plan.given is None and plan.reserved:
         weights += f" (left for {'a second release' if len(plan.reserved) == 1 else 'further releases'})"
@@ -43,6 +44,11 @@ def budget_line(plan: ReleasePlan) -> str:
     unit = plan.domain.unit
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
     return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"
+
+
+def mechanism_line(plan: ReleasePlan) -> str:
+    """Say which mechanism auto took, and why."""
+    return f"mechanism {plan.mechanism.name}: chosen by auto, since {plan.mechanism_reason}"
 
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:
@@ -75,6 +81,14 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
     """Return what ``composition_lines`` prints as one record per share, amounts exact, as text."""
     names, rows = composition_table(shares)
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def shares_line(plan: ReleasePlan) -> str:
+    """Say how the attributes' part of the budget is divided among them by their size."""
+    from dpnb_columnar.mechanisms.attribute_shares import NUMERIC_CELLS
+
+    numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
+    return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
 
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:

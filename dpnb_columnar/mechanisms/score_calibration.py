@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.line_fit import LineFit, fit_line
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
-from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, tempered_weight
+from dpnb_columnar.model.mechanism_rules import tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import pure_epsilon
 from dpnb_columnar.noise import Sampler
@@ -37,8 +37,6 @@ PART = Fraction(1, 10)
 STEPS = (-16, -12, -10, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 """Edges between the ranges, in eighths of L from their centre. Few rows lie beyond 2 L, in the outermost ranges, unless
 a bad draw gives the tails of one attribute to the wrong class; their counts show it."""
-
-assert len(STEPS) + 1 == CALIBRATION_RANGES
 
 BEYOND = 2
 """How far the point that stands for an outermost range is from its edge, in eighths of L."""

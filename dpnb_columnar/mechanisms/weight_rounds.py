@@ -48,7 +48,6 @@ from dpnb_columnar.counting.scores import (
     GradientQuery,
     GradientSums,
     ScoreTable,
-    largest_score,
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
@@ -276,16 +275,17 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
     tables, made_up = [], np.ones((size + 1, len(likely)))
     for row, ratios in zip(made_up, attributes, strict=False):
         (table,), nats = ratios.tables(), _made_up(ratios, by_class, bits)
-        clip = min(_clip(nats, likely), largest_score(table))
+        clip = _clip(nats, likely)
         tables.append(_clipped(table, clip))
         row[:] = np.clip(nats, -clip / UNITS, clip / UNITS)
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
     starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
-    deviations = [*(max(DEVIATION * start, LEAST_DEVIATION) for start in starts), DEVIATION_OF_LOG_ODDS]
-    rounds = WeightRounds(model, query, np.diag(np.array(deviations) ** -2.0), made_up, likely * rows)
-    return rounds.at(starts, model.intercepts)
+    rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at(starts, model.intercepts)
+    # Of the weights in whole units, which a model names that is to be continued.
+    deviations = [max(DEVIATION * start, LEAST_DEVIATION) for start in rounds.weights.weights]
+    return replace(rounds, precision=np.diag(np.array([*deviations, DEVIATION_OF_LOG_ODDS]) ** -2.0))
 
 
 def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:

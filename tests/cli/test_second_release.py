@@ -119,7 +119,7 @@ def test_tables_score_by_free_weights_and_say_what_they_wait_for(data: Path, tab
     said = run("release", "first.parquet", *CALIBRATED, "--output", "again.json").out
     assert waits in said
     assert "epsilon 0.9 (add-remove neighbours), mechanism histogram, attribute weights calibrated (left for a" in said
-    run("release", "first.parquet", *CALIBRATED[2:], "--output", "normal.json")
+    run("release", "first.parquet", "--mechanism", "smooth", *CALIBRATED[2:], "--output", "normal.json")
     assert load_model(Path("normal.json")).attribute_weights is None
 
 

@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, reserve_later_passes
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
-from dpnb_columnar.model.parameters import LARGEST_COUNT, AttributeWeights
+from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
 from dpnb_columnar.noise import NoiseFamily
 
 
@@ -77,7 +77,13 @@ def longest(model: Model, planned: ReleasePlan) -> Model:
         return model
     weights = (-99.12345678901234,) * len(model.attributes), (-999.1234567890123,) * len(model.domain.classes)
     asked = (weights,) * max(len(planned.rounds) - 1, 0)
-    return replace(model, attribute_weights=AttributeWeights(planned.attribute_weights, *weights, asked=asked))
+    points, line = (-12345.12345678901,) * MOST_MARGINS, None
+    if planned.attribute_weights == "calibrated":
+        several = len(model.domain.classes) > 2
+        line = CalibrationLine(0, points, points, points if several else (), 0.1234567890123456)
+    return replace(
+        model, attribute_weights=AttributeWeights(planned.attribute_weights, *weights, asked=asked, line=line)
+    )
 
 
 def size_of(model: Model) -> ModelSize:

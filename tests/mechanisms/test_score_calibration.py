@@ -30,6 +30,7 @@ from dpnb_columnar.mechanisms.score_calibration import (
     margins_given,
     starting_weights,
 )
+from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import CalibrationLine, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
@@ -172,6 +173,21 @@ def test_scores_are_whole_units_of_weighted_log_ratios_and_ranges_are_even(copie
     assert width == pytest.approx(step, abs=1.5)
     middles = [-18, -14, -11, -9, *np.arange(-7.5, 8), 9, 11, 14, 18]
     np.testing.assert_allclose(centres(margins), width * np.array(middles) / UNITS)
+
+
+def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
+    """Catches: a line that undoes the weighted priors, which it was not fitted to."""
+    model, _, _, share = released(4)
+    weighted = replace(model, weighted_classes=replace(model.classes, probability=(0.4, 0.6)))
+    margins = margins_given(weighted)
+    assert margins.largest == 0  # of the rows
+    counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
+    weights = calibrated_weights(weighted, counts, share, exact)
+    line = population_line(replace(weighted, attribute_weights=weights))
+    assert line is not None
+    first, second = model.classes.probability
+    # As many rows of each class everywhere; then 0.6 to 0.4 in place of the rows' shares.
+    assert np.mean(line.log_odds) == pytest.approx(math.log(1.5) - math.log(second / first), abs=0.1)
 
 
 # Log-ratios of every kind of attribute.

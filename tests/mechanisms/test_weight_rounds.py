@@ -126,7 +126,7 @@ def test_clips_and_the_bound_are_public_and_bounded() -> None:
         largest, clip = largest_score(released), largest_score(table)
         assert table.scores == tuple(min(max(score, -clip), clip) for score in released.scores)
         assert min(UNITS, largest) <= clip <= min(max(UNITS, math.ceil(CLIP * largest)), largest) <= LARGEST_CLIP
-        assert np.abs(rounds.made_up[place]).max() <= clip / UNITS
+        assert np.abs(rounds.made_up[place]).max() * UNITS <= clip + 0.5
         clips.append(clip)
     squares = rounds.made_up[:-1] ** 2 @ (rounds.likely / rounds.likely.sum())
     assert rounds.query.bound == max(math.ceil(UNITS * BOUND * np.sqrt(squares).sum()), UNITS) <= sum(clips)
@@ -236,6 +236,22 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     assert (guarantee.epsilon, guarantee.reserved) == (1, ())
     assert guarantee.composition == (*model.guarantee.composition, left)
     assert total(guarantee.composition) == Pure(Fraction(1))
+
+
+def test_rounds_that_are_continued_are_those_that_were_left() -> None:
+    """A model between two rounds tells all that its next step needs: what is known of the weights, and what to ask."""
+    domain = people_domain()
+    rows, draw = FrameInput(people(2000)).check(domain), ExactSampler(SeededBits(3))
+    planned = reserve_later_passes(plan(domain, Budget(Fraction(5)), "histogram", attribute_weights=LEARNED))
+    model = release(rows.answer(CellQuery(domain)), planned, draw)
+    model = release_given(plan_given(model), rows.answer(scores_given(model)), draw)
+    left, released = rounds_given(model), plan_given(model)
+    sums = rows.answer(left.query)
+    after = left.after(released.shares[0], sums, ExactSampler(SeededBits(4)))
+    continued = rounds_given(release_given(released, sums, ExactSampler(SeededBits(4))))
+    assert after.query != left.query
+    assert continued.query == after.query
+    assert continued.precision == pytest.approx(after.precision)
 
 
 def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:

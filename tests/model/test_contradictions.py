@@ -32,9 +32,9 @@ from dpnb_columnar.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.score_calibration import BINS
+from dpnb_columnar.mechanisms.score_calibration import STEPS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.model.mechanism_rules import CALIBRATION_BINS, RULES
+from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.model.model import from_document, load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.model_files import save_model
@@ -98,7 +98,8 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
     if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but their form is known
         rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
         of_each = place[1] == "intercepts" or document["attribute_weights"]["method"] == "learned"
-        return of_each and float(new * (256 if rounds else 1000)).is_integer()
+        unit = new * (256 if rounds else 1000)
+        return of_each and abs(unit - round(unit)) < 1e-9
     if place[0] == "classes":
         return max(value, 0) == max(new, 0)
     if place[0] != "attributes" or "released" not in str(place[2:]):
@@ -289,7 +290,7 @@ def test_the_rules_of_every_mechanism_are_known() -> None:
     for name, mechanism in MECHANISMS.items():
         rules = RULES[name]
         assert (rules.private, rules.smooth, rules.binned) == (mechanism.private, mechanism.smooth, mechanism.binned)
-    assert CALIBRATION_BINS == BINS
+    assert len(STEPS) + 1 == CALIBRATION_RANGES
 
 
 COSTS = {

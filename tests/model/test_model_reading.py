@@ -33,7 +33,7 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
     [
         (("format",), "other", "not a model: expected format 'dpnb_columnar model', found 'other'"),
         (("format",), DELETED, "not a model"),
-        (("version",), 4, r"version 4 is not known to this program \(it reads versions 1, 2, 3\); read it with the re"),
+        (("version",), 5, r"version 5 is not known to this program \(it reads versions 1, 2, 3, 4\); read it with"),
         (("version",), True, "version True is not known"),
         (("version",), 1.0, "version 1.0 is not known"),
         (("version",), DELETED, "version None is not known"),
