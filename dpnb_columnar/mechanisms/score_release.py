@@ -160,7 +160,7 @@ def _linear_edges(model: NaiveBayes) -> Sequence[float]:
         return EDGES
     if line.largest == 0:
         return [margin_above(line, edge) for edge in EDGES]
-    return [-margin_above(line, -edge) for edge in EDGES]
+    return [-margin_above(line, -edge, reached=True) for edge in EDGES]
 
 
 def _class_tables(model: NaiveBayes) -> Iterator[list[ScoreTable]]:

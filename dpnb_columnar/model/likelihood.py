@@ -12,7 +12,7 @@ The probabilities are in proportion to exp(score_c); under a line (``parameters.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -166,18 +166,23 @@ def population_line(model: NaiveBayes) -> CalibrationLine | None:
     )
 
 
-def margin_above(line: CalibrationLine, log_odds: float) -> float:
+def margin_above(line: CalibrationLine, log_odds: float, *, reached: bool = False) -> float:
     """Compute the margin above which the log-odds of the best other class are above some log-odds.
+
+    Args:
+        line: The line.
+        log_odds: The log-odds.
+        reached: Whether to be equal is enough, as it is throughout where the line is flat.
 
     Returns:
         Minus ``LARGEST_MARGIN`` where they are everywhere, and ``LARGEST_MARGIN`` where they are nowhere.
     """
-    reached = bisect_right(line.log_odds, log_odds)
-    if reached == 0:
+    place = (bisect_left if reached else bisect_right)(line.log_odds, log_odds)
+    if place == 0:
         return -LARGEST_MARGIN
-    if reached == len(line.log_odds):
+    if place == len(line.log_odds):
         return LARGEST_MARGIN
-    (start, end), (before, after) = line.margins[reached - 1 : reached + 1], line.log_odds[reached - 1 : reached + 1]
+    (start, end), (before, after) = line.margins[place - 1 : place + 1], line.log_odds[place - 1 : place + 1]
     return start + (end - start) * ((log_odds - before) / (after - before))
 
 
@@ -185,7 +190,7 @@ def deciding_terms(model: NaiveBayes) -> list[float]:
     """Compute ``class_terms`` so that the class of the largest score is the predicted one, under a line as well."""
     terms, line = class_terms(model), population_line(model)
     if line is not None:
-        terms[line.largest] += margin_above(line, 0.0)
+        terms[line.largest] += margin_above(line, 0.0, reached=line.largest > 0)  # of equal ones the first is predicted
     return terms
 
 
