@@ -244,7 +244,7 @@ def test_rounds_that_are_continued_are_those_that_were_left() -> None:
     rows, draw = FrameInput(people(2000)).check(domain), ExactSampler(SeededBits(3))
     planned = reserve_later_passes(plan(domain, Budget(Fraction(5)), "histogram", attribute_weights=LEARNED))
     model = release(rows.answer(CellQuery(domain)), planned, draw)
-    model = release_given(plan_given(model), rows.answer(scores_given(model)), draw)
+    model = release_given(plan_given(model), rows.answer(margins_given(model)), draw)
     left, released = rounds_given(model), plan_given(model)
     sums = rows.answer(left.query)
     after = left.after(released.shares[0], sums, ExactSampler(SeededBits(4)))
