@@ -261,8 +261,9 @@ class Terms:
         Option(
             text="Weights of the attributes in the score: ``none``; ``tempered``, for histograms of two classes: "
             "d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice, which costs "
-            "nothing; ``calibrated``: one weight of all, fitted in a second pass over the rows (in three for more "
-            "than two classes), which spends a tenth of the budget; ``learned``, for two classes: a weight of each, "
+            "nothing; ``calibrated``, for any number of classes: that weight, and how probabilities follow from the "
+            "score, fitted in a second pass over the rows, which spends a tenth of the budget; ``learned``, for two "
+            "classes: a weight of each, "
             "in four further passes that spend 35 % of it; or ``auto``, which chooses one of these by mechanism, "
             "number of attributes, and epsilon times the declared number of rows. Or the path of a Parquet file of "
             "public rows in the same domain, which says what each attribute weighs, and which are not released. "
@@ -271,8 +272,9 @@ class Terms:
             "model waits for, ``calibrate`` releases the next weights, until its guarantee reserves nothing.",
             help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of "
             "d attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
-            "calibrated, one weight of all, fitted in a second pass over the rows (in three for more than two "
-            "classes) that spends a tenth of the budget; learned, one for each attribute, for two classes alone, in "
+            "calibrated, for any number of classes: that weight, and how probabilities follow from the score, "
+            "fitted in a second pass over the rows that spends a tenth of the budget; learned, one for each attribute, "
+            "for two classes alone, in "
             "four further passes that spend 35 % of it: for many rows; or auto, which chooses one of these by "
             "mechanism, number of attributes, and epsilon times the declared number of rows. Or a Parquet file of "
             "public rows in the same domain, never the confidential ones: weights and shares are learned from it, "

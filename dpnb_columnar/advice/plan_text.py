@@ -134,23 +134,22 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)
     count = len(plan.domain.attributes)
     if plan.rounds:
         spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
-        each = plan.attribute_weights == LEARNED
         return (
-            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
-            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
-            "of the budget"
+            f"a weight of each of {count} attributes and an intercept are fitted in {len(plan.rounds)} further passes "
+            f"over the rows, after a calibration: {spent:.1%} of the budget"
         )
     if plan.calibration is not None:
         return (
-            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
-            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
+            f"how probabilities follow from the score, in which each of {count} attributes weighs "
+            f"{tempered_weight(count):.3g}, is fitted in a second pass over the rows, given the first: "
+            f"{budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
         )
     reason = f"since correlated ones say the same twice ({count}^(-1/4))"
     if count < FEWEST_TEMPERED:
@@ -160,8 +159,10 @@ def weights_line(plan: ReleasePlan) -> str:
 
 def unrehearsed_line(plan: ReleasePlan) -> str:
     """Say which weights the rehearsal has in place of those that a plan fits in rounds."""
-    stand_in = "calibrated weights, which they start from" if plan.calibration else "a model without attribute weights"
-    return f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of {stand_in}"
+    return (
+        f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of calibrated weights, "
+        "which they start from"
+    )
 
 
 def source_text(source: PublicSource) -> str:

@@ -723,7 +723,7 @@ def train(given: TrainArguments) -> Model:
 def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> LaterAnswer:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the score that the model gives them, or the sums of a round. They are read in its domain.
+    That is the rows by the margins that the model gives them, or the sums of a round. They are read in its domain.
 
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``, or what
