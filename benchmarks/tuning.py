@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpnb_columnar.budget import Budget, parse_division, parse_epsilon
+from dpnb_columnar.budget import Budget, parse_epsilon, parse_shares
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import (
@@ -47,7 +47,7 @@ class Trial:
     Attributes:
         name: Plain text.
         changed: (module, name, value) of each replaced constant or function.
-        shares: Division of the budget; None for the mechanism's own.
+        shares: How the budget is divided; None for the mechanism's own rule.
     """
 
     name: str
@@ -124,7 +124,10 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     ),
     "shares": (
         ["smooth", "histogram", "adaptive-histogram"],
-        [Trial(shares, shares=shares) for shares in ("1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")],
+        [
+            Trial(shares, shares=shares)
+            for shares in ("equal", "1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")
+        ],
     ),
 }
 """Per choice, the mechanisms that it affects, and its alternatives."""
@@ -163,7 +166,7 @@ def scores(
     parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str, weights: str = NONE
 ) -> tuple[float, float, float]:
     """Compute the mean accuracy over splits and folds, its 5 % quantile, and the mean log loss."""
-    division = None if trial.shares is None else parse_division(trial.shares)
+    division = None if trial.shares is None else parse_shares(trial.shares)
     budget = Budget(parse_epsilon(epsilon), division=division)
     smooth_noise._calibrated.cache_clear()
     tuning.smoothness.cache_clear()

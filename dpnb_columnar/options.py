@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.errors import UsageError
 
@@ -222,11 +222,11 @@ class Terms:
     rows: Annotated[
         int | None,
         Option(
-            text="The public number of rows, such as the codebook's: the n of such a rule, and for "
-            "``attribute_weights`` ``auto``; None for what a catalogue entry of the domain declares. It is never "
-            "counted.",
-            help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for "
-            "--attribute-weights auto. It is never counted.",
+            text="The public number of rows, such as the codebook's: the n of such a rule, and for what "
+            "``mechanism`` and ``attribute_weights`` choose by ``auto``; None for what a catalogue entry of the domain "
+            "declares. It is never counted.",
+            help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for what "
+            "--mechanism and --attribute-weights choose by auto. It is never counted.",
             type=int,
             metavar="INTEGER",
             shown="the entry's in datasets.toml",
@@ -236,13 +236,14 @@ class Terms:
     mechanism: Annotated[
         str,
         Option(
-            text="``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``histogram``, "
-            "``adaptive-histogram``, ``majority``, or ``none`` (not private).",
-            help="smooth, paper, trimmed-mean, global, global-variance, histogram, adaptive-histogram, majority, or "
-            "none (NOT PRIVATE).",
+            text="``auto``, which chooses one by public facts and says why; or ``smooth``, ``paper``, "
+            "``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, "
+            "or ``none`` (not private).",
+            help="auto, which chooses one by public facts and says why; or smooth, paper, trimmed-mean, global, "
+            "global-variance, adaptive-histogram, histogram, majority, or none (NOT PRIVATE).",
             metavar="NAME",
         ),
-    ] = "smooth"
+    ] = "auto"
     noise: Annotated[
         str | None,
         Option(
@@ -260,8 +261,9 @@ class Terms:
         Option(
             text="Weights of the attributes in the score: ``none``; ``tempered``, for histograms of two classes: "
             "d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice, which costs "
-            "nothing; ``calibrated``: one weight of all, fitted in a second pass over the rows (in three for more "
-            "than two classes), which spends a tenth of the budget; ``learned``, for two classes: a weight of each, "
+            "nothing; ``calibrated``, for any number of classes: that weight, and how probabilities follow from the "
+            "score, fitted in a second pass over the rows, which spends a tenth of the budget; ``learned``, for two "
+            "classes: a weight of each, "
             "in four further passes that spend 35 % of it; or ``auto``, which chooses one of these by mechanism, "
             "number of attributes, and epsilon times the declared number of rows. Or the path of a Parquet file of "
             "public rows in the same domain, which says what each attribute weighs, and which are not released. "
@@ -270,8 +272,9 @@ class Terms:
             "model waits for, ``calibrate`` releases the next weights, until its guarantee reserves nothing.",
             help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of "
             "d attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
-            "calibrated, one weight of all, fitted in a second pass over the rows (in three for more than two "
-            "classes) that spends a tenth of the budget; learned, one for each attribute, for two classes alone, in "
+            "calibrated, for any number of classes: that weight, and how probabilities follow from the score, "
+            "fitted in a second pass over the rows that spends a tenth of the budget; learned, one for each attribute, "
+            "for two classes alone, in "
             "four further passes that spend 35 % of it: for many rows; or auto, which chooses one of these by "
             "mechanism, number of attributes, and epsilon times the declared number of rows. Or a Parquet file of "
             "public rows in the same domain, never the confidential ones: weights and shares are learned from it, "
@@ -290,18 +293,27 @@ class Terms:
     shares: Annotated[
         str | None,
         Option(
-            text="Division of the budget among a numeric attribute, a categorical attribute and the class counts, such "
-            "as ``2:1:1``; None for the mechanism's own.",
-            help="Shares of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
-            metavar="N:C:K",
-            shown="the mechanism's own",
+            text="How the budget is divided: ``by-size``, what all attributes have together in proportion to the cube "
+            "root of the number of their cells; ``equal``, the same for every attribute of a kind; or ``equal`` with "
+            "other numbers for a numeric attribute, a categorical attribute and the class counts, such as ``2:1:1``. "
+            "None for ``by-size``; of ``paper``, for ``equal``.",
+            help="How the budget is divided: by-size, what all attributes have together in proportion to the cube root "
+            "of the number of their cells; equal, the same for every attribute of a kind; or equal with other numbers "
+            "for a numeric attribute, a categorical attribute and the class counts, such as 2:1:1.",
+            metavar="RULE|N:C:K",
+            shown="by-size; equal for paper",
         ),
     ] = None
 
     @property
     def need_rows(self) -> bool:
-        """Whether a rule for delta, or the choice of attribute weights, depends on the declared number of rows."""
-        return is_rule(self.delta) or self.attribute_weights == "auto"
+        """Whether a rule for delta, or a choice, depends on the declared number of rows."""
+        return is_rule(self.delta) or self.chooses
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the mechanism, or the way to weight attributes, is left to the program."""
+        return "auto" in (self.mechanism, self.attribute_weights)
 
     def effective_epsilon(self, resolved: ResolvedDomain) -> Epsilon:
         """Return the epsilon that was given, else the one declared beside the domain, else the default.
@@ -324,7 +336,7 @@ class Terms:
         known = [relation.value for relation in Neighbours]
         if self.neighbours not in known:
             raise UsageError(f"neighbours: no {self.neighbours!r}; known relations: {', '.join(known)}")
-        division = None if self.shares is None else parse_division(self.shares)
+        division = None if self.shares is None else parse_shares(self.shares)
         return Budget(parse_epsilon(epsilon), Neighbours(self.neighbours), division, parse_delta(self.delta, rows))
 
 

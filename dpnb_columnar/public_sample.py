@@ -41,10 +41,11 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.mechanisms.attribute_weights import bounded
+from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.log_ratios import model_log_ratios
-from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.release_plan import by_unit, plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.noise import NoiseFamily
@@ -337,6 +338,43 @@ def resolve_attribute_weights(
             f"one, such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
         )
     return learn_public_weights(open_public_file(path, domain, label, inputs, parts), mechanism)
+
+
+def planned_release(
+    domain: Domain,
+    budget: Budget,
+    mechanism: str,
+    noise: str | None,
+    attribute_weights: str | os.PathLike[str],
+    rows: int | None = None,
+    *,
+    inputs: Sequence[Path] = (),
+    label: str | None = None,
+    parts: Collection[str] = (),
+    declared: Domain | None = None,
+    repeatable: bool = True,
+) -> ReleasePlan:
+    """Plan a release whose attribute weights are a name, or the path of a file of public rows (``plan``).
+
+    Args:
+        domain: The declared domain.
+        budget: Privacy budget.
+        mechanism: Name of the mechanism, or ``auto``.
+        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
+        attribute_weights: Name of a way to weight attributes, or the path of a file of public rows.
+        rows: Declared number of rows; None if there is none. Public.
+        inputs: Files of confidential rows, which are not public.
+        label: What to predict, where that was named.
+        parts: Digests of the files that statistics have counted.
+        declared: The domain that public rows are read in, where they have another label than the release.
+        repeatable: Whether the rows can be read a second time.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the file, or the release, does not do.
+    """
+    choice = resolved_mechanism(mechanism, domain, by_unit(budget, domain).row_epsilon, rows, noise)
+    weights = resolve_attribute_weights(attribute_weights, declared or domain, choice.name, inputs, label, parts)
+    return plan(domain, budget, mechanism, noise, weights, rows, repeatable=repeatable)
 
 
 def public_path(value: str | os.PathLike[str]) -> Path | None:

@@ -29,12 +29,11 @@ from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
-from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.options import Terms
-from dpnb_columnar.public_sample import resolve_attribute_weights
+from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
 from dpnb_columnar.runtime.confinement import confined
@@ -380,7 +379,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         epsilon: Any = 1.0,
         delta: Any = 0,
-        mechanism: str = "smooth",
+        mechanism: str = "auto",
         noise: str | None = None,
         attribute_weights: Any = "auto",
         neighbours: str = "add-remove",
@@ -430,8 +429,9 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             domain, classes = self._declared(names, labels)
             domain = by_groups(domain, self.unit_rows, given=groups is not None)
             budget = Terms(delta=self.delta, neighbours=self.neighbours).budget(self.epsilon)
-            weights = resolve_attribute_weights(self.attribute_weights, self.domain or domain, self.mechanism)
-            planned = plan(domain, budget, self.mechanism, self.noise, weights)
+            planned = planned_release(
+                domain, budget, self.mechanism, self.noise, self.attribute_weights, declared=self.domain
+            )
             (column,) = domain.label.columns
             beside = [series_of(labels, column)]
             if domain.unit is not None:

@@ -72,7 +72,7 @@ class Expectation:
     @property
     def worse(self) -> bool:
         """Whether the models are expected to be worse than always predicting the largest class."""
-        return _worse(self.outcome)
+        return is_worse(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,23 +149,32 @@ def worst(expectations: Sequence[Expectation]) -> Expectation | None:
     )
 
 
-def remedies(planned: ReleasePlan, expected: Expectation, rows: int) -> list[Remedy]:
+def remedies(planned: ReleasePlan, expected: Expectation, rows: int, automatic: str | None = None) -> list[Remedy]:
     """Find what would help where a planned release is worse than always predicting the largest class.
 
+    Args:
+        planned: The release.
+        expected: The scenario in which it is worse.
+        rows: Public number of rows.
+        automatic: Name of the mechanism that ``auto`` takes; None to compare all.
+
     Returns:
-        The best weights for the same mechanism and the best of the other mechanisms, as far as these help; if none
-        does, the same release with ``MORE_EPSILON`` times its epsilon, if that helps; else nothing.
+        The best weights for the same mechanism, and the best for the one that ``auto`` takes or, where that does not
+        help or is the same, the best of the other mechanisms, as far as these help; if none does, the same release with
+        ``MORE_EPSILON`` times its epsilon, if that helps; else nothing.
     """
-    budget = planned.budget
-    own = [(planned.mechanism.name, method, planned.noise, budget) for method in METHODS]
+    budget, planned_name = planned.budget, planned.mechanism.name
+    own = [(planned_name, method, planned.noise, budget) for method in METHODS]
     pure = replace(budget, delta=Fraction(0))
-    others = [(name, method, None, pure) for name in CANDIDATES if name != planned.mechanism.name for method in METHODS]
+    others = [(name, method, None, pure) for name in CANDIDATES if name != planned_name for method in METHODS]
+    default = [choice for choice in others if choice[0] == automatic]
+    others = [choice for choice in others if choice not in default]
     weights = planned.attribute_weights or NONE
     larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
-    with track_work((len(own) + len(others)) * draws_to_compare(planned.domain), "releases"):
-        found = [
-            best for choices in (own, others) if (best := _best(planned.domain, choices, expected, rows)) is not None
-        ]
+    with track_work((len(own) + len(default) + len(others)) * draws_to_compare(planned.domain), "releases"):
+        best_own, best_default = (_best(planned.domain, choices, expected, rows) for choices in (own, default))
+        best_other = best_default or _best(planned.domain, others, expected, rows)
+        found = [best for best in (best_own, best_other) if best is not None]
     if not found:
         choice = (planned.mechanism.name, weights, planned.noise, larger)
         found = [best for best in [_best(planned.domain, [choice], expected, rows)] if best is not None]
@@ -185,10 +194,11 @@ def _best(
             continue
         prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
         outcome = prepared.outcome(planned, draws_to_compare(domain), family)
-        if not _worse(outcome):
+        if not is_worse(outcome):
             found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
     return max(found, key=lambda remedy: remedy.accuracy, default=None)
 
 
-def _worse(outcome: Outcome) -> bool:
+def is_worse(outcome: Outcome) -> bool:
+    """Return whether models are expected to be worse than always predicting the largest class."""
     return outcome.accuracy < outcome.largest_class - BELOW

@@ -15,10 +15,12 @@ from dpnb_columnar.advice.plan_text import (
     budget_line,
     composition_lines,
     hidden_ranges,
+    mechanism_line,
     missing_lines,
     narrower_ranges,
     prior_line,
     public_facts,
+    shares_line,
     small_cells_line,
     unit_facts,
     unrehearsed_line,
@@ -34,6 +36,8 @@ from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import option
+from dpnb_columnar.mechanisms.attribute_weights import AUTO
+from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.expected_error import (
     USUAL_SIZES,
     SmallCells,
@@ -137,26 +141,33 @@ class Rehearsal:
         return " ".join(options)
 
 
-def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None) -> Rehearsal:
+def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int | None) -> Rehearsal:
     """Rehearse a planned release and the mechanisms to choose among.
 
     Args:
         plan: The release, of a private mechanism.
         rows: Public number of rows.
         class_shares: Published sizes of the classes, as typed; None where they are not known.
+        known: Declared number of rows, if there is one: what ``auto`` takes depends on it.
 
     Raises:
         UsageError: if the class shares are not as many positive numbers as there are classes.
     """
+    noise = plan.noise if plan.budget.delta else None
+    automatic = (
+        resolved_mechanism(AUTO, plan.domain, plan.budget.row_epsilon, known, noise).name
+        if plan.mechanism_reason is None
+        else plan.mechanism.name
+    )
     sizes = None if class_shares is None else parse_class_sizes(class_shares, plan.domain)
     domain = plan.domain
     # What a public file says of the attributes' dependence holds for real rows, not for made-up ones.
     expected = len(rehearsals(domain, sizes)) * releases(domain) if plan.public is None else 0
     with track_work(expected + releases_to_advise(domain, sizes), "releases"):
         expectations = expect(plan, rows, sizes) if plan.public is None else ()
-        advice = advise(domain, plan.budget, rows, sizes)
+        advice = advise(domain, plan.budget, rows, sizes, automatic)
     below = worst(expectations)
-    helpful = [] if below is None else remedies(plan, below, rows)
+    helpful = [] if below is None else remedies(plan, below, rows, automatic)
     return Rehearsal(plan, expectations, below, helpful, advice)
 
 
@@ -206,7 +217,9 @@ def outlook(
         known=known,
         rule=rule,
         wide=wide_ranges(plan, max(assumed.rows // classes, 1)) if private else (),
-        rehearsal=rehearse(plan, assumed.rows, class_shares) if private and rehearsed else None,
+        rehearsal=rehearse(plan, assumed.rows, class_shares, None if known is None else known.rows)
+        if private and rehearsed
+        else None,
         edit=edit,
     )
 
@@ -253,6 +266,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     elif (available := planned.domain.available_weight) is not None:
         by = f"{option('weight')} {named([available.column])}"
         yield f"prior: of rows; with {by} of noisy sums of {weighs_by(available)}"
+    if planned.mechanism_reason is not None:
+        yield mechanism_line(planned)
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""
@@ -262,6 +277,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
+    if planned.by_size and planned.public is None:
+        yield shares_line(planned)
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
     if planned.domain.weight is not None:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
@@ -359,6 +376,11 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     yield (
         f"recommended: {best.mechanism} with attribute weights {best.weights} (accuracy on average {best.accuracy:.3f}"
         f"{beside and '; ' + beside})"
+        + (
+            ""
+            if best.mechanism == rehearsal.advice.automatic
+            else f"; auto takes {rehearsal.advice.automatic}, which is expected to be worse than the largest class"
+        )
     )
     yield (f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of")
     yield ("logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the")
@@ -380,7 +402,9 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
         "unit": unit_facts(domain.unit),
         "weight": None if domain.weight is None else weight_document(domain.weight),
         "mechanism": planned.mechanism.name,
+        "mechanism_reason": planned.mechanism_reason,
         "attribute_weights": planned.attribute_weights or "none",
+        "shares": planned.shares_rule,
         "public": None if planned.public is None else public_facts(planned.public),
         "private": planned.mechanism.private,
         "rows": outlook.assumed.rows,

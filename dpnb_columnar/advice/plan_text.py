@@ -36,6 +36,7 @@ def budget_line(plan: ReleasePlan) -> str:
     budget = plan.budget
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
+    mechanism += " (auto)" if plan.mechanism_reason is not None else ""
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
     if plan.given is None and plan.reserved:
         weights += f" (left for {'a second release' if len(plan.reserved) == 1 else 'further releases'})"
@@ -43,6 +44,11 @@ def budget_line(plan: ReleasePlan) -> str:
     unit = plan.domain.unit
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
     return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"
+
+
+def mechanism_line(plan: ReleasePlan) -> str:
+    """Say which mechanism auto took, and why."""
+    return f"mechanism {plan.mechanism.name}: chosen by auto, since {plan.mechanism_reason}"
 
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:
@@ -75,6 +81,14 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
     """Return what ``composition_lines`` prints as one record per share, amounts exact, as text."""
     names, rows = composition_table(shares)
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def shares_line(plan: ReleasePlan) -> str:
+    """Say how the attributes' part of the budget is divided among them by their size."""
+    from dpnb_columnar.mechanisms.attribute_shares import NUMERIC_CELLS
+
+    numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
+    return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
 
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
@@ -120,23 +134,22 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)
     count = len(plan.domain.attributes)
     if plan.rounds:
         spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
-        each = plan.attribute_weights == LEARNED
         return (
-            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
-            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
-            "of the budget"
+            f"a weight of each of {count} attributes and an intercept are fitted in {len(plan.rounds)} further passes "
+            f"over the rows, after a calibration: {spent:.1%} of the budget"
         )
     if plan.calibration is not None:
         return (
-            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
-            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
+            f"how probabilities follow from the score, in which each of {count} attributes weighs "
+            f"{tempered_weight(count):.3g}, is fitted in a second pass over the rows, given the first: "
+            f"{budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
         )
     reason = f"since correlated ones say the same twice ({count}^(-1/4))"
     if count < FEWEST_TEMPERED:
@@ -146,8 +159,10 @@ def weights_line(plan: ReleasePlan) -> str:
 
 def unrehearsed_line(plan: ReleasePlan) -> str:
     """Say which weights the rehearsal has in place of those that a plan fits in rounds."""
-    stand_in = "calibrated weights, which they start from" if plan.calibration else "a model without attribute weights"
-    return f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of {stand_in}"
+    return (
+        f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of calibrated weights, "
+        "which they start from"
+    )
 
 
 def source_text(source: PublicSource) -> str:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import statistics as averages
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, usual_scenarios
+from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, is_worse, usual_scenarios
 from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.release_plan import by_unit, plan
 from dpnb_columnar.runtime.row_progress import report_work
 
 MAJORITY = "majority"
 """The floor."""
 
 PREFERRED_WEIGHTS = (CALIBRATED, TEMPERED, NONE)
-PREFERRED = ("histogram", "adaptive-histogram", "smooth", MAJORITY)
-"""Chosen first among what is as good: the weights first, then the mechanism."""
+PREFERRED = ("adaptive-histogram", "smooth", "histogram", MAJORITY)
+"""Chosen first among what is as good: the weights first, then the mechanism. Mechanisms whose noise follows smooth
+sensitivity come first, since they bear loose bounds."""
 
 TIE = 0.003
 """Accuracies that are no further apart are as good."""
@@ -55,6 +58,11 @@ class Prospect:
         """Accuracy lost against ordinary naive Bayes without noise, averaged likewise."""
         return averages.fmean(outcome.lost for outcome in self.outcomes)
 
+    @property
+    def worse(self) -> bool:
+        """Whether its models are expected to be worse than always predicting the largest class, on any bounds."""
+        return any(map(is_worse, self.outcomes))
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -63,19 +71,23 @@ class Advice:
     Attributes:
         rows: Rows of the invented populations.
         prospects: Every candidate that the budget suffices for, with its default noise.
+        automatic: Name of the mechanism that ``auto`` takes.
     """
 
     rows: int
     prospects: tuple[Prospect, ...]
+    automatic: str
 
     @property
     def best(self) -> Prospect:
-        """What to choose: of those that are as good as the one that loses least, the preferred one."""
-        least = min(prospect.lost for prospect in self.prospects)
-        return min(
-            (prospect for prospect in self.prospects if prospect.lost <= least + TIE),
-            key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), PREFERRED.index(one.mechanism)),
-        )
+        """What to choose: the mechanism that ``auto`` takes, unless it is expected to be worse than the largest class.
+
+        Its weights, and then the mechanism as well, are the preferred ones of those that are as good as the best.
+        """
+        own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic]
+        if own and not (chosen := _preferred(own)).worse:
+            return chosen
+        return _preferred([prospect for prospect in self.prospects if not prospect.worse] or self.prospects)
 
     @property
     def ranked(self) -> tuple[Prospect, ...]:
@@ -97,8 +109,23 @@ class Advice:
         return self.best.weights
 
 
+def _preferred(prospects: Sequence[Prospect]) -> Prospect:
+    """Choose the preferred one of those that are as good as the one that loses least."""
+    least = min(prospect.lost for prospect in prospects)
+    return min(
+        (prospect for prospect in prospects if prospect.lost <= least + TIE),
+        key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), PREFERRED.index(one.mechanism)),
+    )
+
+
 @lru_cache
-def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> Advice:
+def advise(
+    domain: Domain,
+    budget: Budget,
+    rows: int,
+    class_sizes: tuple[Fraction, ...] | None = None,
+    automatic: str | None = None,
+) -> Advice:
     """Rehearse the candidates on invented rows whose attributes come in families.
 
     The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
@@ -110,10 +137,13 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
             needs none.
         rows: Public number of rows.
         class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+        automatic: Name of the mechanism that ``auto`` takes, by the declared number of rows; None for what it takes by
+            this number.
 
     Raises:
         UsageError: if the budget is too small for every candidate.
     """
+    automatic = automatic or resolved_mechanism(AUTO, domain, by_unit(budget, domain).row_epsilon, rows, None).name
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
     stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
     family, prospects = stages[0].families[-1], []
@@ -132,7 +162,7 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
         raise UsageError(
             f"epsilon is too small for every mechanism; raise {option('epsilon')}, or declare fewer attributes"
         )
-    return Advice(rows, tuple(prospects))
+    return Advice(rows, tuple(prospects), automatic)
 
 
 def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> int:

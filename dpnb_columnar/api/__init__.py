@@ -45,9 +45,7 @@ from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import provisional
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import query_given
-from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_passes
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
@@ -65,7 +63,7 @@ from dpnb_columnar.options import (
     Terms,
     options_of,
 )
-from dpnb_columnar.public_sample import resolve_attribute_weights
+from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
@@ -426,8 +424,16 @@ def plan(given: PlanArguments) -> Outlook:
     budget = given.budget(given.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
-    weights = resolve_attribute_weights(given.attribute_weights, resolved.domain, given.mechanism, files, given.label)
-    planned = plan_release(resolved.domain, budget, given.mechanism, given.noise, weights, number)
+    planned = planned_release(
+        resolved.domain,
+        budget,
+        given.mechanism,
+        given.noise,
+        given.attribute_weights,
+        number,
+        inputs=files,
+        label=given.label,
+    )
     return outlook(
         planned,
         resolved.origin,
@@ -650,14 +656,18 @@ def release(given: ReleaseArguments) -> Model:
     counted = AskedRows(statistics)
     known = declared_rows(given)
     budget = given.budget(given.epsilon, known)
-    if given.attribute_weights == AUTO and known is None:
+    if given.chooses and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
-    chosen = resolve_attribute_weights(
-        given.attribute_weights, statistics.domain, given.mechanism, parts=statistics.parts
-    )
     planned = reserve_later_passes(
-        plan_release(
-            statistics.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=counted.repeatable
+        planned_release(
+            statistics.domain,
+            budget,
+            given.mechanism,
+            given.noise,
+            given.attribute_weights,
+            known,
+            parts=statistics.parts,
+            repeatable=counted.repeatable,
         )
     )
     return training.train(planned, counted, payment_of(planned, (), given.ledger, given.account, None))
@@ -692,13 +702,18 @@ def train(given: TrainArguments) -> Model:
     budget = given.budget(given.epsilon, known)
     with opened_data(given.data, given.engine, given.table) as opened:
         resolved = given.counted(declared_domain(opened, given, given.label))
-        if given.attribute_weights == AUTO and known is None:
+        if given.chooses and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if given.domain is not None else resolved.entry)
-        chosen = resolve_attribute_weights(
-            given.attribute_weights, resolved.domain, given.mechanism, opened.files, given.label
-        )
-        planned = plan_release(
-            resolved.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=opened.repeatable
+        planned = planned_release(
+            resolved.domain,
+            budget,
+            given.mechanism,
+            given.noise,
+            given.attribute_weights,
+            known,
+            inputs=opened.files,
+            label=given.label,
+            repeatable=opened.repeatable,
         )
         payment = payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
         return training.train(planned, opened, payment)
@@ -708,7 +723,7 @@ def train(given: TrainArguments) -> Model:
 def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> LaterAnswer:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the score that the model gives them, or the sums of a round. They are read in its domain.
+    That is the rows by the margins that the model gives them, or the sums of a round. They are read in its domain.
 
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``, or what

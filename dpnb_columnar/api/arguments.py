@@ -314,8 +314,8 @@ def declared_rows(terms: Terms) -> int | None:
         return None
     if not terms.need_rows:
         raise UsageError(
-            "rows: only a rule for delta and attribute_weights auto depend on them; give delta 1/n or 1/n^2, or leave "
-            "rows out"
+            "rows: only a rule for delta, mechanism auto and attribute_weights auto depend on them; give delta 1/n or "
+            "1/n^2, or leave rows out"
         )
     return parse_rows(terms.rows)
 

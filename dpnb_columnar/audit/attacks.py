@@ -15,7 +15,7 @@ from dpnb_columnar.audit.neighbours import Group, adversarial_pairs, forced_size
 from dpnb_columnar.audit.outcomes import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
 from dpnb_columnar.audit.unit_universe import UnitUniverse, build_units, unit_pairs
-from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.model_release import software
@@ -89,8 +89,8 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
     Every lower bound and every test of the whole audit holds together with probability 99.9 %.
     """
-    classes = {configuration.classes for configuration in configurations}
-    counted = [build_universe(domain) for domain in (*effort.domains, *([TRADES] if max(classes) > 2 else []))]
+    wide = dict.fromkeys(filter(None, map(_wide_domain, configurations)))
+    counted = [build_universe(domain) for domain in (*effort.domains, *wide)]
     universes = tuple(universe for universe, _ in counted)
     attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
     outcomes = {}
@@ -109,10 +109,16 @@ def _attack(configuration: Configuration, universes: tuple[Universe, ...], effor
         universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         outcome = attack_units(configuration, universe, effort, error)
         return replace(outcome, findings=(*findings, *outcome.findings))
-    ours = tuple(each for each in universes if len(each.domain.classes) == configuration.classes)
-    if configuration.classes > 2:  # rows of many attributes, whose releases take time
+    wide = _wide_domain(configuration)
+    if wide is not None:  # rows of many attributes, whose releases take time
         effort = replace(effort, rows=min(effort.rows, MOST_ROWS_OF_COPIES))
+    ours = tuple(each for each in universes if each.domain in (effort.domains if wide is None else (wide,)))
     return attack_one(configuration, ours, effort, error)
+
+
+def _wide_domain(configuration: Configuration) -> Domain | None:
+    """Return the domain of copies of an attribute that a configuration is audited in; None where it is in others."""
+    return TRADES if configuration.classes > 2 else SHOPS if configuration.copies else None
 
 
 def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
@@ -218,7 +224,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
          "holds": whether every check passed,
          "findings": [finding between rows and statistics, ...],
          "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
-                             "classes": how many,
+                             "classes": how many, "copies": whether of copies of an attribute in two classes,
                              "unit_rows": rows of a unit that count; null where databases are of rows,
                              "weighted": whether rows have a weight, of which the prior is made,
                              "epsilon", "delta": exact text, as claimed,
@@ -248,6 +254,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "neighbours": configuration.budget.neighbours.value,
         "attribute_weights": configuration.attribute_weights,
         "classes": configuration.classes,
+        "copies": configuration.copies,
         "unit_rows": configuration.unit_rows,
         "weighted": configuration.weighted,
         "epsilon": number_text(outcome.claim.epsilon),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement
 
-from dpnb_columnar.audit.universe import Database, Universe
+from dpnb_columnar.audit.universe import SHOPS, TRADES, Database, Universe
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.domain import Domain, Missing
 
@@ -61,10 +61,10 @@ def groups(
 def forced_sizes(domain: Domain, scenarios: int) -> list[tuple[int, ...]]:
     """Choose released sizes that are forced upon small databases, at most 5.
 
-    Of more than two classes, all but the first are so rare that no score makes them likely: then a row of one adds the
-    whole of its score to a gradient, and one of another takes as much away.
+    Of copies of an attribute all classes but the first are so rare that no score makes them likely: then a row of such
+    a class adds all that it may to a gradient, and one of other values takes as much away.
     """
-    if len(domain.classes) > 2:
+    if domain in (TRADES, SHOPS):
         return [(10**9 - place, *(3,) * (len(domain.classes) - 1)) for place in range(scenarios)]
     return _forced(domain, [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)][:scenarios])
 

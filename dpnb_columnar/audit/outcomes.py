@@ -35,7 +35,7 @@ WEIGHTS = {
     ("smooth", CONCENTRATED): (CALIBRATED, LEARNED),
 }
 """Attribute weights, beside none, that a mechanism is audited with under a noise. Later passes are the same whatever
-the first has released. ``calibrated`` is audited with three classes as well, for which it sums up gradients."""
+the first has released. ``calibrated`` is audited with three classes as well, and ``learned`` with copies."""
 
 
 UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
@@ -74,7 +74,9 @@ class Configuration:
     weighted: bool = False
     """Whether rows have a weight, of which the prior is made."""
     classes: int = 2
-    """Number of classes; of three, and of copies of an attribute, gradients move most."""
+    """Number of classes; three in rows of copies of an attribute."""
+    copies: bool = False
+    """Whether rows of two classes have copies of an attribute, so that a gradient scales them down."""
 
     @property
     def few(self) -> bool:
@@ -90,7 +92,8 @@ class Configuration:
         units = None if self.unit_rows is None else f"units of {self.unit_rows}"
         prior = "weighted prior" if self.weighted else None
         classes = None if self.classes == 2 else f"{self.classes} classes"
-        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior, classes]
+        copies = "copies of an attribute" if self.copies else None
+        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior, classes, copies]
         return ", ".join(filter(None, named))
 
 
@@ -119,7 +122,10 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         for rows in audited.get((each.mechanism, each.noise, each.attribute_weights), ())
     ]
     of_classes = [replace(each, classes=3) for each in of_rows if each.attribute_weights == CALIBRATED]
-    return of_rows + of_units + of_classes
+    # Under noise with a delta gradients are pure, as under pure noise.
+    learned = [each for each in of_rows if each.attribute_weights == LEARNED and each.noise != GAUSSIAN]
+    of_copies = [replace(each, copies=True) for each in learned]
+    return of_rows + of_units + of_classes + of_copies
 
 
 def _delta(noise: str | None) -> Fraction:

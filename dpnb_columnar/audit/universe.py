@@ -77,24 +77,28 @@ HOURS = read_domain(
 COPIES = tuple(f"copy {number}" for number in range(1, 10))
 """Columns that repeat the category."""
 
-TRADES = read_domain(
-    "trades",
-    {
-        "label": {"column": "label", "classes": ["a", "b", "c"]},
-        "attributes": {
-            "number": {"lower": 0, "upper": 4, "step": 4},
-            **{name: {"values": ["p"], "missing": "category"} for name in ("category", *COPIES)},
+TRADES, SHOPS = (
+    read_domain(
+        name,
+        {
+            "label": {"column": "label", "classes": classes},
+            "attributes": {
+                "number": {"lower": 0, "upper": 4, "step": 4},
+                **{column: {"values": ["p"], "missing": "category"} for column in ("category", *COPIES)},
+            },
         },
-    },
-    "audit",
+        "audit",
+    )
+    for name, classes in (("trades", ["a", "b", "c"]), ("shops", ["a", "b"]))
 )
-"""Three classes, and ten copies of a category: their log-ratios together reach the clip of a gradient."""
+"""Three classes, and two, of ten copies of a category: a gradient scales rows of so many log-ratios down."""
 
 VALUES = {
     YEARS.name: (1900.0, 1902.0, 1904.0),
     WAGES.name: (0.0, 1.0, 50.0),
     HOURS.name: (0.0, 4.0),
     TRADES.name: (0.0,),
+    SHOPS.name: (0.0,),
 }
 
 ODD: tuple[Row, ...] = (

@@ -5,11 +5,13 @@ from dpnb_columnar.budget.amounts import (
     Budget,
     Division,
     Neighbours,
+    SharesRule,
     is_rule,
     parse_delta,
     parse_division,
     parse_epsilon,
     parse_rows,
+    parse_shares,
 )
 from dpnb_columnar.budget.composition import Parallel, Request, Share, compose, total
 from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure, RowEffect
@@ -27,6 +29,7 @@ __all__ = [
     "Request",
     "RowEffect",
     "Share",
+    "SharesRule",
     "Spent",
     "admits",
     "compose",
@@ -35,6 +38,7 @@ __all__ = [
     "parse_division",
     "parse_epsilon",
     "parse_rows",
+    "parse_shares",
     "remaining",
     "total",
 ]

@@ -53,6 +53,15 @@ class Division:
         return ":".join(number_text(part) for part in (self.numeric, self.categorical, self.counts))
 
 
+class SharesRule(StrEnum):
+    """How the part of the budget that all attributes have together is divided among them."""
+
+    BY_SIZE = "by-size"
+    """In proportion to the cube root of the number of their cells."""
+    EQUAL = "equal"
+    """The same for every attribute of a kind, whatever its size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The privacy budget of one release.
@@ -60,14 +69,15 @@ class Budget:
     Attributes:
         epsilon: Total privacy cost, exact.
         neighbours: The relation that epsilon and delta refer to.
-        division: Division among the queries; None for the mechanism's own.
+        division: Division among the queries: by typed numbers, the same for every attribute of a kind; or a rule, with
+            the mechanism's own numbers; None for the mechanism's own rule as well.
         delta: Total delta, exact; 0 for pure differential privacy.
         unit_rows: The most rows of a unit that count, where the relation is of whole units; 1 where it is of rows.
     """
 
     epsilon: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
-    division: Division | None = None
+    division: Division | SharesRule | None = None
     delta: Fraction = Fraction(0)
     unit_rows: int = 1
 
@@ -177,6 +187,15 @@ def _exact(value: object) -> Fraction:
     return exact_number(float.__repr__(value) if isinstance(value, float) else value)
 
 
+def parse_shares(value: str) -> Division | SharesRule:
+    """Parse how a budget is divided: the name of a rule, or a division (``parse_division``).
+
+    Raises:
+        UsageError: if it is neither.
+    """
+    return SharesRule(value.strip()) if value.strip() in list(SharesRule) else parse_division(value)
+
+
 def parse_division(value: str) -> Division:
     """Parse a division of the budget written as ``numeric:categorical:counts``, such as ``2:1:1``.
 
@@ -189,7 +208,8 @@ def parse_division(value: str) -> Division:
         parts = []
     if len(parts) != 3 or min(parts) <= 0:
         raise UsageError(
-            f"shares: expected three positive numbers numeric:categorical:counts (2:1:1), found {excerpt(value)}"
+            f"shares: expected {', '.join(SharesRule)}, or three positive numbers numeric:categorical:counts (2:1:1), "
+            f"found {excerpt(value)}"
         )
     if max(parts) > LARGEST_DIVISION_RATIO * min(parts):
         raise UsageError(f"shares: none may be more than 1e9 times another, found {excerpt(value)}")

@@ -15,6 +15,7 @@ from dpnb_columnar.advice.plan_text import (
     budget_line,
     composition_facts,
     composition_lines,
+    mechanism_line,
     prior_line,
     public_facts,
     public_line,
@@ -190,6 +191,8 @@ def _model_lines(plan: ReleasePlan) -> Iterator[Line]:
     """Say what the release of a model spends."""
     mechanism, queries = plan.mechanism.name, len(plan.shares)
     facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
+    if plan.mechanism_reason is not None:
+        facts["mechanism_reason"] = plan.mechanism_reason
     if plan.automatic or plan.attribute_weights is not None:
         facts["attribute_weights"] = plan.attribute_weights or NONE
     if plan.mechanism.private:
@@ -205,6 +208,8 @@ def _model_lines(plan: ReleasePlan) -> Iterator[Line]:
             facts["weight"] = weight_document(plan.domain.weight)
         facts["composition"] = composition_facts(plan.shares)
         yield f"{budget_line(plan)}, {queries} {'query' if queries == 1 else 'queries'}", "budget", facts
+        if plan.mechanism_reason is not None:
+            yield mechanism_line(plan), "note", {}
         if plan.domain.weight is not None:
             yield prior_line(plan.domain.weight), "note", {}
         if plan.uncalibrated:

@@ -41,7 +41,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 
 def query_of(given: Path) -> LaterQuery:
-    """Make what a later pass asks for the model in a file: its scores, or the sums of a round.
+    """Make what a later pass asks for the model in a file: its margins, or the sums of a round.
 
     Raises:
         UsageError, dpnb_columnar.errors.Error: as ``plan_of``.

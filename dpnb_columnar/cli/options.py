@@ -237,7 +237,7 @@ def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredR
 
 
 def declared_row_count_for(resolved: ResolvedDomain, terms: Terms) -> DeclaredRowCount | None:
-    """Return the declared number of rows if a rule for delta, or the choice of attribute weights, depends on it.
+    """Return the declared number of rows if a rule for delta, or a choice, depends on it.
 
     Raises:
         UsageError: if a number was typed that nothing depends on, or if it is out of range.
@@ -247,8 +247,8 @@ def declared_row_count_for(resolved: ResolvedDomain, terms: Terms) -> DeclaredRo
         return declared_row_count(resolved, terms.rows)
     if terms.rows is not None:
         raise UsageError(
-            "declared rows: only a rule for delta and --attribute-weights auto depend on them; give --delta 1/n or "
-            "1/n^2, or leave --declared-rows out"
+            "declared rows: only a rule for delta, --mechanism auto and --attribute-weights auto depend on them; give "
+            "--delta 1/n or 1/n^2, or leave --declared-rows out"
         )
     return None
 

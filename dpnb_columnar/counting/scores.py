@@ -7,8 +7,8 @@ cells. They carry digests of what was counted likewise, so that no row is counte
 *Sums of a round of weights.* A row has a score that its attributes' tables give, and from the score a probability of
 the second class. What is summed up is the gradient of the logistic likelihood at public weights: the difference between
 1 or 0, by the row's class, and this probability, times what each weight multiplies, scaled so that no row counts for
-more than a bound. Every step is a whole number by integer arithmetic, so every engine and every division of the rows into
-parts has the same sums. They carry digests of what was summed up, like ``ScoreCounts``.
+more than a bound. Every step is a whole number by integer arithmetic, so every engine and every division of the rows
+into parts has the same sums. They carry digests of what was summed up, like ``ScoreCounts``.
 
 Let z_i be the score of a row by the i-th attribute's table, |z| the sum of their sizes, S = log-odds + the sum of
 weight_i z_i, and B the bound. With T = ``probabilities()`` and // rounding down,

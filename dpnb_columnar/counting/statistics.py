@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from dpnb_columnar.budget import Parallel, RowEffect
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.query import check_whole_units, digest_blocks
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
+from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
+from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.errors import command, excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
@@ -251,10 +252,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
         else:
             columns[name] = _columns(name, own, size, attribute.cells)
             totals = np.array([column.size for column in columns[name]])
-        complete = attribute.missing is Missing.ROW or (
-            isinstance(attribute, Categorical) and attribute.missing is Missing.CATEGORY
-        )
-        if np.any(totals > class_counts) or (complete and np.any(totals < class_counts)):
+        if np.any(totals > class_counts) or (is_complete(attribute) and np.any(totals < class_counts)):
             raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
     return Statistics(domain, class_counts, columns, tables, parts, weight_sums=weight_sums)
 

@@ -183,6 +183,12 @@ class Categorical:
 Attribute = Numeric | Categorical
 
 
+def is_complete(attribute: Attribute) -> bool:
+    """Tell whether every row that counts is in a cell of the attribute's table, by its declaration."""
+    is_category = isinstance(attribute, Categorical) and attribute.missing is Missing.CATEGORY
+    return is_category or attribute.missing is Missing.ROW
+
+
 def missing_texts(attribute: Attribute) -> tuple[str, ...]:
     """Write the values of an attribute that mean "missing" as text."""
     if isinstance(attribute, Numeric):

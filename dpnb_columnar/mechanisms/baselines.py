@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Division, Request, Share
+from dpnb_columnar.budget import Division, Request, Share, SharesRule
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.mechanisms.mechanism import (
@@ -53,6 +53,7 @@ class Plain:
     binned = False
     default_noise = NOISE_FAMILIES[0]
     division = EQUAL
+    shares_rule = SharesRule.EQUAL
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts alone, for a table of what is spent: nothing is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from dpnb_columnar.budget import Division, Parallel, Pure, Request, RowEffect, Share
+from dpnb_columnar.budget import Division, Parallel, Pure, Request, RowEffect, Share, SharesRule
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
@@ -78,7 +78,11 @@ class Mechanism(Protocol):
 
     @property
     def division(self) -> Division:
-        """Division of the budget where none is chosen."""
+        """Division of the budget among attributes by their kind, and class counts, where none is chosen."""
+
+    @property
+    def shares_rule(self) -> SharesRule:
+        """How the part of all attributes is divided among them where that is not chosen."""
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the queries, the class counts first.
@@ -156,6 +160,7 @@ class PrivateCounts:
     private = True
     binned = False
     default_noise = NOISE_FAMILIES[0]
+    shares_rule = SharesRule.BY_SIZE
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Draw the class counts, and make priors of them."""

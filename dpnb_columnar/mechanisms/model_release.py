@@ -24,7 +24,7 @@ from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
-from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Share, total
+from dpnb_columnar.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery, ScoreCounts
@@ -50,7 +50,9 @@ from dpnb_columnar.mechanisms.score_calibration import (
     starting_weights,
 )
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
+from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.noise import Sampler
@@ -92,8 +94,10 @@ class ReleasePlan:
             leaves out, unless they decide which rows count.
         reserved: Shares that are left for later releases, each given the model of the last one, in their order.
         given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
+        by_size: Whether the part of all attributes is divided by their size (``mechanisms.attribute_shares``).
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
+        mechanism_reason: Why ``auto`` chose the mechanism (``mechanisms.automatic_choice``); None where it was named.
     """
 
     domain: Domain
@@ -105,8 +109,10 @@ class ReleasePlan:
     public: PublicWeights | None = None
     reserved: tuple[Share, ...] = ()
     given: NaiveBayes | None = None
+    by_size: bool = False
     automatic: bool = False
     uncalibrated: bool = False
+    mechanism_reason: str | None = None
 
     @property
     def total(self) -> PrivacyCost:
@@ -206,6 +212,13 @@ class ReleasePlan:
             )
 
     @property
+    def shares_rule(self) -> str:
+        """How the budget is divided: the name of a rule, or three numbers."""
+        if self.by_size:
+            return SharesRule.BY_SIZE
+        return str(self.budget.division) if isinstance(self.budget.division, Division) else SharesRule.EQUAL
+
+    @property
     def inputs(self) -> dict[str, Any]:
         """All that a run which is begun again must share: declared facts, nothing computed from rows."""
         budget = self.budget
@@ -214,11 +227,12 @@ class ReleasePlan:
             "epsilon": number_text(budget.epsilon),
             "delta": number_text(budget.delta),
             "neighbours": str(budget.neighbours),
-            "shares": None if budget.division is None else str(budget.division),
+            "shares": None if self.shares_rule == SharesRule.EQUAL else self.shares_rule,
             "mechanism": self.mechanism.name,
             "noise": self.noise,
         }
         # Left out where there are none, as programs did that knew none: this one finishes a run that one of them began.
+        # Equal shares are None, as where no other rule was known: of another rule, such a run is refused.
         if self.attribute_weights is not None:
             inputs["attribute_weights"] = self.attribute_weights
         if self.public is not None:
@@ -291,6 +305,9 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
+    if plan.mechanism.private and not RULES[plan.mechanism.name].truncated:
+        sizes = postprocessing.class_sizes(plan.released, classes.released, attributes, shares)
+        classes = replace(classes, probability=postprocessing.class_shares(sizes))
     return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
 
 

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
+from dpnb_columnar.budget import Budget, Concentrated, Division, PrivacyCost, Pure, Share, SharesRule, compose, total
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
+from dpnb_columnar.mechanisms.attribute_shares import divide_by_size, sized_attribute
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, MOST_LEARNED, NONE, resolved_method
+from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
@@ -241,13 +243,13 @@ MECHANISMS: dict[str, Mechanism] = {
         Plain(),
     )
 }
-"""Every mechanism by its name on the command line; the first is the default."""
+"""Every mechanism by its name on the command line; ``auto`` names one of them (``mechanisms.automatic_choice``)."""
 
 
 def plan(
     domain: Domain,
     budget: Budget,
-    mechanism: str = "smooth",
+    mechanism: str = AUTO,
     noise: str | None = None,
     attribute_weights: str | PublicWeights = NONE,
     rows: int | None = None,
@@ -259,12 +261,12 @@ def plan(
     Args:
         domain: The declared domain.
         budget: Privacy budget, and the neighbouring relation that it refers to.
-        mechanism: Name of the mechanism.
+        mechanism: Name of the mechanism, or ``auto``.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
             classes, or ``auto``; or what a public file says (``public_sample``), which also says which
             attributes to release, and divides the budget among them.
-        rows: Declared number of rows, on which ``auto`` depends; None if there is none. Public.
+        rows: Declared number of rows, on which what ``auto`` chooses depends; None if there is none. Public.
         repeatable: Whether the rows can be read a second time.
 
     Raises:
@@ -273,9 +275,9 @@ def plan(
             is not pure, or if the budget is too small for the number of queries.
         ConfigurationError: if the model may be larger than a model file is read (``mechanisms.release_plan``).
     """
-    chosen = mechanism_named(mechanism)
-    if domain.unit is not None:
-        budget = replace(budget, unit_rows=domain.unit.rows)
+    budget = by_unit(budget, domain)
+    choice = resolved_mechanism(mechanism, domain, budget.row_epsilon, rows, noise)
+    chosen = mechanism_named(choice.name, AUTO)
     public = attribute_weights if isinstance(attribute_weights, PublicWeights) else None
     weights, best = (
         PUBLIC
@@ -284,16 +286,18 @@ def plan(
         for again in (repeatable, True)
     )
     family = noise_named(chosen, noise)
+    rule = budget.division or (chosen.shares_rule if public is None else SharesRule.BY_SIZE)
     if public is not None:
-        if budget.division is not None:
+        if rule is not SharesRule.BY_SIZE:
             raise UsageError(
                 f"shares: the public file divides the budget among the attributes; leave {option('shares')} out"
             )
         domain = public.counted(domain)
     released = domain if public is None else public.released(domain)
-    requests = chosen.requests(released, budget.division or chosen.division, family)
-    if public is not None:
-        requests = public.divided(requests, released)
+    requests = chosen.requests(released, rule if isinstance(rule, Division) else chosen.division, family)
+    by_size = rule is SharesRule.BY_SIZE and any(map(sized_attribute, requests))
+    if by_size:
+        requests = divide_by_size(requests, released, None if public is None else public.shares_by)
     if domain.weight is not None:
         requests.insert(1, weighted_counts_request(domain, requests[0]))
     requests += later_requests(domain, weights, requests)
@@ -324,11 +328,18 @@ def plan(
         shares,
         weights,
         public,
+        by_size=by_size,
         automatic=attribute_weights == AUTO,
         uncalibrated=best != weights,
+        mechanism_reason=choice.reason,
     )
     check_size(planned)
     return planned
+
+
+def by_unit(budget: Budget, domain: Domain) -> Budget:
+    """Return a budget as one for the unit of a domain: as it is where the domain declares none."""
+    return budget if domain.unit is None else replace(budget, unit_rows=domain.unit.rows)
 
 
 def reserve_later_passes(plan: ReleasePlan) -> ReleasePlan:
@@ -409,14 +420,18 @@ def _can_go_on(model: NaiveBayes, share: Share) -> bool:
     return 0 < size <= MOST_LEARNED and pure and share.values == size + 1 and len(asked) == len(released)
 
 
-def mechanism_named(name: str) -> Mechanism:
+def mechanism_named(name: str, *others: str) -> Mechanism:
     """Look up a mechanism.
+
+    Args:
+        name: Its name.
+        *others: What else could have been named, for the error.
 
     Raises:
         UsageError: if no mechanism has this name.
     """
     if name not in MECHANISMS:
-        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join(MECHANISMS)}")
+        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join((*others, *MECHANISMS))}")
     return MECHANISMS[name]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpnb_columnar.mechanisms.line_fit import LineFit, fit_line
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
-from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, tempered_weight
+from dpnb_columnar.model.mechanism_rules import tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import pure_epsilon
 from dpnb_columnar.noise import Sampler
@@ -36,8 +37,6 @@ PART = Fraction(1, 10)
 STEPS = (-16, -12, -10, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 """Edges between the ranges, in eighths of L from their centre. Few rows lie beyond 2 L, in the outermost ranges, unless
 a bad draw gives the tails of one attribute to the wrong class; their counts show it."""
-
-assert len(STEPS) + 1 == CALIBRATION_RANGES
 
 BEYOND = 2
 """How far the point that stands for an outermost range is from its edge, in eighths of L."""
@@ -70,18 +69,21 @@ def margins_given(model: NaiveBayes) -> Margins:
     largest = shares.index(max(shares))
     squares = sum(_mean_square(ratios, shares) for ratios in attributes)
     step = math.ceil(UNITS * (1 + 2 * weight * math.sqrt(squares)) / 8)
-    # Where no attribute tells, rows have the margin of the priors; a row that is sorted otherwise has one above 0.
-    centre = min(0, max(offset for place, offset in enumerate(offsets) if place != largest) - offsets[largest])
-    edges = tuple(centre + step * number for number in STEPS)
+    edges = tuple(untold(offsets, largest) + step * number for number in STEPS)
     return Margins(model.domain, tuple(zip(*by_attribute, strict=True)), offsets, largest, edges)
 
 
+def untold(offsets: Sequence[int], largest: int) -> int:
+    """Compute the margin of the priors, in units: that of a row of which no attribute tells. Ranges lie around it."""
+    return max(offset for place, offset in enumerate(offsets) if place != largest) - offsets[largest]
+
+
 def centres(margins: Margins) -> Floats:
-    """Compute the margin that stands for each range's, in nats.
+    """Compute the margin that stands for each range's, in nats, from that of the priors.
 
     That is its middle; beyond the outermost edges, where rows are fewer the farther out they are, a point near them.
     """
-    edges = np.array(margins.edges)
+    edges = np.array(margins.edges) - untold(margins.offsets, margins.largest)
     beyond = BEYOND * (edges[-1] - edges[0]) / (STEPS[-1] - STEPS[0])
     points: Floats = np.array([edges[0] - beyond, *(edges[1:] + edges[:-1]) / 2, edges[-1] + beyond]) / UNITS
     return points
@@ -114,15 +116,17 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     Raises:
         ValueError: if other margins were counted, whose ranges the model does not fix.
     """
-    fit, size = _fitted(model, counts, share, draw), len(model.attributes)
-    return AttributeWeights(CALIBRATED, (tempered_weight(size),) * size, (0.0,) * len(model.priors), line=fit.line)
+    line, size = _fitted(model, counts, share, draw).line, len(model.attributes)
+    at = untold(margins_given(model).offsets, line.largest) / UNITS
+    line = replace(line, margins=tuple(round(at + margin, 3) for margin in line.margins))
+    return AttributeWeights(CALIBRATED, (tempered_weight(size),) * size, (0.0,) * len(model.priors), line=line)
 
 
 def starting_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
     """Draw the calibration counts of two classes, and fit the weights and intercepts that rounds start from.
 
-    The fit says that the best other class has the log-odds slope * margin + shift. The margin is, up to its sign, a
-    weight times the sum of the log-ratios, and the difference of the priors' logarithms.
+    The fit says that the other class has the log-odds slope * margin + shift. The margin, from that of the priors, is a
+    weight times the sum of the log-ratios, up to its sign.
 
     Args:
         model: The released model.
@@ -134,24 +138,18 @@ def starting_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw:
         ValueError: if other margins were counted, whose ranges the model does not fix.
     """
     fit, size = _fitted(model, counts, share, draw), len(model.attributes)
-    margins = margins_given(model)
-    other = 1 - margins.largest
-    untold = (margins.offsets[other] - margins.offsets[margins.largest]) / UNITS
-    log_odds = (fit.slope * untold + fit.shift) * (1 if other else -1)  # of the second class
-    # Rounds go on from the shares of the rows, whatever the priors of the score.
     first, second = map(math.log, model.classes.probability)
-    change = round(log_odds - (second - first), 3)
+    change = round((-fit.shift if fit.line.largest else fit.shift) - (second - first), 3)
     return AttributeWeights(CALIBRATED, (round(tempered_weight(size) * fit.slope, 3),) * size, (0.0, change))
 
 
 def _fitted(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> LineFit:
-    """Draw the calibration counts, and fit to them."""
+    """Draw the calibration counts, and fit to them: a line over margins from that of the priors."""
     margins = margins_given(model)
     if counts.scores != margins:
         raise ValueError("the margins that were counted are not those that the released model gives")
     released = [noisy_counts(row, share, draw) for row in margins.columns_of(counts.counts)]
-    # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
-    sized = next((each for each in model.guarantee.composition if each.query == CLASS_COUNTS), share)
+    sized = next(each for each in model.guarantee.composition if each.query == CLASS_COUNTS)
     noise, deviation = (math.sqrt(2) / pure_epsilon(each.row_cost) for each in (share, sized))
     shares = model.classes.probability
     return fit_line(released, centres(margins), noise, shares, deviation, margins.largest, len(model.attributes))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Division, Pure, Request
+from dpnb_columnar.budget import Division, Pure, Request, SharesRule
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms.mechanism import (
@@ -116,6 +116,7 @@ class Paper(Smooth):
     summary = "Algorithm 1 of Zafarani and Clifton 2021 as printed: Cauchy noise, negative values truncated to zero"
     division = Division(Fraction(2), Fraction(1), Fraction(1))
     """epsilon / (2 num + cat + 1) for every query."""
+    shares_rule = SharesRule.EQUAL
     default_noise = "cauchy"
 
     def class_counts(self, domain: Domain, division: Division, noise: str) -> Request:

@@ -48,7 +48,6 @@ from dpnb_columnar.counting.scores import (
     GradientQuery,
     GradientSums,
     ScoreTable,
-    largest_score,
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
@@ -61,7 +60,7 @@ from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.noise import Sampler
 
-SCHEDULE = (1, 2, 4)
+SCHEDULE = (1, 2)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
 DEVIATION = 0.8
@@ -276,16 +275,17 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
     tables, made_up = [], np.ones((size + 1, len(likely)))
     for row, ratios in zip(made_up, attributes, strict=False):
         (table,), nats = ratios.tables(), _made_up(ratios, by_class, bits)
-        clip = min(_clip(nats, likely), largest_score(table))
+        clip = _clip(nats, likely)
         tables.append(_clipped(table, clip))
         row[:] = np.clip(nats, -clip / UNITS, clip / UNITS)
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
     starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
-    deviations = [*(max(DEVIATION * start, LEAST_DEVIATION) for start in starts), DEVIATION_OF_LOG_ODDS]
-    rounds = WeightRounds(model, query, np.diag(np.array(deviations) ** -2.0), made_up, likely * rows)
-    return rounds.at(starts, model.intercepts)
+    rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at(starts, model.intercepts)
+    # Of the weights in whole units, which a model names that is to be continued.
+    deviations = [max(DEVIATION * start, LEAST_DEVIATION) for start in rounds.weights.weights]
+    return replace(rounds, precision=np.diag(np.array([*deviations, DEVIATION_OF_LOG_ODDS]) ** -2.0))
 
 
 def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:
@@ -298,13 +298,15 @@ def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:
     Raises:
         ValueError: if the model names the weights of another number of rounds.
     """
-    weights, rounds = model.attribute_weights, start_rounds(model)
+    weights = model.attribute_weights
     asked = () if weights is None else weights.asked
     if len(asked) != len(spent):
         raise ValueError(f"the model names the weights of {len(asked)} rounds, and {len(spent)} were released")
     if weights is None or not asked:
-        return rounds
-    rounds = rounds.at(*asked[0])
+        return start_rounds(model)
+    # The prior is that of the weights that the first round asked about.
+    first, intercepts = asked[0]
+    rounds = start_rounds(replace(model, attribute_weights=replace(weights, weights=first, intercepts=intercepts)))
     for share, following in zip(spent, (*asked[1:], (weights.weights, weights.intercepts)), strict=True):
         rounds = rounds.again(share, *following)
     return rounds

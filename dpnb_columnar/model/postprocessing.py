@@ -6,15 +6,25 @@ On the public side: the release makes parameters by these functions, and whoever
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Share
 from dpnb_columnar.code_limits import squares_shift
-from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Presence, Table
-from dpnb_columnar.model.tuning import Smoothness, pooled_rows, smoothness, trim, trimmed_normal_variance
+from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.domain.attributes import is_complete
+from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS
+from dpnb_columnar.model.parameters import (
+    LARGEST_COUNT,
+    AttributeParameters,
+    ClassCounts,
+    Histogram,
+    Normal,
+    Presence,
+    Table,
+)
+from dpnb_columnar.model.tuning import Smoothness, pooled_rows, pure_epsilon, smoothness, trim, trimmed_normal_variance
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
@@ -25,6 +35,9 @@ Moments = Sequence[Fraction | float]
 LARGEST_RELEASED = 1e280
 """Released moments beyond these are cut off: any 10,000 of them times counts of 2**53 add up to a finite float."""
 
+HIDDEN = 1 / 3
+"""Added to the size of every class, in deviations of the noise in it."""
+
 SMALLEST_VARIANCE = Fraction(1, 12)
 """In squared codes: the variance of rounding to the grid, below which no model's variance is."""
 
@@ -33,6 +46,56 @@ def class_counts(released: Sequence[int], row: int = 1) -> ClassCounts:
     """Make priors: counts below zero are truncated to zero, then one row, at its largest weight, is added to each."""
     counts = tuple(map(within_largest, released))
     return ClassCounts(counts, _normalised(counts, row))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSizes:
+    """What all released counts together say of the sizes of the classes.
+
+    Attributes:
+        rows: Per class; may be negative.
+        deviation: Standard deviation of the noise in each.
+    """
+
+    rows: tuple[float, ...]
+    deviation: float
+
+
+def class_sizes(
+    domain: Domain,
+    released: Sequence[int],
+    attributes: Sequence[AttributeParameters],
+    shares: Mapping[tuple[str, str | None], Share],
+) -> ClassSizes:
+    """Average the class counts, and the sums over the tables that every row is in, by their precision.
+
+    A sum of K counts with noise of scale 1/e has the variance 2 K / e^2. Tables have most of the budget, so that the
+    average has a fraction of the noise of the class counts alone.
+
+    Args:
+        domain: The declared domain.
+        released: Released class counts.
+        attributes: Parameters with their released counts.
+        shares: Shares by query and attribute.
+    """
+    counted = [([[count] for count in released], shares[CLASS_COUNTS, None])]
+    for parameters in attributes:
+        if not isinstance(parameters, Normal) and is_complete(domain[parameters.attribute]):
+            counted.append((list(map(list, parameters.released)), shares[COUNTS, parameters.attribute]))
+    precisions = [pure_epsilon(share.row_cost) ** 2 / (2 * len(rows[0])) for rows, share in counted]
+    whole = math.fsum(precisions)
+    sums = zip(
+        *([sum(row) * each for row in rows] for (rows, _), each in zip(counted, precisions, strict=True)), strict=True
+    )
+    return ClassSizes(tuple(math.fsum(parts) / whole for parts in sums), 1 / math.sqrt(whole))
+
+
+def class_shares(sizes: ClassSizes) -> tuple[float, ...]:
+    """Make priors of released sizes: below zero they are truncated to zero, then a row and some noise is added to each.
+
+    What is added keeps a class that noise has hidden from being thought impossible.
+    """
+    return _normalised(sizes.rows, 1 + HIDDEN * sizes.deviation)
 
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
@@ -74,7 +137,7 @@ def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tupl
     return tuple(_normalised(row, float(prior * size / mean)) for row, size in zip(counts, positive, strict=True))
 
 
-def _normalised(counts: Sequence[int], prior: float) -> tuple[float, ...]:
+def _normalised(counts: Sequence[float], prior: float) -> tuple[float, ...]:
     """Truncate counts at zero, add a prior to each, and divide them by their sum."""
     positive = [max(count, 0) + prior for count in counts]
     total = math.fsum(positive)

@@ -62,7 +62,8 @@ FIRST_CHECKED = 3
 """Version of documents from which on parameters follow from released values by the rules of this program."""
 
 FIRST_LINE = 4
-"""Version of documents from which on calibrated weights have a line, of any number of classes."""
+"""Version of documents from which on calibrated weights have a line, of any number of classes, and the classes' shares
+are made of all released counts."""
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
@@ -109,7 +110,7 @@ class _ModelCheck:
         self._check_flags()
         self._check_attributes()
         self._check_shares()
-        self._check_priors(self.document["classes"], self.model.classes, 1)
+        self._check_shares_of_classes()
         if self.model.weighted_classes is not None and self.domain.weight is not None:
             self._check_priors(self.document["weighted_classes"], self.model.weighted_classes, self.domain.weight.steps)
         for parameters in self.model.attributes:
@@ -221,6 +222,14 @@ class _ModelCheck:
                 raise entry["noise"].invalid(str(error)) from None
 
     # Parameters.
+
+    def _check_shares_of_classes(self) -> None:
+        if self.model.version < FIRST_LINE or self.rules.truncated or not self.rules.private:
+            self._check_priors(self.document["classes"], self.model.classes, 1)
+            return
+        sizes = postprocessing.class_sizes(self.domain, self.model.classes.released, self.model.attributes, self.shares)
+        part = self.document["classes"]["probability"]
+        _compare(part, self.model.classes.probability, postprocessing.class_shares(sizes))
 
     def _check_priors(self, part: Part, classes: ClassCounts, row: int) -> None:
         follows = postprocessing.class_counts(classes.released, row).probability

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dpnb_columnar.budget import Budget, parse_delta, parse_division, parse_epsilon
+from dpnb_columnar.budget import Budget, SharesRule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
 from dpnb_columnar.mechanisms.release_plan import mechanism_named, noise_named
@@ -20,7 +20,8 @@ from dpnb_columnar.study import data_sets
 from dpnb_columnar.study.data_sets import DataSet
 
 OWN = "own"
-"""Weights: the mechanism's own division of the budget."""
+"""Weights: the division of the budget that goes with a method. As in the paper, attributes of a kind have equal shares
+where they have no weights; what has the default's weights has the default's shares."""
 
 NO_DELTA = "0"
 WEIGHTED = (NONE, AUTO)
@@ -77,13 +78,14 @@ class Unit:
             epsilon: Epsilon as typed; None where nothing is spent.
             rows: Public number of rows of the data set.
         """
-        division = None if self.weights == OWN else parse_division(self.weights)
+        own = SharesRule.EQUAL if self.method.attribute_weights == NONE else None
+        division = own if self.weights == OWN else parse_shares(self.weights)
         return Budget(parse_epsilon(epsilon or "1"), division=division, delta=parse_delta(self.method.delta, rows))
 
     def seed(self, epsilon: str | None, fold: int) -> int:
         """Derive the seed of a cell's noise from the cell's identity alone, whatever runs before it.
 
-        Attribute weights are no part of it: where ``auto`` chooses none, the model is the one that has none.
+        Attribute weights are no part of it.
         """
         method = self.method
         return _seed(

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget import Budget, SharesRule
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Timing = tuple[str, int, int]
 """Method, number of rows, and repetition."""
 
-BUDGET = Budget(Fraction(1))
+BUDGET = Budget(Fraction(1), division=SharesRule.EQUAL)
 SEED = 1940
 TIMED = ("smooth", "global")
 """Mechanisms that are timed."""
@@ -85,7 +85,7 @@ def _timed(file: Path, method: str) -> tuple[float, float]:
     statistics = local.answer(open_parquet([file], domain), CellQuery(domain))
     counted = time.perf_counter()
     if method == DIRECT:
-        direct_sensitivities(statistics, plan(domain, BUDGET))
+        direct_sensitivities(statistics, plan(domain, BUDGET, "smooth"))
     else:
         release(statistics, plan(domain, BUDGET, method), ExactSampler(SeededBits(SEED)))
     end = time.perf_counter()

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from support.people import people_domain
 
+import dpnb_columnar as dpnb
 from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
 from dpnb_columnar.advice.recommendation import Advice, Prospect, advise
@@ -129,6 +130,9 @@ def test_no_mechanism_left_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> 
         advice("1", 12_345)
 
 
+AUTOMATIC = "adaptive-histogram none"
+
+
 def loses(name: str, tight: float, wide: float) -> Prospect:
     mechanism, _, weights = name.partition(" ")
     outcomes = tuple(Outcome(2, (0.85 - lost,), 0.85, 0.75) for lost in (tight, wide))
@@ -141,19 +145,44 @@ def loses(name: str, tight: float, wide: float) -> Prospect:
         ({"smooth": (0.01, 0.01), "histogram": (0.02, 0.02)}, "smooth none"),
         ({"smooth": (0.02, 0.02), "histogram": (0.01, 0.01)}, "histogram none"),
         ({"smooth": (0.0, 0.05), "histogram": (0.01, 0.01)}, "histogram none"),  # the average decides
-        ({"smooth": (0.01, 0.01), "histogram": (0.0125, 0.0125)}, "histogram none"),  # a tie
-        ({"adaptive-histogram": (0.01, 0.01), "histogram": (0.0125, 0.0125)}, "histogram none"),
+        ({"smooth": (0.0125, 0.0125), "histogram": (0.01, 0.01)}, "smooth none"),  # a tie
         ({"histogram": (0.01, 0.01), "smooth calibrated": (0.0125, 0.0125)}, "smooth calibrated"),
         ({"histogram tempered": (0.01, 0.01), "histogram calibrated": (0.012, 0.012)}, "histogram calibrated"),
         ({"histogram tempered": (0.01, 0.01), "histogram calibrated": (0.014, 0.014)}, "histogram tempered"),
         ({"majority": (0.01, 0.01), "smooth": (0.02, 0.02)}, "majority none"),
+        # What auto takes is recommended, even where another mechanism loses less.
+        ({"adaptive-histogram": (0.02, 0.03), "histogram": (0.0, 0.0), "smooth": (0.0, 0.0)}, AUTOMATIC),
+        ({"adaptive-histogram": (0.02, 0.101), "histogram": (0.1, 0.1), "smooth": (0.0, 0.2)}, AUTOMATIC),
+        # Where that is below the largest class, .75, on any bounds, another one is that is not.
+        ({"adaptive-histogram": (0.0, 0.11), "histogram": (0.09, 0.09), "smooth": (0.0, 0.11)}, "histogram none"),
+        ({"adaptive-histogram": (0.11, 0.11), "histogram": (0.12, 0.12)}, AUTOMATIC),  # nothing is better
     ],
 )
-def test_the_smallest_average_loss_is_recommended(losses: dict[str, tuple[float, float]], recommended: str) -> None:
-    found = Advice(1000, tuple(loses(name, *pair) for name, pair in losses.items()))
+def test_what_auto_takes_is_recommended_else_what_loses_least(
+    losses: dict[str, tuple[float, float]], recommended: str
+) -> None:
+    found = Advice(1000, tuple(loses(name, *pair) for name, pair in losses.items()), "adaptive-histogram")
     assert f"{found.recommended} {found.recommended_weights}" == recommended
     assert found.ranked[0].mechanism == found.recommended
     assert len(found.ranked) == len({name.split()[0] for name in losses})
+
+
+def test_where_the_budget_is_too_small_for_what_auto_takes_it_is_not_recommended() -> None:
+    starved = Budget(Fraction(1, 1000), division=parse_division("1:1000000000:1"))
+    found = advise(DOMAIN, starved, 5000)
+    assert found.automatic not in {each.mechanism for each in found.prospects}
+    assert found.recommended in {each.mechanism for each in found.prospects}
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "smooth", "histogram", "paper"])
+def test_plan_recommends_what_auto_takes_whatever_is_planned(mechanism: str) -> None:
+    ahead = dpnb.plan(domain=DOMAIN, epsilon=1, rows=20_000, mechanism=mechanism)
+    assert ahead.rehearsal is not None
+    advised = ahead.rehearsal.advice
+    taken = plan(DOMAIN, Budget(Fraction(1)), rows=20_000).mechanism.name
+    assert advised.automatic == advised.recommended == taken
+    assert f"recommended: {taken} with" in repr(ahead)
+    assert (f"mechanism {taken}: chosen by auto, since" in repr(ahead)) is (mechanism == "auto")
 
 
 def below(expectations: tuple[Expectation, ...]) -> list[bool]:

@@ -69,7 +69,7 @@ def test_every_argument_of_a_plan_is_the_option_of_its_name(folder: Path, run: R
 
 def test_a_plan_says_in_the_words_of_a_declaration_which_range_is_too_wide(folder: Path) -> None:
     write_people(folder / "people.parquet", document=WIDE)
-    ahead = dpnb.plan("people.parquet", rehearse=False)
+    ahead = dpnb.plan("people.parquet", mechanism="smooth", rehearse=False)
     (line,) = [line for line in repr(ahead).splitlines() if line.startswith("declared too widely")]
     assert line.partition("leave the attribute out: ")[2].startswith("declare bounds hours=0:")
     assert "dpnb-columnar" not in repr(ahead)
@@ -79,7 +79,7 @@ def test_a_plan_says_in_the_words_of_a_declaration_which_range_is_too_wide(folde
     "data", [None, people(20), people(20).lazy(), people(20).to_pandas()], ids=lambda x: type(x).__name__
 )
 def test_a_plan_of_a_domain_that_is_given(data: Any) -> None:
-    ahead = dpnb.plan(data, domain=WIDE, epsilon=1, rehearse=False)
+    ahead = dpnb.plan(data, domain=WIDE, epsilon=1, mechanism="smooth", rehearse=False)
     assert "domain data, from the argument domain" in repr(ahead)
     assert "leave the attribute out: declare bounds hours=0:" in repr(ahead)
     unlabelled = dpnb.plan(domain={"attributes": PEOPLE["attributes"]}, rehearse=False)

@@ -13,7 +13,7 @@ from support import planted_noise_faults as noise_faults
 from dpnb_columnar.audit import bit_patterns, epsilon_bounds, exhaustive
 from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.outcomes import Configuration, Finding, configurations
-from dpnb_columnar.audit.universe import HOURS, TRADES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
 
@@ -50,6 +50,11 @@ def trades() -> Universe:
     return faultless(TRADES)
 
 
+@pytest.fixture(scope="module")
+def shops() -> Universe:
+    return faultless(SHOPS)
+
+
 def faultless(domain: Domain) -> Universe:
     found, findings = build_universe(domain)
     assert not findings
@@ -71,10 +76,11 @@ def found_in(
 @pytest.mark.enumeration
 @pytest.mark.parametrize("configuration", [each for each in configurations() if not each.few], ids=str)
 def test_nothing_is_found_in_the_landed_code(
-    configuration: Configuration, universe: Universe, hours: Universe, trades: Universe
+    configuration: Configuration, universe: Universe, hours: Universe, trades: Universe, shops: Universe
 ) -> None:
-    universes = (universe, hours) if configuration.classes == 2 else (trades,)
-    effort = replace(REDUCED, releases=60, duplicates=REDUCED.duplicates if configuration.classes == 2 else ())
+    wide = (trades,) if configuration.classes > 2 else (shops,) if configuration.copies else ()
+    universes = wide or (universe, hours)
+    effort = replace(REDUCED, releases=60, duplicates=() if wide else REDUCED.duplicates)
     outcome = attack_one(configuration, universes, effort, RARE)
     assert outcome.findings == ()
     assert 0 < outcome.loss <= float(outcome.claim.epsilon) * (1 + 1e-6)

@@ -128,6 +128,9 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
         }
         units = {each.attribute_weights for each in of_relation if each.unit_rows is not None}
         assert units == {"none", "calibrated", "learned"}
+        # And of copies of an attribute, whose rows a gradient scales down.
+        copies = {(_kind(each), each.attribute_weights) for each in under if each.copies}
+        assert copies == {(Pure, "learned"), (Concentrated, "learned")}
     assert len(found) == len(set(found))
     assert {configuration.mechanism for configuration in configurations(["majority", "majority"])} == {"majority"}
     assert len(configurations(["majority", "majority"])) == 2

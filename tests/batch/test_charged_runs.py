@@ -41,7 +41,8 @@ def spent() -> tuple[str, int]:
 
 
 def test_a_release_is_charged_and_its_model_noted(ledger: Path, people_file: Path, run: Run) -> None:
-    ended = run("train", people_file, "--epsilon", "0.3", "--ledger", ledger, "--run-id", ID)
+    charged = ("--mechanism", "smooth", "--epsilon", "0.3", "--ledger", ledger, "--run-id", ID)
+    ended = run("train", people_file, *charged)
     assert f"run {ID}, charged to people in people.ledger" in ended.out
     assert spent() == ("3/10", 1)
     with Ledger(LEDGER) as opened:

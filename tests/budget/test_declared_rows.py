@@ -62,23 +62,19 @@ def test_rows_are_whole_numbers_of_any_kind() -> None:
 
 @pytest.mark.parametrize(("rule", "meant"), [("1/n", Fraction(1, 250_000)), ("1/n^2", Fraction(1, 250_000**2))])
 def test_the_model_holds_the_number(rule: str, meant: Fraction, people_file: Path) -> None:
-    released = dpnb.release(
-        dpnb.aggregate(people_file), epsilon=1, delta=rule, rows=250_000, noise="gaussian"
-    ).guarantee
-    trained = dpnb.train(
-        people_file, epsilon=1, delta=rule, rows=250_000, noise="gaussian", attribute_weights="none"
-    ).guarantee
+    options = {"epsilon": 1, "delta": rule, "rows": 250_000, "mechanism": "smooth", "noise": "gaussian"}
+    released = dpnb.release(dpnb.aggregate(people_file), **options).guarantee
+    trained = dpnb.train(people_file, **options, attribute_weights="none").guarantee
     assert trained.delta == released.delta == meant
     assert trained.composition == released.composition
 
 
 def test_rows_without_a_rule_and_a_rule_without_rows_are_refused(people_file: Path) -> None:
     with pytest.raises(errors.UsageError, match="leave rows out"):
-        dpnb.train(people_file, epsilon=1, rows=1000, attribute_weights="none")
+        dpnb.train(people_file, epsilon=1, rows=1000, mechanism="smooth", attribute_weights="none")
+    named = {"mechanism": "smooth", "noise": "gaussian", "attribute_weights": "none"}
     with pytest.raises(errors.UsageError, match="leave rows out"):
-        dpnb.release(
-            dpnb.aggregate(people_file), epsilon=1, delta="1e-6", noise="gaussian", rows=1000, attribute_weights="none"
-        )
+        dpnb.release(dpnb.aggregate(people_file), epsilon=1, delta="1e-6", rows=1000, **named)
     with pytest.raises(errors.UsageError, match=r"never counted; give the public one, .* with rows, or"):
         dpnb.train(people_file, epsilon=1, delta="1/n", noise="gaussian")
     with pytest.raises(errors.UsageError, match="expected 100 to 1000000000000, found 12"):

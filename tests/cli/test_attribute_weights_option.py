@@ -91,7 +91,7 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
 def test_what_does_not_suit_is_refused_before_a_row_is_read(wide: Path, run: Run) -> None:
     spoil_rows(wide)
     for verb in ("train", "plan"):
-        told = run(verb, wide, "--attribute-weights", "tempered", expected=64).err
+        told = run(verb, wide, "--mechanism", "smooth", "--attribute-weights", "tempered", expected=64).err
         assert "tempered is for histograms, and mechanism smooth makes none; choose histogram or adaptive-h" in told
         assert "known ways: auto, none, tempered" in run(verb, wide, "--attribute-weights", "much", expected=64).err
 
@@ -168,7 +168,8 @@ def test_auto_depends_on_the_declared_rows_and_not_on_those_there_are(wide: Path
     assert dpnb.train(wide, epsilon=1).attribute_weights is None
     told = run("train", wide, "--declared-rows", 1000, "--output", TARGET, "--overwrite").out
     assert "attribute weights calibrated (auto)" in told
-    refused = run("train", wide, "--declared-rows", 1000, "--attribute-weights", "none", expected=64).err
-    assert "only a rule for delta and --attribute-weights auto depend on them" in refused
-    with pytest.raises(UsageError, match="only a rule for delta and attribute_weights auto depend on them"):
-        dpnb.train(wide, epsilon=1, rows=1000, attribute_weights="none")
+    named = ("--mechanism", "smooth", "--attribute-weights", "none")
+    refused = run("train", wide, "--declared-rows", 1000, *named, expected=64).err
+    assert "only a rule for delta, --mechanism auto and --attribute-weights auto depend on them" in refused
+    with pytest.raises(UsageError, match="only a rule for delta, mechanism auto and attribute_weights auto depend on"):
+        dpnb.train(wide, epsilon=1, rows=1000, mechanism="smooth", attribute_weights="none")

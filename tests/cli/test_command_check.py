@@ -19,7 +19,7 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 
 def test_rows_that_fit(people_file: Path, run: Run) -> None:
-    ended = run("check", people_file)
+    ended = run("check", people_file, "--epsilon", 3)
     assert ended.out.startswith("domain people, from the metadata of the data\n")
     assert "1000 rows in 1 file(s), 1000 count, 1000 of them with every attribute\n" in ended.out
     found = rows_of(ended.out)
@@ -112,7 +112,7 @@ def test_very_many_undeclared_values_take_bounded_memory(
 
 
 def test_the_report_as_json(people_file: Path, run: Run) -> None:
-    report = json.loads(run("check", people_file, "--json").out)
+    report = json.loads(run("check", people_file, "--epsilon", 3, "--json").out)
     assert (report["domain"], report["rows"], report["fitting"]) == ("people", 1000, 1000)
     assert sum(report["class_rows"].values()) == 1000
     assert [column["name"] for column in report["columns"]] == ["(label)", "age", "hours", "sex"]

@@ -130,7 +130,7 @@ def test_a_rule_is_not_for_counted_rows(people_file: Path, run: Run) -> None:
 
 def test_declared_rows_that_do_nothing_are_refused(people_file: Path, run: Run) -> None:
     run("aggregate", people_file)
-    rows = ("--declared-rows", 2000, "--attribute-weights", "none")
+    rows = ("--declared-rows", 2000, "--mechanism", "smooth", "--attribute-weights", "none")
     assert "leave --declared-rows out" in run("train", people_file, *rows, expected=64).err
     assert "leave --declared-rows out" in run("train", people_file, *rows, "--delta", "1e-6", expected=64).err
     output = ("--output", "people.json")

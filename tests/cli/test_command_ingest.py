@@ -30,6 +30,8 @@ from dpnb_columnar import aggregate
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.extracts.codebooks.codebook import Measure
+from dpnb_columnar.mechanisms import release_plan
+from dpnb_columnar.mechanisms.automatic_choice import MechanismChoice
 
 
 def rows(path: Path | str) -> list[dict[str, object]]:
@@ -204,7 +206,11 @@ def test_what_is_printed_does_not_depend_on_the_rows(folder: Path, run: Run) -> 
     assert len(set(said)) == 1
 
 
-def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(folder: Path, run: Run) -> None:
+def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where auto takes moments; bins bear them."""
+    monkeypatch.setattr(release_plan, "resolved_mechanism", lambda *_: MechanismChoice("smooth", "this is a test"))
     book = replace(TOWNSPEOPLE, variables=(SEX, variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)))
     write_extract(folder / "town.dat", book, ["    1000000800", "    2000000950"])
     printed = run("ingest", "town.dat", "--output", "out.parquet").out

@@ -33,15 +33,15 @@ def test_what_is_asked_of_the_rows_is_listed_with_its_part_of_the_budget(people_
     assert first.startswith("rows of each class, and of each class and value of 3 attributes")
     assert first.endswith("65.0%")
     assert scores.startswith("rows of each class and of 12 bins of the model's score")
-    assert rounds.startswith("in 3 passes, sums of how the fit to the rows changes with each of 3 weights")
+    assert rounds.startswith("in 2 passes, sums of how the fit to the rows changes with 4 weights and intercepts")
     assert "one row changes all these sums together by a bounded amount" in rounds
     asked = json.loads(run(*command, "--attribute-weights", "learned", "--json").out)["asked"]
-    assert [each["passes"] for each in asked] == [1, 1, 3]
+    assert [each["passes"] for each in asked] == [1, 1, 2]
     assert sum(each["part_of_budget"] for each in asked) == pytest.approx(1)
 
 
 def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
-    text = run("plan", people_file, "--epsilon", "0.3", "--no-advice").out
+    text = run("plan", people_file, "--mechanism", "smooth", "--epsilon", "0.3", "--no-advice").out
     assert "epsilon 0.3 (add-remove neighbours), mechanism smooth\n" in text
     assert "sum of the shares: epsilon 0.3\n" in text
     rows = queries(text)
@@ -77,7 +77,7 @@ def test_what_a_missing_value_does_and_what_that_costs(folder: Path, run: Run) -
     path = folder / "people.parquet"
     frame = people(100).with_columns(flag=pl.lit("y"), rent=pl.lit("n"))
     write_people(path, frame, PEOPLE | {"attributes": attributes})
-    lines = run("plan", path, "--no-advice").out.splitlines()[-4:]
+    lines = run("plan", path, "--no-advice", "--mechanism", "smooth").out.splitlines()[-4:]
     assert lines == [
         "a missing value of rent leaves it out of the row (undeclared, for attributes that few rows lack): free",
         "a missing value of hours leaves it out of the row: 10.0% of the budget, to count the values present",
@@ -254,18 +254,18 @@ WIDE: Document = {
 
 def test_ranges_too_wide_for_the_rows_are_named_with_the_command_that_narrows_them(folder: Path, run: Run) -> None:
     path = spoil_rows(write_people(Path("wide people.parquet"), document=WIDE))
-    usual = run("plan", path, "--no-advice").out
+    command = ("plan", path, "--no-advice", "--mechanism", "smooth")
+    usual = run(*command).out
     assert "age" not in usual.split("declared too widely: at 10000 rows in each class and epsilon 1, ")[1]
     assert "noise hides all differences in hours (up to " in usual
-    assert "declared too widely" not in run("plan", path, "--no-advice", "--declared-rows", 4_000_000).out
-    assert (
-        "declared too widely" in run("plan", path, "--no-advice", "--declared-rows", 4_000_000, "--epsilon", 0.001).out
-    )
-    assert "declared too widely" not in run("plan", path, "--no-advice", "--mechanism", "histogram").out
-    command = shlex.split(usual.rsplit("leave the attribute out: ", 1)[1])
-    assert command[:3] == ["dpnb-columnar", "domain", "edit"]
-    run(*command[1:])
-    mended = run("plan", path, "--no-advice", "--dataset", "people").out
+    assert "declared too widely" not in run(*command, "--declared-rows", 4_000_000).out
+    assert "declared too widely" in run(*command, "--declared-rows", 4_000_000, "--epsilon", 0.001).out
+    for histogram in ("histogram", "adaptive-histogram"):
+        assert "declared too widely" not in run("plan", path, "--no-advice", "--mechanism", histogram).out
+    edit = shlex.split(usual.rsplit("leave the attribute out: ", 1)[1])
+    assert edit[:3] == ["dpnb-columnar", "domain", "edit"]
+    run(*edit[1:])
+    mended = run(*command, "--dataset", "people").out
     assert "from datasets.toml, entry people" in mended
     assert "declared too widely" not in mended
 
@@ -273,13 +273,14 @@ def test_ranges_too_wide_for_the_rows_are_named_with_the_command_that_narrows_th
 def test_tables_whose_counts_are_mostly_noise_are_named(folder: Path, run: Run) -> None:
     places = {"label": PEOPLE["label"], "attributes": {"hours": {"values": list(range(5000))}}}
     path = spoil_rows(write_people(Path("places.parquet"), document=places))
-    told = run("plan", path, "--no-advice").out
+    command = ("plan", path, "--no-advice", "--mechanism", "smooth")
+    told = run(*command).out
     assert "too many categories: at 10000 rows in each class, the 5000 categories of hours have 2 rows each" in told
     assert "noise of up to 5.99 rows; merge values with groups" in told
-    (small,) = json.loads(run("plan", path, "--no-advice", "--json").out)["small_cells"]
+    (small,) = json.loads(run(*command, "--json").out)["small_cells"]
     assert (small["attribute"], small["categories"], small["rows"]) == ("hours", 5000, 2.0)
     assert small["error"] == pytest.approx(2 * math.log(20), rel=1e-3)
-    assert "too many categories" not in run("plan", path, "--no-advice", "--rows", 100_000).out
+    assert "too many categories" not in run(*command, "--rows", 100_000).out
 
 
 @pytest.mark.slow

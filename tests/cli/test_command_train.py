@@ -95,8 +95,8 @@ def test_every_file_is_counted_once(folder: Path, run: Run) -> None:
 
 
 def test_two_trainings_differ(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--output", "first.json")
-    run("train", people_file, "--output", "second.json")
+    for name in ("first.json", "second.json"):
+        run("train", people_file, "--mechanism", "smooth", "--output", name)
     first, second = document("first.json"), document("second.json")
     assert first["guarantee"] == second["guarantee"]
     assert first["guarantee"]["private"] is True
@@ -131,7 +131,7 @@ def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file:
 
 
 def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--epsilon", "1", "--noise", "cauchy", "--shares", "3:1:2")
+    run("train", people_file, "--mechanism", "smooth", "--epsilon", "1", "--noise", "cauchy", "--shares", "3:1:2")
     guarantee = document()["guarantee"]
     assert guarantee["noise"] == "cauchy"
     shares = {(share["query"], share["attribute"]): share["epsilon"] for share in guarantee["composition"]}
@@ -142,23 +142,21 @@ def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> No
 
 
 def test_the_former_name_of_shares_works_on(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    guarantees = []
+    train, guarantees = ("train", people_file, "--mechanism", "smooth"), []
     for name in ("--shares", "--weights"):
-        run("train", people_file, name, "3:1:2", "--overwrite")
+        run(*train, name, "3:1:2", "--overwrite")
         guarantees.append(document()["guarantee"])
-        assert (" --weights " in run("train", people_file, name, "3:1:2", "--dry-run", "--overwrite").out) == (
-            name == "--weights"
-        )
+        assert (" --weights " in run(*train, name, "3:1:2", "--dry-run", "--overwrite").out) == (name == "--weights")
     Path("job.toml").write_text('[train]\nweights = "3:1:2"\n')
-    run("train", people_file, "--config", "job.toml", "--overwrite")
+    run(*train, "--config", "job.toml", "--overwrite")
     guarantees.append(document()["guarantee"])
     monkeypatch.setenv("DPNB_WEIGHTS", "3:1:2")
-    run("train", people_file, "--overwrite")
+    run(*train, "--overwrite")
     assert [*guarantees, document()["guarantee"]] == [guarantees[0]] * 4
-    told = run("train", people_file, "--shares", "1:1:1", "--overwrite", expected=64).err
+    told = run(*train, "--shares", "1:1:1", "--overwrite", expected=64).err
     assert "--weights is the former name of --shares; give --shares alone" in told
     monkeypatch.setenv("DPNB_WEIGHTS", "PERWT")
-    told = run("train", people_file, "--overwrite", expected=64).err
+    told = run(*train, "--overwrite", expected=64).err
     assert "name a column of weights with --weight" in told
     assert "--weights" not in run("train", "--help").out
 

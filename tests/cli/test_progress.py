@@ -143,7 +143,8 @@ def test_rows_of_units_are_told_once_however_often_they_are_read(
 def test_values_are_told_as_they_are_drawn(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number is public, and the values are those that nobody watches."""
     run("aggregate", FILE, "--output", "statistics.parquet")
-    release = ("release", "statistics.parquet", "--seed", 1, "--output")
+    smooth = ("--mechanism", "smooth", "--seed", 1, "--output")
+    release = ("release", "statistics.parquet", *smooth)
     run(*release, "silent.json")
     monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     monkeypatch.setattr(sampler, "REPORTED", 1)
@@ -152,5 +153,5 @@ def test_values_are_told_as_they_are_drawn(model: Path, run: Run, monkeypatch: p
     values = 2 + 4 * 2 + 4  # of the classes, of two moments of two attributes in each, of a table
     assert [event["share"] for event in told] == [round(drawn / values, 3) for drawn in range(1, values)]
     assert {event["stage"] for event in told} == {"releasing"}
-    trained = progress_of(run("train", FILE, "--seed", 1, "--output", "t.json", "--log-format", "json").out)
+    trained = progress_of(run("train", FILE, *smooth, "t.json", "--log-format", "json").out)
     assert [event["share"] for event in trained if event["stage"] == "releasing"] == [each["share"] for each in told]

@@ -71,7 +71,7 @@ def test_digests_weights_and_the_public_file(folder: Path, run: Run) -> None:
 
 def test_the_noise_of_counts_is_that_of_their_share(people_file: Path, run: Run) -> None:
     """Of Laplace noise with scale 1/epsilon, 95 % lies within ln(20)/epsilon. Noise that follows the rows has none."""
-    run("train", people_file, "--epsilon", "0.3", "--attribute-weights", "none")
+    run("train", people_file, "--mechanism", "smooth", "--epsilon", "0.3", "--attribute-weights", "none")
     text = sheet(run, "people.model.json")[1]
     share = next(s for s in load_model(Path("people.model.json")).guarantee.composition if s.query == "counts")
     bound = 2.995732 / float(share.row_cost.epsilon)  # type: ignore[union-attr]

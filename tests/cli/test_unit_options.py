@@ -75,7 +75,8 @@ def test_plan_divides_every_share_by_the_rows_of_a_unit(tmp_path: Path, run: Run
 
 def test_plan_shows_the_guarantee_for_a_row_beside_that_for_a_unit(tmp_path: Path, run: Run) -> None:
     """A unit of five rows has five times the epsilon of a row; where one of its rows counts it has that of one."""
-    planned = run("plan", write(tmp_path, available_unit=("SERIAL",)), "--epsilon", "0.5", "--no-advice").out
+    options = ("--mechanism", "smooth", "--epsilon", "0.5", "--no-advice")
+    planned = run("plan", write(tmp_path, available_unit=("SERIAL",)), *options).out
     lines = [line.split() for line in planned.splitlines() if line.startswith("  one ")]
     assert lines == [
         ["one", "row", "(planned)", "all", "0.5", "1", "2.5", "35.9"],

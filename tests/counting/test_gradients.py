@@ -166,6 +166,13 @@ def test_a_certain_and_wrong_row_moves_the_sums_by_nearly_all_of_the_bound(
         assert factor * size > CERTAIN * min(bound, size) - size
 
 
+def test_a_row_without_a_value_moves_the_sums_by_no_more_than_the_bound() -> None:
+    query = GradientQuery(SIGNS, (signed("a", 10, 900), signed("b", 10)), (0, 0), 30 * UNITS**2, 5000)
+    row = pl.DataFrame({"a": [None], "b": ["+"], "income": ["low"]}, schema_overrides={"a": pl.String})
+    assert 0.99 * query.sensitivity < moved(local.answer(row, query)) <= query.sensitivity
+
+
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_row_of_any_query_moves_the_sums_further_than_stated(data: st.DataObject) -> None:

@@ -258,6 +258,6 @@ def test_cloned_pickled_and_fitted_anew() -> None:
 
 
 def test_errors_of_the_package_are_value_errors_that_name_their_cause() -> None:
-    with pytest.raises(ValueError, match="known mechanisms: smooth") as caught:
+    with pytest.raises(ValueError, match="known mechanisms: auto, smooth") as caught:
         estimator(mechanism="smoth").fit(*flowers(9))
     assert isinstance(caught.value.__cause__, UsageError)

@@ -13,7 +13,7 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure, parse_division
+from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure, SharesRule, parse_division
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import amount
@@ -63,6 +63,15 @@ def test_the_shares_of_a_budget_are_named_where_they_differ() -> None:
     assert "other inputs (shares)" in str(error)
     error = other_inputs(LEDGER, charged(weighted(400)), charged(weighted(500)))
     assert "weight" in str(error)
+
+
+def test_equal_shares_finish_what_a_program_began_that_knew_no_others() -> None:
+    """It wrote no rule. By size the run would be another release; a public file divided by other cells."""
+    begun = charged(budget=Budget(ONE, division=SharesRule.EQUAL))
+    assert begun.inputs["shares"] is None
+    assert other_inputs(LEDGER, begun, charged(budget=Budget(ONE, division=SharesRule.EQUAL))) is None
+    for budget in (Budget(ONE), Budget(ONE, division=SharesRule.BY_SIZE)):
+        assert "other inputs (shares)" in str(other_inputs(LEDGER, begun, charged(budget=budget)))
 
 
 def test_what_protects_nobody_is_not_paid_for() -> None:

@@ -235,7 +235,10 @@ def test_a_model_without_privacy_says_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mechanism": "smoth"}, "known mechanisms: smooth, paper, trimmed-mean, global, global-variance, .*histogram"),
+        (
+            {"mechanism": "smoth"},
+            "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram",
+        ),
         ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from support.mechanisms import MECHANISMS, NEW, NOISE, SPREAD
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure
+from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, SharesRule
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
@@ -22,7 +22,8 @@ def test_the_composition_table_of_a_mechanism(mechanism: str) -> None:
     """Two numeric attributes at two shares each, one categorical and the class counts at one: sixths."""
     spread, noise = SPREAD[mechanism], NOISE[mechanism]
     counts = "cauchy" if mechanism == "paper" else "laplace"
-    shares = plan(people_domain(), Budget(Fraction(6), Neighbours.REPLACE_ONE), mechanism).shares
+    budget = Budget(Fraction(6), Neighbours.REPLACE_ONE, SharesRule.EQUAL)
+    shares = plan(people_domain(), budget, mechanism).shares
     assert [(share.query, share.attribute, share.values, share.noise) for share in shares] == [
         ("class counts", None, 2, counts),
         ("mean", "age", 2, noise),
@@ -67,9 +68,8 @@ def test_the_outlook_of_a_constant_sensitivity_is_exact() -> None:
     """95 % of Laplace noise of scale b stays below -log(0.05) b."""
     domain, tail = people_domain(), -math.log(0.05)
     for mechanism, spread in (("global", math.sqrt(99) * 100 / 100), ("global-variance", 99 * 100**2 / 100**2)):
-        counts, mean, other, *_ = (
-            expected_error(domain, share, 100) for share in plan(domain, Budget(Fraction(6)), mechanism).shares
-        )
+        shares = plan(domain, Budget(Fraction(6), division=SharesRule.EQUAL), mechanism).shares
+        counts, mean, other, *_ = (expected_error(domain, share, 100) for share in shares)
         assert counts == pytest.approx(tail)
         assert mean == pytest.approx(tail * 100 / 100)
         assert other == pytest.approx(tail * spread)

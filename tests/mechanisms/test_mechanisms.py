@@ -17,7 +17,7 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget import Budget, SharesRule
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
@@ -87,7 +87,7 @@ def test_untrimmed_moments_are_of_samples_of_public_size(
     mechanism: str, sizes: tuple[int, int], statistics: Statistics
 ) -> None:
     told = Told(dict(enumerate(map(Fraction, sizes))))
-    plan_and_release(statistics, Budget(Fraction(1)), mechanism, draw=told)
+    plan_and_release(statistics, Budget(Fraction(1), division=SharesRule.EQUAL), mechanism, draw=told)
     asked = iter(told.asked[2:10])
     for attribute in statistics.domain.numeric:
         cells = attribute.scale.cells

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
 
-from dpnb_columnar.budget import Budget, Pure
+from dpnb_columnar.budget import Budget, Division, Pure, SharesRule, parse_division
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.parameters import PublicSource
@@ -29,7 +30,7 @@ DOMAIN = declared(
 WEIGHTS = PublicWeights(
     PublicSource("sample", "0" * 64, ("left",)), {"age": 1.0, "hours": 0.5, "sex": 0.25, "state": 0.05}, -0.125
 )
-CELLS = {"age": 64, "hours": 10, "sex": 2, "state": 50}
+CELLS = {"age": 40, "hours": 10, "sex": 2, "state": 50}
 
 
 @pytest.mark.parametrize("mechanism", ["histogram", "adaptive-histogram", "smooth", "global-variance"])
@@ -47,12 +48,22 @@ def test_shares_are_in_proportion_to_the_cube_root(mechanism: str) -> None:
     spent: dict[str, float] = dict.fromkeys(CELLS, 0.0)
     for old, new in zip(before.shares, after.shares, strict=True):
         if new.query in {"class counts", "values present"}:
-            assert float(new.cost.epsilon / old.cost.epsilon) == pytest.approx(1, rel=2e-3)
+            assert new.cost == old.cost
         else:
             spent[new.attribute or ""] += float(new.cost.epsilon)
     wanted = {name: (max(weight, 0.15) ** 2 * CELLS[name]) ** (1 / 3) for name, weight in WEIGHTS.weights.items()}
     for name, size in wanted.items():
-        assert spent[name] / sum(spent.values()) == pytest.approx(size / sum(wanted.values()), abs=2e-3)
+        assert spent[name] / sum(spent.values()) == pytest.approx(size / sum(wanted.values()), rel=2e-3)
+
+
+@pytest.mark.parametrize("division", [SharesRule.EQUAL, parse_division("2:1:1")])
+def test_a_public_file_divides_by_size_alone(division: Division | SharesRule) -> None:
+    by_size = Budget(Fraction(1), division=SharesRule.BY_SIZE)
+    chosen = plan(DOMAIN, by_size, "histogram", attribute_weights=WEIGHTS)
+    assert chosen.shares == plan(DOMAIN, Budget(Fraction(1)), "histogram", attribute_weights=WEIGHTS).shares
+    assert chosen.inputs["shares"] == "by-size"
+    with pytest.raises(UsageError, match="the public file divides the budget among the attributes; leave shares out"):
+        plan(DOMAIN, Budget(Fraction(1), division=division), "histogram", attribute_weights=WEIGHTS)
 
 
 weights = st.floats(0.0, 2.0)

@@ -1,22 +1,24 @@
 """Divergence of whole releases with rounds of weights, for an actual pair of replaced rows, beside what is stated.
 
 Nothing of the package's accounting is used: the divergence of every draw is an integral of the densities of its noise,
-and those of one release add up, given the answers that it drew. Ten near copies of one attribute make a score that
-reaches its clip, and two classes are so rare that no score makes them likely. So the row that goes, of a rare class
-with a value that speaks for it, adds the whole clip to the sum of the weight, and the row that comes, of the other rare
-class with a value that speaks against it, takes the whole clip away: twice what one row does.
+and those of one release add up, given the answers that it drew. Two attributes tell so much that a row with a value of
+one alone is not scaled down, and the second class is so rare that no score makes it likely. So the row that goes, of
+the rare class with a value that speaks for it, adds the whole clip to the sum of one weight, and the row that comes, of
+the same class with a value that speaks against it, takes the whole clip away: twice what one row does, which is all
+that it may do but for the log-odds, whose sum both move alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from support import planted_round_faults as faults
 from support.counted_kinds import CountedKinds, Kind
 
 from dpnb_columnar.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
@@ -28,14 +30,14 @@ from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
 from dpnb_columnar.training import train
 
-COPIES = [f"copy{number}" for number in range(10)]
-NEAR_COPIES = read_domain(
-    "near copies",
+TELLING = [f"telling{number}" for number in range(2)]
+RARE = read_domain(
+    "rare",
     {
-        "label": {"column": "label", "classes": ["usual", "rare", "other"]},
+        "label": {"column": "label", "classes": ["usual", "rare"]},
         "attributes": {
             "age": {"lower": 0, "upper": 100, "step": 1},
-            **{copy: {"values": ["against", "for", "unheard"]} for copy in COPIES},
+            **{name: {"values": ["against", "for"], "missing": "skip"} for name in TELLING},
         },
     },
     "test",
@@ -47,18 +49,18 @@ and come have none, so all draws that they move are Laplace noise."""
 ORDERS = (1.0, 1.5, 2.0, 8.0, 32.0)
 
 
-def kind(label: str, value: str, age: int | None = 40) -> Kind:
-    return (("label", label), *((copy, value) for copy in COPIES), ("age", age))
+def kind(label: str, value: str, age: int | None = 40, told: int = len(TELLING)) -> Kind:
+    """A row that has the value in some attributes, and no value in the others."""
+    values = ((name, value if place < told else "silent") for place, name in enumerate(TELLING))
+    return (("label", label), *values, ("age", age))
 
 
-GOES, COMES = kind("rare", "for", None), kind("other", "against", None)
+GOES, COMES = kind("rare", "for", None, 1), kind("rare", "against", None, 1)
 ROWS = {
-    kind("usual", "against"): 95 * 10**8,
-    kind("usual", "for"): 5 * 10**8,
-    kind("rare", "for"): 9500,
-    kind("rare", "against"): 500,
-    kind("other", "for"): 9500,
-    kind("other", "against"): 500,
+    kind("usual", "against"): 99 * 10**8,
+    kind("usual", "for"): 10**8,
+    kind("rare", "for"): 9900,
+    kind("rare", "against"): 100,
 }
 
 
@@ -104,16 +106,16 @@ def divergence(one: Draw, two: Draw, order: float) -> float:
         return math.exp(-abs(z)) / 2 * (gain + math.expm1(-loss))
 
     pieces = ((-50, 0), (0, shift), (shift, shift + 50))
-    total = math.fsum(quad(term, low, high, epsabs=0, epsrel=1e-11)[0] for low, high in pieces)
+    total = math.fsum(quad(term, low, high, epsabs=1e-14, epsrel=1e-11)[0] for low, high in pieces)
     return total if order == 1 else math.log1p((order - 1) * total) / (order - 1)
 
 
 def neighbours(planned: ReleasePlan, seed: int) -> list[tuple[Share, list[tuple[Draw, Draw]]]]:
     """Draw a release, ask for it again after one row was replaced, and list the pairs of draws by share."""
     one = Recorded(ExactSampler(SeededBits(seed)))
-    train(planned, CountedKinds(NEAR_COPIES, {**ROWS, GOES: 1}), draw=one)
+    train(planned, CountedKinds(RARE, {**ROWS, GOES: 1}), draw=one)
     two = Recorded(answers=[each.answer for each in one.draws])
-    train(planned, CountedKinds(NEAR_COPIES, {**ROWS, COMES: 1}), draw=two)
+    train(planned, CountedKinds(RARE, {**ROWS, COMES: 1}), draw=two)
     pairs = list(zip(one.draws, two.draws, strict=True))
     by_share = []
     for share in (*planned.shares[: -len(planned.rounds)], *planned.rounds):
@@ -128,9 +130,13 @@ def rho_of(share: Share) -> float:
     return float(share.cost.rho)
 
 
+def planned_rounds() -> ReleasePlan:
+    return plan(RARE, BUDGET, "smooth", "arsinh-normal", "learned")
+
+
 @pytest.mark.slow
 def test_a_replaced_row_costs_a_whole_release_no_more_than_its_rho() -> None:
-    planned = plan(NEAR_COPIES, BUDGET, "smooth", "arsinh-normal", "calibrated")
+    planned = planned_rounds()
     stated = float(planned.total.rho)  # type: ignore[union-attr]
     whole: dict[float, list[float]] = {order: [] for order in ORDERS}
     for seed in range(3):
@@ -140,12 +146,23 @@ def test_a_replaced_row_costs_a_whole_release_no_more_than_its_rho() -> None:
             for (share, _), each in zip(by_share, spent, strict=True):
                 assert each <= rho_of(share) * (1 + 1e-6), (share.query, order, each / rho_of(share))
             whole[order].append(sum(spent) / stated)
-        rounds = [sum(divergence(*pair, 1) for pair in pairs) for _, pairs in by_share[-3:]]
-        # The pair is a hard one: where the former rule had halved rho, these were 1.5 times the share.
-        assert all(spent > 0.7 * rho_of(share) for spent, share in zip(rounds, planned.rounds, strict=True))
+        spent_in_rounds = [sum(divergence(*pair, 1) for pair in pairs) for _, pairs in by_share[-len(planned.rounds) :]]
+        assert all(spent > 0.6 * rho_of(share) for spent, share in zip(spent_in_rounds, planned.rounds, strict=True))
     # By the chain rule the mean over outcomes is the divergence of the releases.
     assert all(np.mean(each) <= 1 for each in whole.values()), whole
-    assert np.mean(whole[1.0]) > 0.95
+    assert np.mean(whole[1.0]) > 0.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", [faults.replaced_row_halved, faults.sums_taken_for_cells])
+def test_a_gradient_reckoned_too_low_for_a_replaced_row_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an earlier program reckoned: the pair is hard enough to see it."""
+    plant(monkeypatch)
+    planned = planned_rounds()
+    for share, pairs in neighbours(planned, 1)[-len(planned.rounds) :]:
+        assert sum(divergence(*pair, 1) for pair in pairs) > 1.25 * rho_of(share)
 
 
 @pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])

@@ -134,11 +134,12 @@ def test_rounds_start_where_the_straight_line_is(copies: int, mirrored: bool, mo
         monkeypatch.setitem(ROWS, 2, [row[::-1] for row in ROWS[2]])
     model, margins, counts, share = released(copies)
     assert margins.largest == int(mirrored)
-    fit = LineFit(CalibrationLine(margins.largest, (0.0, 1.0), (0.0, 1.0)), 0.37, -0.21)
+    first, second = model.classes.probability
+    middle = math.log(second / first) * (-1 if mirrored else 1)  # margins are fitted from that of the priors
+    fit = LineFit(CalibrationLine(margins.largest, (0.0, 1.0), (0.0, 1.0)), 0.37, 0.37 * middle - 0.21)
     monkeypatch.setattr(score_calibration, "fit_line", lambda *given: fit)
     weights = starting_weights(model, counts, share, exact)
     assert weights.line is None
-    first, second = model.classes.probability
     logs = [np.log(np.array(each.probability)) for each in model.attributes]
     for code in range(3):
         ratio = sum(log[1, code] - log[0, code] for log in logs)
@@ -165,13 +166,13 @@ def test_scores_are_whole_units_of_weighted_log_ratios_and_ranges_are_even(copie
     squares = copies * (np.sum(ROWS[classes], axis=1) / sizes.sum() * np.minimum(np.ptp(logs, axis=1), 3) ** 2).sum()
     step = UNITS * (1 + 2 * weight * math.sqrt(squares)) / 8
     others = np.delete(sizes, margins.largest)
-    centre = min(0, UNITS * math.log(others.max() / sizes[margins.largest]))
+    centre = UNITS * math.log(others.max() / sizes[margins.largest])
     np.testing.assert_allclose(margins.edges, centre + step * np.array(STEPS), atol=2 + 16)
     assert np.ptp(np.diff(margins.edges) / np.diff(STEPS)) == 0
     width = margins.edges[12] - margins.edges[11]
     assert width == pytest.approx(step, abs=1.5)
     middles = [-18, -14, -11, -9, *np.arange(-7.5, 8), 9, 11, 14, 18]
-    np.testing.assert_allclose(centres(margins), (margins.edges[11] + width * np.array(middles)) / UNITS)
+    np.testing.assert_allclose(centres(margins), width * np.array(middles) / UNITS)
 
 
 def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:

@@ -16,7 +16,7 @@ from support.running import Run
 from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.budget.costs import implies
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.release_plan import plan_given
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import from_document
@@ -79,13 +79,16 @@ def without(document: Any, gradients: int) -> Any:
     return changed
 
 
-def test_gradients_that_were_not_drawn_yet_are_drawn_with_enough_noise() -> None:
-    """Then nothing was lost: the model keeps what it states, and the next release is calibrated anew."""
+def test_gradients_that_were_not_drawn_yet_have_enough_noise_and_are_not_drawn() -> None:
+    """Then nothing was lost: the model keeps what it states, and what it reserves is calibrated anew.
+
+    Rounds of three classes, which an earlier version asked for, are not continued.
+    """
     document = without(former_document(), 3)
     model = from_document(document, "test")
     assert "CORRECTED" not in statement(model.guarantee)
     assert (model.guarantee.epsilon, model.guarantee.rho) == (Fraction(3, 10), Fraction(document["guarantee"]["rho"]))
-    (share,) = plan_given(model).shares
+    share = model.guarantee.reserved[0]
     first = former_document()["guarantee"]["composition"][-3]
     assert share.query == first["query"] == "weight gradient 1"
     assert isinstance(share.cost, Concentrated)
@@ -94,6 +97,13 @@ def test_gradients_that_were_not_drawn_yet_are_drawn_with_enough_noise() -> None
     assert (2 * share.row_cost.epsilon) ** 2 / 2 <= share.cost.rho
     assert float(first["row_epsilon"]) / float(share.row_cost.epsilon) == pytest.approx(math.sqrt(2))
     assert to_document(model)["guarantee"] == document["guarantee"]
+    message = (
+        "given: this model of 3 classes waits for weight gradient 1, which an earlier version asked the rows, and this "
+        "one asks of two classes alone; use the model as it is, finish it with the version that made it, or release "
+        'its statistics anew with attribute_weights="calibrated"'
+    )
+    with pytest.raises(UsageError, match=message):
+        plan_given(model)
 
 
 def test_what_was_drawn_is_corrected_and_what_is_left_is_calibrated() -> None:

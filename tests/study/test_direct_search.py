@@ -62,7 +62,7 @@ def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monke
 
     pl.read_parquet(census).head(3000).write_parquet(small)
     statistics = local.answer(open_parquet([small], domain), CellQuery(domain))
-    found = direct_sensitivities(statistics, plan(domain, budget))
+    found = direct_sensitivities(statistics, plan(domain, budget, "smooth"))
     drawn: list[float] = []
 
     class Recording(ExactSampler):

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from support import mini_plan
 
+from dpnb_columnar.budget import SharesRule, parse_division
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan as composition
@@ -30,7 +31,7 @@ def test_seeds_are_what_they_were() -> None:
 
 
 def test_every_cell_has_a_seed_of_its_own() -> None:
-    """But for attribute weights: where they come to the same, the model is the same."""
+    """But for attribute weights, which are no part of it."""
     cells = [(unit, *cell) for unit in QUICK.units() if unit.method.attribute_weights == "none" for cell in unit.cells]
     assert len({unit.seed(epsilon, fold) for unit, epsilon, fold in cells}) == len(cells)
 
@@ -66,6 +67,13 @@ def test_the_full_plan_is_the_papers_evaluation() -> None:
         epsilons = {None} if once else {"0.1", "1", "3"} if unit.method.delta != "0" else set(plans.EPSILONS)
         assert {epsilon for epsilon, _ in unit.cells} == epsilons
         assert len(unit.cells) == len(set(unit.cells)) == 10 * len(epsilons)
+
+
+def test_attributes_of_the_paper_have_equal_shares() -> None:
+    """Its evaluation, without attribute weights; what is released as the default does has the default's shares."""
+    assert UNIT.budget("1", 210).division is SharesRule.EQUAL
+    assert replace(UNIT, method=replace(UNIT.method, attribute_weights="auto")).budget("1", 210).division is None
+    assert replace(UNIT, weights="1:2:1").budget("1", 210).division == parse_division("1:2:1")
 
 
 def test_large_data_is_split_less_often() -> None:

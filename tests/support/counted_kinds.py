@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 
@@ -31,7 +31,14 @@ class CountedKinds:
         return self
 
     def answer(self, query: Any) -> Any:
-        return self._statistics() if isinstance(query, CellQuery) else self._sum_gradients(query)
+        if isinstance(query, CellQuery):
+            return self._statistics()
+        one = [(number, _answer(kind, query)) for kind, number in self.rows.items()]
+        if isinstance(query, Scores):
+            return ScoreCounts(query, sum(number * each.counts for number, each in one))
+        assert isinstance(query, GradientQuery)
+        sums = sum(number * each.sums for number, each in one)
+        return GradientSums(query, sums, sum(number * each.rows for number, each in one))
 
     def _statistics(self) -> Statistics:
         cells = [
@@ -41,11 +48,6 @@ class CountedKinds:
         ]
         return assemble(self.domain, cells)
 
-    def _sum_gradients(self, query: GradientQuery) -> GradientSums:
-        one = [(number, _gradient(kind, query)) for kind, number in self.rows.items()]
-        sums = sum(number * each.sums for number, each in one)
-        return GradientSums(query, sums, sum(number * each.rows for number, each in one))
-
 
 @lru_cache(maxsize=64)
 def _cells(kind: Kind, domain: Domain) -> tuple[Cells, ...]:
@@ -53,7 +55,7 @@ def _cells(kind: Kind, domain: Domain) -> tuple[Cells, ...]:
 
 
 @lru_cache(maxsize=256)
-def _gradient(kind: Kind, query: GradientQuery) -> GradientSums:
+def _answer(kind: Kind, query: Any) -> Any:
     return _frame(kind).check(query.domain).answer(query)
 
 

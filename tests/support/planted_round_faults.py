@@ -12,7 +12,7 @@ import pytest
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
-from dpnb_columnar.counting.engines import local, polars
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import model_release, score_calibration
@@ -124,10 +124,34 @@ def bound_too_small(patch: Patch) -> None:
     patch.setattr(GradientQuery, "sensitivity", property(lambda query: right(query) // 3))
 
 
-def score_not_clipped(patch: Patch) -> None:
-    """Log-ratios are summed up as they are, however large."""
-    patch.setattr(polars, "_clipped", lambda number, group: [])
+def row_not_scaled(patch: Patch) -> None:
+    """A row of many large log-ratios counts whole."""
+
+    def whole(source: Any, query: Any) -> Any:
+        if not isinstance(query, GradientQuery):
+            return scaled(source, query)
+        return replace(scaled(source, replace(query, bound=2**20)), query=query)
+
+    scaled = local.answer
+    patch.setattr(local, "answer", whole)
     forget(patch)
+
+
+def bound_from_the_rows(patch: Patch) -> None:
+    """The bound that rows are scaled to is that of the exact tables, here of how many rows there are."""
+
+    def release(statistics: Statistics, *more: Any) -> Model:
+        rows.append(int(statistics.class_counts.sum()))
+        return released(statistics, *more)
+
+    def start(model: Model) -> WeightRounds:
+        rounds = started(model)
+        return replace(rounds, query=replace(rounds.query, bound=rounds.query.bound + 50 * rows[-1]))
+
+    rows: list[int] = []
+    released, started = model_release.release, model_release.start_rounds
+    patch.setattr(model_release, "release", release)
+    patch.setattr(model_release, "start_rounds", start)
 
 
 def rows_in_the_information(patch: Patch) -> None:

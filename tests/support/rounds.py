@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
@@ -17,8 +14,6 @@ from support.people import repeated_document, repeated_people
 from support.running import Run
 
 TWO = repeated_document(3)
-THREE = {**TWO, "label": {"column": "income", "classes": ["low", "high", "none"]}}
-METHODS = {"learned": TWO, "calibrated": THREE}
 repeated = partial(repeated_people, copies=3)
 FIRST = Path("first.parquet")
 STATISTICS = Path("further.parquet")
@@ -33,16 +28,8 @@ TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
 """Mechanism, noise and budget of releases that are compared with those of their parts."""
 
 
-def rows_of(document: Mapping[str, Any], rows: int) -> pl.DataFrame:
-    frame = repeated(rows)
-    if document is TWO:
-        return frame
-    some = pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.lit("none")).otherwise("income")
-    return frame.with_columns(income=some)
-
-
-def released(method: str, run: Run, output: str, *more: object) -> Path:
-    run("release", FIRST, "--mechanism", "histogram", "--attribute-weights", method, *more, "--output", output)
+def released(run: Run, output: str, *more: object) -> Path:
+    run("release", FIRST, "--mechanism", "histogram", "--attribute-weights", "learned", *more, "--output", output)
     return Path(output)
 
 

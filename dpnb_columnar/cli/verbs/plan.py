@@ -90,8 +90,7 @@ def command(
     """
     from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
-    from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.public_sample import resolve_attribute_weights
+    from dpnb_columnar.public_sample import planned_release
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -102,8 +101,16 @@ def command(
     number = None if known is None else known.rows
     budget = terms.budget(terms.effective_epsilon(resolved), number)
     open_parquet(files, resolved.domain)
-    chosen = resolve_attribute_weights(terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label)
-    planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, number)
+    planned = planned_release(
+        resolved.domain,
+        budget,
+        terms.mechanism,
+        terms.noise,
+        terms.attribute_weights,
+        number,
+        inputs=files,
+        label=declared.label,
+    )
     with stage("rehearsing"):
         ahead = outlook(
             planned,

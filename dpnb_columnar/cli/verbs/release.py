@@ -105,9 +105,9 @@ def command(
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_passes
+    from dpnb_columnar.mechanisms.release_plan import reserve_later_passes
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import public_path, resolve_attribute_weights
+    from dpnb_columnar.public_sample import planned_release, public_path
     from dpnb_columnar.training import train
 
     check_suffix(output)
@@ -125,10 +125,18 @@ def command(
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows
         budget = terms.budget(terms.effective_epsilon(resolved), known)
-        chosen = resolve_attribute_weights(
-            terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label, parts
+        planned = planned_release(
+            resolved.domain,
+            budget,
+            terms.mechanism,
+            terms.noise,
+            terms.attribute_weights,
+            known,
+            inputs=files,
+            label=declared.label,
+            parts=parts,
+            repeatable=rows.repeatable,
         )
-        planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         if not rows.repeatable:
             planned = reserve_later_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names

@@ -46,7 +46,7 @@ def command(
     Examples:
       dpnb-columnar train census.parquet
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
-      dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
+      dpnb-columnar train adult.parquet --mechanism histogram --shares equal
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --unit SERIAL --unit-rows 1
       dpnb-columnar train census.parquet --weight PERWT --weight-cap 400
@@ -57,9 +57,8 @@ def command(
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
-    from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import public_path, resolve_attribute_weights
+    from dpnb_columnar.public_sample import planned_release, public_path
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
@@ -70,10 +69,17 @@ def command(
         budget = terms.budget(terms.effective_epsilon(resolved), known)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        chosen = resolve_attribute_weights(
-            terms.attribute_weights, resolved.domain, terms.mechanism, rows.files, declared.label
+        planned = planned_release(
+            resolved.domain,
+            budget,
+            terms.mechanism,
+            terms.noise,
+            terms.attribute_weights,
+            known,
+            inputs=rows.files,
+            label=declared.label,
+            repeatable=rows.repeatable,
         )
-        planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         paid = payment(planned, rows.names, seed, charged.ledger_file, charged.account, charged.run_id)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]

@@ -7,25 +7,19 @@ from pathlib import Path
 
 import pytest
 from support.people import write_people
-from support.rounds import FIRST, METHODS, at_a_round, released, rows_of
+from support.rounds import FIRST, TWO, at_a_round, released, repeated
 from support.running import completed
 
 
-@pytest.fixture(params=METHODS, scope="module")
-def method(request: pytest.FixtureRequest) -> str:
-    chosen: str = request.param
-    return chosen
-
-
 @pytest.fixture(scope="module")
-def made(method: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """A folder with all files, the model with every further pass to come, and the one whose next pass is a round."""
-    folder, document = tmp_path_factory.mktemp("rounds"), METHODS[method]
+    folder = tmp_path_factory.mktemp("rounds")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        data = write_people(Path("people.parquet"), rows_of(document, 1500), document)
+        data = write_people(Path("people.parquet"), repeated(1500), TWO)
         completed("aggregate", data, "--output", FIRST)
-        tables = released(method, completed, "state-0.json")
+        tables = released(completed, "state-0.json")
         return folder, tables, at_a_round(data, tables, completed)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import write_people
-from support.rounds import FIRST, METHODS, STATISTICS, TERMS, TWO, at_a_round, continued, released, rows_of
+from support.rounds import FIRST, STATISTICS, TERMS, TWO, at_a_round, continued, released, repeated
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -28,7 +28,8 @@ from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.training import train
 
-PASSES = {"learned": 4, "calibrated": 3}
+PASSES = 3
+"""A calibration, and two rounds."""
 
 
 # All releases together are one.
@@ -36,10 +37,10 @@ PASSES = {"learned": 4, "calibrated": 3}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("terms", TERMS)
-def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: Path) -> None:
+def test_all_releases_give_the_model_of_one(terms: str, tmp_path: Path) -> None:
     mechanism, noise, amounts = TERMS[terms]
-    rows, domain = FrameInput(rows_of(METHODS[method], 800)), read_domain("people", METHODS[method], "test")
-    whole = plan(domain, Budget(Fraction(2), **amounts), mechanism, noise, method)
+    rows, domain = FrameInput(repeated(800)), read_domain("people", TWO, "test")
+    whole = plan(domain, Budget(Fraction(2), **amounts), mechanism, noise, "learned")
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
     first = reserve_later_passes(whole)
@@ -53,7 +54,7 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
         state.save(tmp_path / f"state.{form}", overwrite=True)
         state = load_model(tmp_path / f"state.{form}")
         following = plan_given(state)
-        assert following.attribute_weights == method
+        assert following.attribute_weights == "learned"
         shares += following.shares
         state = train(following, AskedRows(checked.answer(query_given(state))), draw=draw)
     assert to_document(state) == to_document(one)
@@ -61,8 +62,8 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
 
 
 @pytest.mark.slow
-def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path, method: str, run: Run) -> None:
-    state, number = tables, PASSES[method]
+def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path, run: Run) -> None:
+    state, number = tables, PASSES
     for left in range(number, 0, -1):
         told = run("show", state).out
         model = load_model(state)
@@ -78,7 +79,7 @@ def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path,
         state = following
     final = load_model(state)
     assert final.attribute_weights is not None
-    assert (final.attribute_weights.method, final.attribute_weights.asked) == (method, ())
+    assert (final.attribute_weights.method, final.attribute_weights.asked) == ("learned", ())
     assert (final.guarantee.epsilon, final.guarantee.reserved) == (1, ())
     told = run("aggregate", data, "--given", state, "--output", "s.parquet", expected=64).err
     assert "this model left no part of its budget for attribute weights, or has spent it" in told
@@ -87,10 +88,10 @@ def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path,
 # Statistics of a round.
 
 
-def test_parts_add_up_and_no_part_counts_twice(data: Path, state: Path, method: str, run: Run) -> None:
+def test_parts_add_up_and_no_part_counts_twice(data: Path, state: Path, run: Run) -> None:
     rows = pl.read_parquet(data)
     halves = (rows[:700], rows[700:])
-    parts = [write_people(Path(f"part-{n}.parquet"), half, METHODS[method]) for n, half in enumerate(halves)]
+    parts = [write_people(Path(f"part-{n}.parquet"), half, TWO) for n, half in enumerate(halves)]
     for number, file in enumerate(parts):
         run("aggregate", file, "--given", state, "--output", f"sums-{number}.parquet")
     run("aggregate", *parts, "--given", state, "--output", "kept.parquet", "--checkpoint", "kept")
@@ -112,11 +113,11 @@ def test_parts_add_up_and_no_part_counts_twice(data: Path, state: Path, method: 
 
 
 @pytest.mark.slow
-def test_every_round_is_charged_once(data: Path, method: str, run: Run) -> None:
+def test_every_round_is_charged_once(data: Path, run: Run) -> None:
     account = new_ledger(Path("people.ledger"), Approximate(Fraction(1), Fraction(0)), "people")
     run("aggregate", data, "--output", FIRST)
-    state = released(method, run, "state-0.json", "--ledger", account, "--run-id", "night")
-    for number in range(1, PASSES[method] + 1):
+    state = released(run, "state-0.json", "--ledger", account, "--run-id", "night")
+    for number in range(1, PASSES + 1):
         spent = load_model(state).guarantee.epsilon
         assert spent_epsilon(account, "people") == spent
         following = Path(f"state-{number}.json")
@@ -161,28 +162,27 @@ def test_a_query_sums_up_what_aggregate_sums_up(data: Path, state: Path, run: Ru
 
 
 @pytest.mark.slow
-def test_python_continues_a_model_until_nothing_is_left(data: Path, method: str) -> None:
-    model = dpnb.release(dpnb.aggregate(data), epsilon=1, mechanism="histogram", attribute_weights=method)
+def test_python_continues_a_model_until_nothing_is_left(data: Path) -> None:
+    model = dpnb.release(dpnb.aggregate(data), epsilon=1, mechanism="histogram", attribute_weights="learned")
     before, counts = model, dpnb.count_given(data, model)
     while model.guarantee.reserved:
         before, counts = model, dpnb.count_given(data, model)
         assert counts == dpnb.count_given(pl.read_parquet(data), model)
         model = dpnb.calibrate(model, counts)
     assert model.guarantee.epsilon == 1
-    other = dpnb.release(dpnb.aggregate(data), epsilon=1, mechanism="histogram", attribute_weights=method)
+    other = dpnb.release(dpnb.aggregate(data), epsilon=1, mechanism="histogram", attribute_weights="learned")
     with pytest.raises(DataError, match="given another model, or for another round"):
         dpnb.calibrate(other, counts)
     assert before != model
 
 
-@pytest.mark.parametrize("method", ["learned"], indirect=True)
 def test_rounds_of_whole_units_spend_a_part_for_each_row_and_add_up_by_units_alone(data: Path, run: Run) -> None:
     rows = pl.read_parquet(data).with_columns(serial=pl.int_range(pl.len()) // 3)
     halves = (rows[:750], rows[750:])
     parts = [write_people(Path(f"units-{n}.parquet"), half, TWO) for n, half in enumerate(halves)]
     whole = write_people(Path("units.parquet"), rows, TWO)
     run("aggregate", whole, "--unit", "serial", "--unit-rows", 2, "--output", FIRST)
-    state = at_a_round(whole, released("learned", run, "units-0.json"), run)
+    state = at_a_round(whole, released(run, "units-0.json"), run)
     (planned,) = plan_given(load_model(state)).shares
     assert planned.cost.epsilon == 2 * planned.row_cost.epsilon  # type: ignore[union-attr]
     for number, part in enumerate(parts):

@@ -1,0 +1,53 @@
+"""Which mechanism ``auto``, the default, takes: by public facts alone, before a row is read.
+
+Among mechanisms that are about as accurate it prefers those whose noise follows smooth sensitivity: loose bounds are
+what a curator who may not look at the rows can honestly declare, and there noise for the declared range hides the most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.attribute_weights import AUTO
+from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismChoice:
+    """A mechanism, and why it was chosen. Public.
+
+    Attributes:
+        name: Its name.
+        reason: Why ``auto`` took it, as the rest of a sentence after "since"; None where it was named.
+    """
+
+    name: str
+    reason: str | None = None
+
+
+def resolved_mechanism(
+    mechanism: str, domain: Domain, epsilon: Fraction, rows: int | None, noise: str | None
+) -> MechanismChoice:
+    """Return the mechanism that was named, or the one that ``auto`` takes.
+
+    Every mechanism that ``auto`` may take releases attributes. Where a noise family is named, it is one that draws it,
+    so that a delta is spent by what needs it.
+
+    Args:
+        mechanism: Name of a mechanism, or ``AUTO``.
+        domain: The declared domain.
+        epsilon: Epsilon of one row.
+        rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
+        noise: Name of the noise family for smooth sensitivity; None where none is chosen.
+    """
+    if mechanism != AUTO:
+        return MechanismChoice(mechanism)
+    if not domain.numeric:
+        return MechanismChoice(
+            AdaptiveHistogram.name, "no attribute is numeric, so that mechanisms release the same counts"
+        )
+    return MechanismChoice(
+        AdaptiveHistogram.name, "its bins, placed by a released mean and variance, suit loose bounds and tight ones"
+    )
