@@ -101,9 +101,8 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
         if place[1] == "line":
             return is_line(inside(edited(document, place, new), place[:2]))
         rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
-        of_each = document["attribute_weights"]["method"] == "learned"
         unit = new * (256 if rounds else 1000)
-        return of_each and abs(unit - round(unit)) < 1e-9
+        return document["attribute_weights"]["method"] == "learned" and abs(unit - round(unit)) < 1e-9
     if place[0] == "classes":
         return max(value, 0) == max(new, 0)
     if place[0] != "attributes" or "released" not in str(place[2:]):
