@@ -287,6 +287,7 @@ def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest
 
 
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """``python tests/golden/write_model_with_line.py`` writes the file."""
     model = load_model(GOLDEN)
     assert to_json(to_document(model)) == GOLDEN.read_text(encoding="utf-8")
     assert model.version == 4
