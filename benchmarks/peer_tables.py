@@ -12,8 +12,9 @@ import numpy as np
 
 from benchmarks.contenders.roster import CONTENDERS, Contender
 
-REFERENCE = "dpnb-columnar histogram"
-"""The contender that times are compared with."""
+OWN = "dpnb-columnar"
+REFERENCE = f"{OWN} (default)"
+"""The contender that others are compared with."""
 
 START, END = "<!-- peers -->", "<!-- end peers -->"
 
@@ -32,6 +33,7 @@ class Measured:
         log_loss: On that fold.
         seconds: Wall time of the fit.
         cpu_seconds: Processor time of the fit.
+        auc: Area under the curve on that fold; None for more than two classes.
     """
 
     data: str
@@ -43,6 +45,7 @@ class Measured:
     log_loss: float
     seconds: float
     cpu_seconds: float
+    auc: float | None
 
     @property
     def point(self) -> tuple[str, int, str, str]:
@@ -55,15 +58,18 @@ class Measured:
 
 
 def tables(measured: Sequence[Measured]) -> str:
-    """Make one table per data set, and the one of guarantees."""
+    """Make one table per data set, the one of what peers do better, and the one of guarantees."""
     sets = dict.fromkeys((each.data, each.rows) for each in measured)
-    parts = [accuracy_table([each for each in measured if (each.data, each.rows) == one], *one) for one in sets]
+    parts = [set_table([each for each in measured if (each.data, each.rows) == one], *one) for one in sets]
     compared = [each for name, each in CONTENDERS.items() if any(one.contender == name for one in measured)]
-    return "\n\n".join([*parts, guarantees(compared)])
+    return "\n\n".join([*parts, f"{AHEAD}\n\n{ahead_table(measured)}", guarantees(compared)])
 
 
-def accuracy_table(measured: Sequence[Measured], data: str, rows: int) -> str:
-    """Make a line per contender, a column per epsilon: mean accuracy, its 5 % quantile over folds, mean log loss."""
+AHEAD = "Where a peer is ahead of the default"
+
+
+def set_table(measured: Sequence[Measured], data: str, rows: int) -> str:
+    """Make a line per contender, a column per epsilon, and the times."""
     epsilons = sorted({each.epsilon for each in measured} - {"none"}, key=float)
     reference = _seconds([each for each in measured if each.contender == REFERENCE])
     lines = [["", *(f"ε = {each}" for each in epsilons), "folds", "s per fit", "times"]]
@@ -80,12 +86,52 @@ def accuracy_table(measured: Sequence[Measured], data: str, rows: int) -> str:
 
 
 def cell(of: Sequence[Measured]) -> str:
-    """Format the folds of one contender at one epsilon; a quantile of fewer than ten folds is not given."""
+    """Format the folds of one contender at one epsilon: accuracy, AUC of two classes, log loss, each a mean.
+
+    In brackets is the 5 % quantile of the accuracy, of ten folds or more.
+    """
     if not of:
         return ""
-    accuracies = [each.accuracy for each in of]
+    accuracies, areas = [each.accuracy for each in of], [each.auc for each in of if each.auc is not None]
     low = f" ({np.quantile(accuracies, 0.05):.3f})" if len(of) >= 10 else ""
-    return f"{np.mean(accuracies):.3f}{low}, {np.mean([each.log_loss for each in of]):.3f}"
+    figures = [np.mean(accuracies), *([np.mean(areas)] if areas else []), np.mean([each.log_loss for each in of])]
+    first, *others = [f"{figure:.3f}" for figure in figures]
+    return ", ".join([first + low, *others])
+
+
+def ahead_table(measured: Sequence[Measured]) -> str:
+    """Make a line per data set, peer with a guarantee and epsilon where the peer is better, on the folds of both.
+
+    Differences are the peer's figure less that of ``REFERENCE``, means over these folds; only those by which the peer
+    is better are given.
+    """
+    own = {(each.data, each.rows, each.epsilon, each.fold): each for each in measured if each.contender == REFERENCE}
+    lines = [["", "ε", "peer", "accuracy", "AUC", "log loss", "folds", "delta"]]
+    for data, rows, contender, epsilon in sorted({each.point for each in measured}, key=_order):
+        peer = CONTENDERS[contender]
+        theirs = [each for each in measured if each.point == (data, rows, contender, epsilon)]
+        pairs = [(each, own[key]) for each in theirs if (key := (data, rows, epsilon, each.fold)) in own]
+        if contender.startswith(OWN) or not peer.private or not pairs:
+            continue
+        gains = [_gain(pairs, "accuracy", 1), _gain(pairs, "auc", 1), _gain(pairs, "log_loss", -1)]
+        if any(gains):
+            lines.append([data, epsilon, contender, *gains, str(len(pairs)), f"{peer.delta:g}"])
+    return markdown(lines) if len(lines) > 1 else "Nowhere."
+
+
+def _order(point: tuple[str, int, str, str]) -> tuple[str, float, int]:
+    """Sort points by data set, epsilon and contender."""
+    data, _, contender, epsilon = point
+    return data, float("inf") if epsilon == "none" else float(epsilon), [*CONTENDERS].index(contender)
+
+
+def _gain(pairs: Sequence[tuple[Measured, Measured]], figure: str, sign: int) -> str:
+    """Format by how much the first of each pair is better in the mean; empty where it is not, to three digits."""
+    values = [(getattr(peer, figure), getattr(own, figure)) for peer, own in pairs]
+    if any(value is None for pair in values for value in pair):
+        return ""
+    difference = float(np.mean([peer - own for peer, own in values]))
+    return f"{difference:+.3f}" if round(sign * difference, 3) > 0 else ""
 
 
 def guarantees(contenders: Sequence[Contender]) -> str:

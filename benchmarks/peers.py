@@ -1,11 +1,12 @@
 """Accuracy, log loss and time beside other libraries, on the same folds: docs/journal/peers.md.
 
-Usage: python -m benchmarks.peers DATA.parquet... [--python PYTHON]... [--epsilon 0.1,0.3,1] [--only NAME,...]
-[--rows N] [--cache peers.jsonl] [--docs docs]
+Usage: python -m benchmarks.peers DATA.parquet... [--python PYTHON]... [--epsilon 0.1,0.3,1,3] [--only NAME,...]
+[--rows N] [--folds N] [--cache peers.jsonl] [--docs docs]
 
 A library runs in the first interpreter that has it: this one, then each ``--python``. diffprivlib needs NumPy 2, dpmm
-NumPy 1.26, so that all libraries take two environments beside this one: ``pip install -r`` one of
-``benchmarks/contenders/peers-classifiers.txt`` and ``peers-dpmm.txt`` into each. What was measured is kept in
+NumPy 1.26 and OpenDP 0.12, so that all libraries take three environments beside this one: ``pip install -r`` one of
+``benchmarks/contenders/peers-classifiers.txt``, ``peers-dpmm.txt`` and ``peers-opendp.txt`` into each. ``--folds``
+bounds the folds of every contender, and a later session without it goes on. What was measured is kept in
 ``--cache``: the same command goes on where it was stopped, and ``--again NAME,...`` measures some anew. ``--docs`` puts
 the tables between their markers in journal/peers.md.
 """
@@ -23,14 +24,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders.declared_rows import Column, Rows
+from benchmarks.contenders.declared_rows import Codes, Column, Rows
 from benchmarks.contenders.roster import CONTENDERS, Contender
 from benchmarks.peer_tables import Measured, put_into, tables
 from benchmarks.processes import PYTHON, ROOT
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform, document_of
 from dpnb_columnar.model.bins import AMOUNTS, declared_edges
-from dpnb_columnar.study.coded_rows import code_rows, fold_numbers
+from dpnb_columnar.rows.row_rules import grid_code
+from dpnb_columnar.study.coded_rows import CodedRows, code_rows, fold_numbers
 from dpnb_columnar.study.data_sets import complete_rows
 
 FOLDS = 10
@@ -41,16 +43,20 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS", "LOKY_MAX_CPU_COUNT"), "1"
 )
 
+XLA_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+"""For JAX, in which OpenDP's AIM estimates."""
+
 
 def main() -> None:
     """Measure what the cache lacks, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="*")
     parser.add_argument("--python", action="append", default=[], help="interpreter of an environment with peers")
-    parser.add_argument("--epsilon", default="0.1,0.3,1")
+    parser.add_argument("--epsilon", default="0.1,0.3,1,3")
     parser.add_argument("--only", default=",".join(CONTENDERS), help="contenders, by name")
     parser.add_argument("--again", default="", help="contenders to measure anew")
     parser.add_argument("--rows", type=int, help="most rows of a data set, chosen at random")
+    parser.add_argument("--folds", type=int, default=FOLDS, help="most folds of a contender")
     parser.add_argument("--cache", type=Path, default=Path("peers.jsonl"))
     parser.add_argument("--docs", type=Path, help="folder of the documents")
     options = parser.parse_args()
@@ -69,7 +75,7 @@ def main() -> None:
             for contender in (CONTENDERS[name] for name in chosen if name in pythons):
                 for epsilon in options.epsilon.split(",") if contender.private else ["none"]:
                     point = (path.stem, len(rows.classes), contender.name, epsilon)
-                    folds = missing_folds(measured, point, contender)
+                    folds = missing_folds(measured, point, contender, options.folds)
                     for one in run(pythons[contender.name], file, point, folds):
                         measured.append(one)
                         with options.cache.open("a") as lines:
@@ -89,7 +95,7 @@ def read_data(path: Path, most: int | None = None) -> Rows:
     domain = complete_rows(find_domain([path]).domain)
     coded = code_rows([path], domain)
     columns = tuple(declared(attribute) for attribute in domain.attributes)
-    codes = [coded.codes(each)[coded.columns[each.name].places] for each in domain.attributes]
+    codes = [codes_of(coded, each) for each in domain.attributes]
     document, matrix = document_of(domain), np.column_stack(codes)
     rows = Rows(columns, domain.classes, document, matrix, coded.classes, np.zeros(coded.size, dtype=np.int64))
     if most is not None and coded.size > most:
@@ -100,13 +106,22 @@ def read_data(path: Path, most: int | None = None) -> Rows:
     return rows
 
 
+def codes_of(coded: CodedRows, attribute: Attribute) -> Codes:
+    """Code an attribute of every row; a missing number has the code after the last cell."""
+    column = coded.columns[attribute.name]
+    if isinstance(attribute, Numeric):
+        cells = column.values.to_frame().select(grid_code(attribute, coded.kinds[attribute.name])).to_series()
+        return cells.fill_null(attribute.scale.cells + 1).to_numpy()[column.places]
+    return coded.codes(attribute)[column.places]
+
+
 def declared(attribute: Attribute) -> Column:
     """Describe an attribute by what is declared of it."""
     if isinstance(attribute, Numeric):
-        if attribute.transform is not Transform.IDENTITY or attribute.missing is Missing.CATEGORY:
-            raise SystemExit(f"{attribute.name}: only plain numbers can be passed on to other libraries")
-        last = attribute.scale.cells
-        return Column(attribute.name, last + 1, tuple(declared_edges(attribute, BINS)), last > AMOUNTS)
+        if attribute.transform is not Transform.IDENTITY:
+            raise SystemExit(f"{attribute.name}: numbers that are transformed cannot be passed on to other libraries")
+        last, missing = attribute.scale.cells, attribute.missing is Missing.CATEGORY
+        return Column(attribute.name, last + 1, tuple(declared_edges(attribute, BINS)), last > AMOUNTS, missing)
     if attribute.groups:
         raise SystemExit(f"{attribute.name}: grouped categories cannot be passed on to other libraries")
     return Column(attribute.name, attribute.size)
@@ -121,10 +136,12 @@ def interpreters(pythons: Sequence[str]) -> Mapping[str, str]:
     return having
 
 
-def missing_folds(measured: Sequence[Measured], point: tuple[str, int, str, str], contender: Contender) -> list[int]:
-    """List the folds that are to be run."""
+def missing_folds(
+    measured: Sequence[Measured], point: tuple[str, int, str, str], contender: Contender, most: int = FOLDS
+) -> list[int]:
+    """List the folds that are to be run, of the first ``most``."""
     done = {each.fold for each in measured if each.point == point}
-    return [fold for fold in range(contender.folds or FOLDS) if fold not in done]
+    return [fold for fold in range(min(contender.folds or FOLDS, most)) if fold not in done]
 
 
 def run(python: str, file: Path, point: tuple[str, int, str, str], folds: Sequence[int]) -> Iterator[Measured]:
@@ -157,7 +174,7 @@ def child(python: str, *arguments: str) -> str:
 
 def environment() -> dict[str, str]:
     """Give every contender one thread, and the checkout to find its adapter in."""
-    return os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
+    return os.environ | ONE_THREAD | {"XLA_FLAGS": XLA_ONE_THREAD, "PYTHONPATH": str(ROOT)}
 
 
 def read_cache(path: Path) -> list[Measured]:

@@ -29,12 +29,14 @@ class Column:
         codes: Number of grid cells or categories.
         edges: First code of each bin of a numeric attribute, and the end; empty for a categorical one.
         amount: Whether the range is that of an amount, which is compared on a scale of logarithms.
+        missing: Whether a missing number is one more code, after the last cell; a missing category has a code anyway.
     """
 
     name: str
     codes: int
     edges: tuple[int, ...] = ()
     amount: bool = False
+    missing: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -43,16 +45,21 @@ class Column:
 
     @property
     def bins(self) -> int:
-        """Number of bins or categories."""
-        return len(self.edges) - 1 if self.edges else self.codes
+        """Number of bins or categories; that of missing numbers is the last."""
+        return len(self.edges) - 1 + self.missing if self.edges else self.codes
 
     def scaled(self, codes: Codes) -> Matrix:
-        """Place the codes of a numeric attribute on [0, 1]."""
+        """Place the codes of a numeric attribute on [0, 1]; a missing one below all others."""
         last = max(self.codes - 1, 1)
+        if self.missing:
+            codes, last = np.where(codes == self.codes, 0, codes + 1), last + 1
         return np.log1p(codes) / np.log1p(last) if self.amount else codes / last
 
     def binned(self, codes: Codes) -> Codes:
-        """Place codes in the bins of ``histogram``; categories stay."""
+        """Place codes in the bins of ``histogram``; categories stay.
+
+        The end of the last bin is the code of missing numbers, which the search places in a bin of their own.
+        """
         return np.searchsorted(self.edges, codes, side="right") - 1 if self.edges else codes
 
 

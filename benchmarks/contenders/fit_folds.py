@@ -2,8 +2,9 @@
 
 Usage: python -m benchmarks.contenders.fit_folds CONTENDER ROWS.npz EPSILON FOLD...
 
-Prints a line of JSON per fold: accuracy, log loss, and the processor and wall seconds of the fit. ``EPSILON`` is
-``none`` for a contender without privacy. ``--installed`` prints the contenders whose library this interpreter has.
+Prints a line of JSON per fold: accuracy, log loss, AUC of two classes, and the processor and wall seconds of the fit.
+``EPSILON`` is ``none`` for a contender without privacy. ``--installed`` prints the contenders whose library this
+interpreter has.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.contenders.classifiers import Classifier, Matrix
 from benchmarks.contenders.declared_rows import Codes, Rows, read_rows
@@ -36,20 +38,36 @@ def main() -> None:
         print(json.dumps({"fold": fold, **scored}), flush=True)
 
 
-def score(classifier: Classifier, rows: Rows, epsilon: float, fold: int) -> dict[str, float]:
+def score(classifier: Classifier, rows: Rows, epsilon: float, fold: int) -> dict[str, float | None]:
     """Fit the rows of all other folds, and score this fold's."""
     training, held_out = rows.of(rows.folds != fold), rows.of(rows.folds == fold)
     wall, processor = time.perf_counter(), time.process_time()
     classifier.fit(training, epsilon, fold)
     seconds = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - processor}
-    return {**accuracy_and_loss(classifier.probabilities(held_out), held_out.classes), **seconds}
+    return {**figures(classifier.probabilities(held_out), held_out.classes), **seconds}
 
 
-def accuracy_and_loss(probabilities: Matrix, classes: Codes) -> dict[str, float]:
-    """Score probabilities of shape (rows, classes) by the true class codes."""
+def figures(probabilities: Matrix, classes: Codes) -> dict[str, float | None]:
+    """Score probabilities of shape (rows, classes) by the true class codes; more than two classes have no AUC."""
     of_true = np.clip(probabilities[np.arange(len(classes)), classes], LEAST_PROBABILITY, 1)
     accuracy = np.mean(probabilities.argmax(axis=1) == classes)
-    return {"accuracy": float(accuracy), "log_loss": float(-np.log(of_true).mean())}
+    two = probabilities.shape[1] == 2
+    return {
+        "accuracy": float(accuracy),
+        "log_loss": float(-np.log(of_true).mean()),
+        "auc": area_under_curve(probabilities[:, 1], classes == 1) if two else None,
+    }
+
+
+def area_under_curve(scores: Matrix, positive: npt.NDArray[np.bool_]) -> float:
+    """Compute the part of all pairs of a positive and another row in which the former scores higher; ties count half.
+
+    It is the Mann-Whitney statistic: the sum of the positive rows' ranks, less its least value, per pair.
+    """
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores the mean
+    ones = int(positive.sum())
+    return float((ranks[places][positive].sum() - ones * (ones + 1) / 2) / (ones * (len(positive) - ones)))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
-"""This program's models, by its scikit-learn estimator, with its default attribute weights."""
+"""This program's models, by its scikit-learn estimator."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from benchmarks.contenders.declared_rows import Matrix, Rows
 
 
-class _Own:
-    """Naive Bayes by one mechanism."""
+class Default:
+    """Naive Bayes with every option as it is when nothing is asked for."""
 
-    mechanism: str
+    options: Mapping[str, str] = {}
 
     def fit(self, rows: Rows, epsilon: float, seed: int) -> None:
         """Fit the values that the codes stand for, in the declared domain."""
@@ -18,7 +20,7 @@ class _Own:
         from dpnb_columnar.sklearn import SmoothNaiveBayes
 
         domain = read_domain("peers", rows.domain, "peers")
-        self.model = SmoothNaiveBayes(epsilon=repr(epsilon), mechanism=self.mechanism, domain=domain, random_state=seed)
+        self.model = SmoothNaiveBayes(epsilon=repr(epsilon), domain=domain, random_state=seed, **self.options)
         self.model.fit(self._frame(rows), np.array(rows.class_names)[rows.classes])
 
     def probabilities(self, rows: Rows) -> Matrix:
@@ -33,20 +35,15 @@ class _Own:
         for column, codes in zip(rows.columns, rows.codes.T, strict=True):
             declared = rows.domain["attributes"][column.name]
             if column.numeric:
-                columns[column.name] = pl.Series(float(declared["lower"]) + codes * float(declared["step"]))
+                numbers = float(declared["lower"]) + codes * float(declared["step"])
+                columns[column.name] = pl.Series(np.where(codes < column.codes, numbers, np.nan)).fill_nan(None)
             else:
                 values = [each if isinstance(each, str) else each[0] for each in declared["values"]]
                 columns[column.name] = pl.Series([*values, None], dtype=pl.String).gather(codes)
         return pl.DataFrame(columns)
 
 
-class Histogram(_Own):
-    """The mechanism ``histogram``."""
+class Smooth(Default):
+    """Naive Bayes by the mechanism ``smooth``."""
 
-    mechanism = "histogram"
-
-
-class Smooth(_Own):
-    """The mechanism ``smooth``."""
-
-    mechanism = "smooth"
+    options: Mapping[str, str] = {"mechanism": "smooth"}

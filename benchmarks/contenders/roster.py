@@ -54,7 +54,7 @@ class Contender:
 CONTENDERS = {
     each.name: each
     for each in (
-        Contender("dpnb-columnar histogram", "dpnb_columnar.sklearn", ("own_models", "Histogram"), 0.0, ("timing",)),
+        Contender("dpnb-columnar (default)", "dpnb_columnar.sklearn", ("own_models", "Default"), 0.0, ("timing",)),
         Contender("dpnb-columnar smooth", "dpnb_columnar.sklearn", ("own_models", "Smooth"), 0.0, ("timing",)),
         Contender(
             "AIM + logistic regression",
@@ -63,6 +63,22 @@ CONTENDERS = {
             DELTA,
             SYNTHETIC,
             folds=2,
+        ),
+        Contender(
+            "AIM with all its steps + logistic regression",
+            "dpmm",
+            ("synthetic_rows", "FullAIM"),
+            DELTA,
+            SYNTHETIC,
+            folds=1,
+        ),
+        Contender(
+            "AIM of OpenDP (pure epsilon) + logistic regression",
+            "mbi",
+            ("synthetic_rows", "PureAIM"),
+            0.0,
+            ("scores of marginals in floating point", "part of OpenDP's `contrib`, whose proofs are not complete"),
+            folds=1,
         ),
         Contender(
             "MST + logistic regression",

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Domain, Numeric
-from dpnb_columnar.domain.declared_domain import value_with_label
+from dpnb_columnar.domain.declared_domain import class_texts, value_with_label
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
-from dpnb_columnar.model.likelihood import bin_starts
-from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
+from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
+from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,21 @@ def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
         for parameters, steps, weight in zip(model.attributes, model_log_ratios(model), weights, strict=True)
     ]
     return sorted(ranked, key=lambda each: -each.bits * abs(each.weight))
+
+
+def line_text(model: NaiveBayes) -> str:
+    """Say how a model's probabilities follow from its scores; empty where they are those of the scores."""
+    line = population_line(model)
+    if line is None:
+        return ""
+    name, crossing = class_texts(model.domain)[line.largest], margin_above(line, 0.0, reached=line.largest > 0)
+    rows = "every row" if crossing == LARGEST_MARGIN else f"rows of a margin up to {crossing:.2f}"
+    predicted = f"it is predicted for {rows}" if crossing > -LARGEST_MARGIN else "it is predicted for no row"
+    other = "the other class" if len(model.domain.classes) == 2 else "the best other class"
+    return (
+        f"the odds of {other} to {name} follow a line through {len(line.margins)} points from the margin, by how "
+        f"much its score is the larger; {predicted}"
+    )
 
 
 def mutual_information(prior: Floats, probability: Floats) -> float:

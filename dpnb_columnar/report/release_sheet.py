@@ -51,7 +51,7 @@ from dpnb_columnar.model.parameters import (
     prior_rows,
 )
 from dpnb_columnar.report.figures import PLAIN
-from dpnb_columnar.report.informative_attributes import TINY, bin_texts, informative_attributes
+from dpnb_columnar.report.informative_attributes import TINY, bin_texts, informative_attributes, line_text
 from dpnb_columnar.report.page import write_single_page
 
 MOST_CELLS = 16
@@ -347,6 +347,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "weight": domain.weight,
         "weight_noise": None if weight_noise is None else f"{weight_noise:.3g}",
         "weights": weights,
+        "line": line_text(model),
         "bounds": sorted({part.bound for part in model.attributes if isinstance(part, Normal) and part.bound}),
         "declared_public": DECLARED_PUBLIC,
         "left_out": "" if weights is None or weights.source is None else named(weights.source.left_out),

@@ -13,14 +13,23 @@ from hypothesis import strategies as st
 from support.people import people_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.advice.population import USUAL, Population, expected_statistics, one_large_class, population, whole
+from dpnb_columnar.advice.population import (
+    USUAL,
+    Population,
+    accuracy,
+    expected_statistics,
+    one_large_class,
+    population,
+    sample,
+    whole,
+)
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.datasets.catalogue import entries
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.parameters import AttributeWeights
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
@@ -163,3 +172,27 @@ def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
     found = score(model, frame.lazy()).collect()
     expected = 1 / (1 + np.exp(np.clip(joint[0] - joint[1], -700, 700)))
     np.testing.assert_allclose(found["probability_high"].to_numpy(), expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("log_odds", [(-2.0, 1.0), (-3.0, -1.0), (0.5, 2.0)])
+def test_the_accuracy_under_a_line_is_that_of_prediction(largest: int, log_odds: tuple[float, float]) -> None:
+    """The line predicts either class, or one of them alone."""
+    import polars as pl
+
+    made = usual(people_domain(), 1)
+    model = plan_and_release(expected_statistics(made, 5000), Budget(Fraction(3)), "histogram",
+                             draw=ExactSampler(SeededBits(5)))  # fmt: skip
+    line = CalibrationLine(largest, (-1.5, 2.0), log_odds)
+    weights = AttributeWeights("calibrated", (1.0,) * len(model.attributes), (0.0, 0.0), line=line)
+    model, rows, ratios, values = replace(model, attribute_weights=weights), sample(made, 2), {}, {}
+    for parameters in model.attributes:
+        codes = made.distributions[parameters.attribute].codes
+        terms = log_likelihoods(made.domain[parameters.attribute], parameters, codes)
+        ratios[parameters.attribute] = terms[1:] - terms[:1]
+        values[parameters.attribute] = codes[rows.places[parameters.attribute]]
+    frame = pl.DataFrame({**values, "sex": np.array(["f", "m"])[values["sex"]]})
+    predicted = score(model, frame.lazy()).collect()["predicted"].to_numpy()
+    truth = np.array(made.domain.classes)[rows.classes]
+    assert accuracy(model, ratios, rows) == np.mean(predicted == truth)
+    assert len(set(predicted)) == (2 if log_odds == (-2.0, 1.0) else 1)

@@ -23,7 +23,7 @@ from support.scored_rows import AGE, MIXED
 from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.model.parameters import AttributeWeights
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.model.scoring_query import scoring_query
 
 NUMBERS = [
@@ -61,6 +61,42 @@ def test_odd_rows_under_attribute_weights(engine: Engine, weights: tuple[float, 
     table = mixed_rows()
     model = replace(MIXED, attribute_weights=AttributeWeights("fitted", weights, (0.5, -0.75)))
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+BENT = CalibrationLine(
+    1, tuple(-4 + place / 2 for place in range(18)), tuple(-5 + place / 2 + (place % 3) / 10 for place in range(18))
+)
+"""A line of so many points that queries halve them."""
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "population"])
+def test_odd_rows_under_a_line(engine: Engine, weighted: bool) -> None:
+    """Of two classes; the sums of weights move the line."""
+    table = mixed_rows()
+    weights = AttributeWeights("calibrated", (0.7,) * 5, (0.0, 0.0), line=BENT)
+    population = ClassCounts((0, 0), (0.2, 0.8)) if weighted else None
+    model = replace(MIXED, attribute_weights=weights, weighted_classes=population)
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+@pytest.mark.parametrize("evidence", [0.0, 0.6])
+@pytest.mark.parametrize("largest", [0, 2])
+def test_five_classes_under_a_line(engine: Engine, largest: int, evidence: float) -> None:
+    """Missing values, classes that are all but impossible, and others that are given more than the best has."""
+    classes = [f"class {index}" for index in range(5)]
+    domain = declared({"x": {"lower": 0, "upper": 100, "step": 1}, "sex": {"values": ["f", "m"]}}, classes)
+    attributes = [
+        normal_of("x", [20.0 * k for k in range(5)], [4 + k / 7 for k in range(5)]),
+        table_of("sex", *([(k + 1) / 7, (6 - k) / 7] for k in range(5))),
+    ]
+    others = tuple(-3 + (place % 5) for place in range(18))
+    line = replace(BENT, largest=largest, others=others, evidence=evidence)
+    weights = AttributeWeights("calibrated", (0.9,) * 2, (0.0,) * 5, line=line)
+    model = replace(model_of(domain, attributes, [0.3, 0.1, 0.4, 0.15, 0.05]), attribute_weights=weights)
+    cases = list(product([None, *range(0, 101, 7), 250], ["f", "m", None, "x"]))
+    table = pa.table({"x": pa.array([x for x, _ in cases], pa.float64()), "sex": [sex for _, sex in cases]})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+    assert model.predict(pl.DataFrame(table))["predicted"].n_unique() > 2
 
 
 @pytest.mark.slow

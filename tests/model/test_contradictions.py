@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ from support.golden_model import DELETED, changed
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.code_limits import LARGEST_SIZE
+from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.score_calibration import STEPS
+from dpnb_columnar.mechanisms.score_calibration import planned_margins
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.model.model import from_document, load_model
@@ -96,10 +98,11 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
         return "rho" in document["guarantee"] and Fraction(new) > Fraction(value)
     mechanism = document["guarantee"]["mechanism"]
     if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but their form is known
+        if place[1] == "line":
+            return is_line(inside(edited(document, place, new), place[:2]))
         rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
-        of_each = place[1] == "intercepts" or document["attribute_weights"]["method"] == "learned"
         unit = new * (256 if rounds else 1000)
-        return of_each and abs(unit - round(unit)) < 1e-9
+        return document["attribute_weights"]["method"] == "learned" and abs(unit - round(unit)) < 1e-9
     if place[0] == "classes":
         return max(value, 0) == max(new, 0)
     if place[0] != "attributes" or "released" not in str(place[2:]):
@@ -126,6 +129,13 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
         least, most = scale.step**2 / 12, (scale.end - scale.origin) ** 2
         return min(max(value, least), most) == min(max(new, least), most)
     return False
+
+
+def is_line(line: Any) -> bool:
+    """Whether points may be those of a fit, which the file does not hold."""
+    rising = all(before < after for name in ("margins", "log_odds") for before, after in pairwise(line[name]))
+    small = all(abs(each) <= 50 for each in [*line["log_odds"], *line.get("others", [])])
+    return rising and small and 0 <= line.get("evidence", 0) <= 1
 
 
 def is_beyond(mean: float, scale: Any) -> bool:
@@ -290,7 +300,8 @@ def test_the_rules_of_every_mechanism_are_known() -> None:
     for name, mechanism in MECHANISMS.items():
         rules = RULES[name]
         assert (rules.private, rules.smooth, rules.binned) == (mechanism.private, mechanism.smooth, mechanism.binned)
-    assert len(STEPS) + 1 == CALIBRATION_RANGES
+    for classes in (2, 3):
+        assert planned_margins(read_domain("x", declaration(classes), "x")).cells == CALIBRATION_RANGES * classes
 
 
 COSTS = {

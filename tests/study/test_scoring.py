@@ -25,6 +25,7 @@ from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import Folds, HeldOut, code_rows, split
 from dpnb_columnar.study.coded_rows import models as trained
@@ -124,6 +125,25 @@ def test_bins_and_logarithms_at_every_grid_code() -> None:
         found = by_looking_up(model, held_out)
         assert found == by_predict(model, rows)
         assert len(set(found)) == 2
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_classes_and_log_losses_under_a_line(classes: int) -> None:
+    """As of ``predict``, on rows whose margins lie on every piece of the line."""
+    names = [f"c{place}" for place in range(classes)]
+    domain = declared({"x": {"lower": 0, "upper": 100, "step": 1}}, names)
+    normal = normal_of("x", [90.0 * place / classes for place in range(classes)], [15.0] * classes)
+    several = ((-2.0, 0.0, 1.0), 0.5) if classes > 2 else ()
+    line = CalibrationLine(1, (-2.0, 0.0, 3.0), (-2.5, -0.25, 1.5), *several)
+    weights = AttributeWeights("calibrated", (1.0,), (0.0,) * classes, line=line)
+    model = replace(model_of(domain, [normal]), attribute_weights=weights)
+    rows = pl.DataFrame({"label": [names[place % classes] for place in range(101)], "x": range(101)})
+    held_out = coded(rows, domain)
+    assert by_looking_up(model, held_out) == by_predict(model, rows)
+    assert len(set(by_predict(model, rows))) == classes
+    shares = model.predict(rows).select(pl.col("^probability_.*$")).to_numpy()
+    loss = -np.log(np.take_along_axis(shares, held_out.classes[:, None], axis=1)).mean()
+    assert held_out.log_loss(model) == pytest.approx(loss, rel=1e-12)
 
 
 @pytest.mark.slow

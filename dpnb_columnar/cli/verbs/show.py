@@ -123,11 +123,15 @@ def command(
         print_line()
         _print_parameters(loaded)
     if loaded.attribute_weights is not None:
+        from dpnb_columnar.report.informative_attributes import line_text
+
         print_line()
         print_line(
             f"attribute weights ({loaded.attribute_weights.method}): a class's score is the logarithm of its "
             "probability, plus its intercept, plus the sum over attributes of weight times log-likelihood"
         )
+        if line := line_text(loaded):
+            print_line(line)
         if loaded.attribute_weights.source is not None:
             print_line(f"learned from {source_text(loaded.attribute_weights.source)}")
     for bound in sorted(
