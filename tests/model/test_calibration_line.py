@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.edited_documents import edited, released_case
+from support.engines import DuckDB
 from support.golden_model import DELETED, changed
 from support.model_cases import declared, lines, model_of, models, table_of
 from support.random_models import values_for
+from support.scored_queries import compare, kinds_of
 from support.scored_rows import types
 
 from dpnb_columnar.counting.inputs import FrameInput
@@ -27,6 +30,7 @@ from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_ter
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
+from dpnb_columnar.model.score_values import EDGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
 
@@ -195,13 +199,20 @@ def test_released_scores_are_of_the_predicted_class(classes: int, largest: int, 
         expected = [int((scored["predicted"] == name).sum()) for name in model.domain.classes]
         assert counted[:, 0].tolist() == expected
         return
-    from dpnb_columnar.model.score_values import EDGES
-
     # Where the line is flat it is an edge itself, which does not exceed it.
     odds = (scored["probability_c1"] / scored["probability_c0"]).log().round(9).to_numpy()
     assert counted.sum(axis=1)[: len(EDGES) + 1].tolist() == np.bincount(
         np.searchsorted(EDGES, odds), minlength=len(EDGES) + 1
     ).tolist()  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_query_scores_alike(classes: int, tmp_path: Path) -> None:
+    """Every database is compared in tests/dialects."""
+    line = SEVERAL if classes == 5 else BENT
+    model = table_model(line, [0.1, 0.2, 0.5, 0.15, 0.05] if classes == 5 else [0.7, 0.3])
+    table = pa.table({"x": [*TELLING, None, "a stranger"]})
+    assert compare(DuckDB(tmp_path), model, table, kinds_of(table)) <= 1e-12
 
 
 # Documents.
@@ -241,7 +252,7 @@ LINE = ("attribute_weights", "line")
         ("calibrated", (*LINE, "class"), DELETED, "attribute_weights.line.class: missing"),
         ("calibrated", (*LINE, "margins"), DELETED, "attribute_weights.line.margins: missing"),
         ("calibrated", (*LINE, "margins"), [1.0], "line.margins: expected 2 to 64 numbers, found 1"),
-        ("calibrated", (*LINE, "margins"), [*map(float, range(65))], "line.margins: expected 2 to 64 numbers, found 65"),
+        ("calibrated", (*LINE, "margins"), [*map(float, range(65))], "expected 2 to 64 numbers, found 65"),
         ("calibrated", (*LINE, "margins", 1), -1e4, "line.margins: expected rising numbers, 1e-06 apart at least"),
         ("calibrated", (*LINE, "margins", 0), -2e5, r"line.margins: -200000.0 is not a possible value"),
         ("calibrated", (*LINE, "margins", 0), "1", "line.margins: '1' is not a possible value"),
@@ -271,11 +282,12 @@ def test_a_line_with_a_fault_is_refused_by_its_place(
 def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     document = to_document(released_case("tempered", 1, monkeypatch))
     line = copy.deepcopy(released["calibrated"]["attribute_weights"]["line"])
-    with pytest.raises(DataError, match="attribute_weights.line: does not suit tempered weights of this model"):
+    with pytest.raises(DataError, match=r"attribute_weights\.line: does not suit tempered weights of this model"):
         from_document(edited(document, LINE, line), "x")
 
 
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """``python tests/golden/write_model_with_line.py`` writes the file."""
     model = load_model(GOLDEN)
     assert to_json(to_document(model)) == GOLDEN.read_text(encoding="utf-8")
     assert model.version == 4
