@@ -112,6 +112,15 @@ class ClassScores(ABC):
         """The classes of which the one with the largest score is looked for, the first of equal ones."""
 
     @property
+    def factor(self) -> int:
+        """What engines multiply scores by, so that below each there is room for the place of its class.
+
+        So the keys that they compare, score * factor + (factor - 1 - place), fall from class to class where scores are
+        equal, and the remainder of a key tells its class. There is nothing to tell where one class is compared.
+        """
+        return len(self.offsets) if len(self.compared) > 1 else 1
+
+    @property
     @abstractmethod
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""

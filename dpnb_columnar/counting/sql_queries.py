@@ -166,7 +166,7 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
     Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
     which a file of the result is recognised).
     """
-    domain, classes = scores.domain, len(scores.domain.classes)
+    domain, factor = scores.domain, scores.factor
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
     keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
     own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
@@ -174,11 +174,13 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
     largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
     add_step(steps, "compared", [own_column(CLASS), largest, *(own_column(each.alias) for each in own)])
     # Twice, since the remainder of a negative number may be negative.
-    after = modulo(plus(modulo(own_column(LARGEST), classes), integer(classes)), classes)
-    place: exp.Expr = minus(integer(classes - 1), after)
+    after = modulo(plus(modulo(own_column(LARGEST), factor), integer(factor)), factor)
+    place: exp.Expr = minus(integer(factor - 1), after)
     if isinstance(scores, Margins):
-        margin = minus(own_column(LARGEST), times(integer(classes), own_column(SCORE)))
-        add_step(steps, "best", [own_column(CLASS), as_column(margin, MARGIN), as_column(place, BEST)])
+        score = own_column(SCORE) if factor == 1 else times(integer(factor), own_column(SCORE))
+        best = [as_column(place, BEST)] if scores.columns > 2 else []
+        margin = as_column(minus(own_column(LARGEST), score), MARGIN)
+        add_step(steps, "best", [own_column(CLASS), margin, *best])
         place = _margin_bin(scores)
     add_step(steps, "placed", [own_column(CLASS), as_column(place, BIN)])
     columns = [
@@ -199,19 +201,19 @@ def _class_score(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
 
 
 def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
-    """Write the score of a class times their number, plus the number of classes after it: keys are never equal."""
-    classes = len(scores.offsets)
-    return plus(times(_class_score(scores, klass, dialect), integer(classes)), integer(classes - 1 - klass))
+    """Write the key of a class that is compared (``ClassScores.factor``)."""
+    factor, score = scores.factor, _class_score(scores, klass, dialect)
+    return score if factor == 1 else plus(times(score, integer(factor)), integer(factor - 1 - klass))
 
 
 def _margin_bin(scores: Margins) -> exp.Expr:
     """Write the bin of a row, from its class, the best other class, and the margin of keys.
 
-    That is the margin of the scores times the number of classes, or more by less than this number.
+    That is the margin of the scores times the factor, or more by less than the factor.
     """
-    classes = len(scores.domain.classes)
+    factor = scores.factor
     edges = [
-        (below(own_column(MARGIN), integer(classes * edge)), integer(place)) for place, edge in enumerate(scores.edges)
+        (below(own_column(MARGIN), integer(factor * edge)), integer(place)) for place, edge in enumerate(scores.edges)
     ]
     range_ = case(edges, integer(len(edges)))
     if scores.columns == 2:

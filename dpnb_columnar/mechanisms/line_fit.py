@@ -1,6 +1,7 @@
 """Fit the line from a model's margin to the odds of its classes, to noisy counts of rows by margin and class.
 
-``fit_line(counts, ...) -> LineFit``. Everything here is post-processing of released counts, with the noise they have.
+``fit_line(counts, ...) -> CalibrationLine``. Everything here is post-processing of released counts, with the noise that
+they have.
 
 In a bin of the margin whose middle is x, let n1 and n2 be the released rows of two kinds and p the true part of the
 second. Then (1 - p) n2 - p n1 has the mean 0, whatever the noise, and the variance n p (1 - p) from the rows and
@@ -79,21 +80,6 @@ HALF_EVIDENCE = 80.0
 the largest count half: their tables are of few rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineFit:
-    """A fitted line, and the straight line that it was bent from.
-
-    Attributes:
-        line: The line.
-        slope: Mean slope of the straight lines that explain the counts.
-        shift: Their mean log-odds at the margin 0.
-    """
-
-    line: CalibrationLine
-    slope: float
-    shift: float
-
-
 def fit_line(
     counts: Sequence[Sequence[int]],
     centres: Floats,
@@ -102,7 +88,7 @@ def fit_line(
     deviation: float,
     largest: int,
     size: int,
-) -> LineFit:
+) -> CalibrationLine:
     """Fit the line of a model.
 
     Args:
@@ -129,14 +115,13 @@ def fit_line(
     evidence = rows * math.sqrt(2) / (noise * size * len(probabilities))
     part = min(straight.slope, 1.0) * evidence / (evidence + HALF_EVIDENCE)
     end = FAR * float(centres[-1] - centres[0])
-    line = CalibrationLine(
+    return CalibrationLine(
         largest,
         tuple(round(float(x), 3) for x in (centres[0] - end, *centres, centres[-1] + end)),
         _points(rising, RISE),
         others,
         round(part, 3) if rest else 0.0,
     )
-    return LineFit(line, round(straight.slope, 3), round(straight.shift - straight.slope * middle, 3))
 
 
 def _points(log_odds: Floats, rise: float) -> tuple[float, ...]:
@@ -174,13 +159,11 @@ class _Straight:
     Attributes:
         log_odds: Shape (bins,).
         slope: Mean slope.
-        shift: Mean log-odds at the middle.
         sloped: How likely it is that there is a slope at all.
     """
 
     log_odds: Floats
     slope: float
-    shift: float
     sloped: float
 
     @classmethod
@@ -209,7 +192,6 @@ class _Straight:
         return cls(
             np.log(part / (1 - part)),
             float(likely.sum(axis=1) @ slopes),
-            base + float(likely.sum(axis=0) @ shifts),
             1 - float(likely[0].sum()),
         )
 

@@ -47,7 +47,6 @@ from dpnb_columnar.mechanisms.score_calibration import (
     CALIBRATION,
     calibrated_weights,
     margins_given,
-    starting_weights,
 )
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
 from dpnb_columnar.model import postprocessing
@@ -172,6 +171,16 @@ class ReleasePlan:
         model = yield Pass(
             CellQuery(self.domain), lambda statistics, sampler: release(statistics, self, sampler), values=values
         )
+        if self.rounds:
+            weights = start_rounds(model)
+            for share in self.rounds:
+                weights = yield Pass(
+                    weights.query,
+                    partial(weights.after, share),
+                    asking=f"summing up {share.query}",
+                    drawing=f"releasing {share.query}",
+                )
+            model = replace(model, attribute_weights=weights.weights)
         if self.calibration is not None:
             model = yield Pass(
                 margins_given(model),
@@ -179,17 +188,7 @@ class ReleasePlan:
                 asking="counting margins",
                 drawing="releasing weights",
             )
-        if not self.rounds:
-            return model
-        weights = start_rounds(model)
-        for share in self.rounds:
-            weights = yield Pass(
-                weights.query,
-                partial(weights.after, share),
-                asking=f"summing up {share.query}",
-                drawing=f"releasing {share.query}",
-            )
-        return replace(model, attribute_weights=weights.weights)
+        return model
 
     @property
     def run_id(self) -> str | None:
@@ -262,7 +261,8 @@ def rounds_given(model: NaiveBayes) -> WeightRounds:
 
 def weights_method(model: NaiveBayes) -> str:
     """Name the weights that the last pass gives."""
-    return LEARNED if any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved) else CALIBRATED
+    shares = (*model.guarantee.composition, *model.guarantee.reserved)
+    return LEARNED if any(share.query.startswith(GRADIENT) for share in shares) else CALIBRATED
 
 
 def released_rounds(model: NaiveBayes) -> list[Share]:
@@ -312,7 +312,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
 
 
 def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
-    """Release the weights of a model that was planned with a later pass, or those that its rounds start from.
+    """Release the calibration of a model that was planned with one.
 
     Args:
         plan: The plan of both passes.
@@ -325,8 +325,7 @@ def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, d
     """
     if plan.calibration is None:
         raise ValueError("the release was planned without a later pass")
-    fitted = starting_weights if plan.rounds else calibrated_weights
-    return replace(model, attribute_weights=fitted(model, counts, plan.calibration, draw))
+    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 
 def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> NaiveBayes:
@@ -348,12 +347,11 @@ def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> 
         raise ValueError("the release was planned for no model that it continues")
     guarantee = _continued(model.guarantee, share, plan.reserved, seeded=not draw.private)
     if isinstance(statistics, ScoreCounts):
-        fitted = starting_weights if plan.reserved else calibrated_weights
-        weights = fitted(model, statistics, share, draw)
+        weights = calibrated_weights(model, statistics, share, draw)
     else:
         rounds = rounds_given(model)
         weights, before = rounds.after(share, statistics, draw).weights, rounds.weights
-        if plan.reserved:
+        if any(each.query.startswith(GRADIENT) for each in plan.reserved):
             asked = () if model.attribute_weights is None else model.attribute_weights.asked
             weights = replace(weights, asked=(*asked, (before.weights, before.intercepts)))
     return replace(model, attribute_weights=weights, guarantee=guarantee)

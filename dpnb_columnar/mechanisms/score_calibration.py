@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,8 +20,8 @@ import numpy as np
 from dpnb_columnar.budget import Request, Share
 from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
-from dpnb_columnar.mechanisms.line_fit import LineFit, fit_line
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
+from dpnb_columnar.mechanisms.line_fit import fit_line
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
@@ -59,31 +58,37 @@ def planned_margins(domain: Domain) -> Margins:
 def margins_given(model: NaiveBayes) -> Margins:
     """Make the scores of rows, and the ranges of their margins, from a released model.
 
-    The score is that of the tempered weight, with the priors of the model's score. The largest class is the one of the
-    largest released share of the rows, the first of equal ones.
+    The score is that of the weights which rounds have learned, else of the tempered weight, with the priors of the
+    model's score. The largest class is the one of the largest released share of the rows, the first of equal ones.
     """
-    attributes, weight = model_log_ratios(model), tempered_weight(len(model.attributes))
-    by_attribute = [ratios.times(weight).tables() for ratios in attributes]
-    offsets = tuple(round(UNITS * math.log(prior)) for prior in model.priors)
+    ratios, (weights, intercepts) = model_log_ratios(model), _scored_by(model)
+    by_attribute = [each.times(weight).tables() for each, weight in zip(ratios, weights, strict=True)]
+    priors = zip(model.priors, intercepts, strict=True)
+    offsets = tuple(round(UNITS * (math.log(prior) + intercept)) for prior, intercept in priors)
     shares = model.classes.probability
     largest = shares.index(max(shares))
-    squares = sum(_mean_square(ratios, shares) for ratios in attributes)
-    step = math.ceil(UNITS * (1 + 2 * weight * math.sqrt(squares)) / 8)
-    edges = tuple(untold(offsets, largest) + step * number for number in STEPS)
+    squares = sum(weight**2 * _mean_square(each, shares) for each, weight in zip(ratios, weights, strict=True))
+    step = math.ceil(UNITS * (1 + 2 * math.sqrt(squares)) / 8)
+    # Where no attribute tells, rows have the margin of the priors: ranges lie around it.
+    centre = max(offset for place, offset in enumerate(offsets) if place != largest) - offsets[largest]
+    edges = tuple(centre + step * number for number in STEPS)
     return Margins(model.domain, tuple(zip(*by_attribute, strict=True)), offsets, largest, edges)
 
 
-def untold(offsets: Sequence[int], largest: int) -> int:
-    """Compute the margin of the priors, in units: that of a row of which no attribute tells. Ranges lie around it."""
-    return max(offset for place, offset in enumerate(offsets) if place != largest) - offsets[largest]
+def _scored_by(model: NaiveBayes) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the weights and intercepts whose margins are counted: those that were learned, or the tempered one."""
+    known, size = model.attribute_weights, len(model.attributes)
+    if known is not None and known.method == LEARNED:
+        return known.weights, known.intercepts
+    return (tempered_weight(size),) * size, (0.0,) * len(model.priors)
 
 
 def centres(margins: Margins) -> Floats:
-    """Compute the margin that stands for each range's, in nats, from that of the priors.
+    """Compute the margin that stands for each range's, in nats.
 
     That is its middle; beyond the outermost edges, where rows are fewer the farther out they are, a point near them.
     """
-    edges = np.array(margins.edges) - untold(margins.offsets, margins.largest)
+    edges = np.array(margins.edges)
     beyond = BEYOND * (edges[-1] - edges[0]) / (STEPS[-1] - STEPS[0])
     points: Floats = np.array([edges[0] - beyond, *(edges[1:] + edges[:-1]) / 2, edges[-1] + beyond]) / UNITS
     return points
@@ -108,7 +113,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     """Draw the calibration counts, and fit a line to them.
 
     Args:
-        model: The released model.
+        model: The released model; where rounds have learned its weights, they are kept.
         counts: Exact counts of the margins that it gives. Confidential.
         share: Share of the budget for the counts.
         draw: Sampler of the noise.
@@ -116,40 +121,15 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     Raises:
         ValueError: if other margins were counted, whose ranges the model does not fix.
     """
-    line, size = _fitted(model, counts, share, draw).line, len(model.attributes)
-    at = untold(margins_given(model).offsets, line.largest) / UNITS
-    line = replace(line, margins=tuple(round(at + margin, 3) for margin in line.margins))
-    return AttributeWeights(CALIBRATED, (tempered_weight(size),) * size, (0.0,) * len(model.priors), line=line)
-
-
-def starting_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
-    """Draw the calibration counts of two classes, and fit the weights and intercepts that rounds start from.
-
-    The fit says that the other class has the log-odds slope * margin + shift. The margin, from that of the priors, is a
-    weight times the sum of the log-ratios, up to its sign.
-
-    Args:
-        model: The released model.
-        counts: Exact counts of the margins that it gives. Confidential.
-        share: Share of the budget for the counts.
-        draw: Sampler of the noise.
-
-    Raises:
-        ValueError: if other margins were counted, whose ranges the model does not fix.
-    """
-    fit, size = _fitted(model, counts, share, draw), len(model.attributes)
-    first, second = map(math.log, model.classes.probability)
-    change = round((-fit.shift if fit.line.largest else fit.shift) - (second - first), 3)
-    return AttributeWeights(CALIBRATED, (round(tempered_weight(size) * fit.slope, 3),) * size, (0.0, change))
-
-
-def _fitted(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> LineFit:
-    """Draw the calibration counts, and fit to them: a line over margins from that of the priors."""
     margins = margins_given(model)
     if counts.scores != margins:
         raise ValueError("the margins that were counted are not those that the released model gives")
     released = [noisy_counts(row, share, draw) for row in margins.columns_of(counts.counts)]
-    sized = next(each for each in model.guarantee.composition if each.query == CLASS_COUNTS)
+    # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
+    sized = next((each for each in model.guarantee.composition if each.query == CLASS_COUNTS), share)
     noise, deviation = (math.sqrt(2) / pure_epsilon(each.row_cost) for each in (share, sized))
-    shares = model.classes.probability
-    return fit_line(released, centres(margins), noise, shares, deviation, margins.largest, len(model.attributes))
+    shares, size = model.classes.probability, len(model.attributes)
+    line = fit_line(released, centres(margins), noise, shares, deviation, margins.largest, size)
+    known = model.attribute_weights
+    method = LEARNED if known is not None and known.method == LEARNED else CALIBRATED
+    return AttributeWeights(method, *_scored_by(model), line=line)

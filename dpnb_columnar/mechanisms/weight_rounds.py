@@ -79,9 +79,8 @@ CURVATURE = 2.0
 LARGEST_NUMBER_OF_ROWS = 2.0**45
 """The released number of rows is taken for this one where it is larger."""
 
-START = Fraction(1, 20)
-LEARNING = Fraction(3, 10)
-"""Parts of the budget that ``learned`` spends on the calibration that it starts from, and on its rounds."""
+LEARNING = Fraction(1, 4)
+"""Part of the budget that ``learned`` spends on its rounds, before a calibration of what they have learned."""
 
 LARGEST_SCALE = Fraction(10**30)
 """Of noise, in nats, and the inverse of the smallest. No budget leads beyond; a share that a file states might."""
@@ -225,8 +224,8 @@ def later_requests(domain: Domain, method: str | None, others: Sequence[Request]
                 f"attribute weights: learned is for at most {MOST_LEARNED} attributes, and the domain declares "
                 f"{len(domain.attributes)}; choose calibrated"
             )
-        whole = first / (1 - START - LEARNING)
-        return [calibration_request(domain, whole * START), *_requests(domain, whole * LEARNING)]
+        whole = first / (1 - LEARNING - PART)
+        return [*_requests(domain, whole * LEARNING), calibration_request(domain, whole * PART)]
     return [calibration_request(domain, first / (1 - PART) * PART)]
 
 

@@ -382,17 +382,16 @@ class _ModelCheck:
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
             CALIBRATED: rounds if classes > 2 and self.model.version < FIRST_LINE else once and not rounds,
-            LEARNED: once and rounds and classes == 2,
+            LEARNED: rounds and classes == 2 and (once or self.model.version >= FIRST_LINE),
         }
         if not needed.get(method, False):
             raise part["method"].invalid(f"{excerpt(method)} does not suit the composition")
         if (weights.source is not None) is not (method == PUBLIC):
             raise part.entry("source").invalid("is stated for weights from a public file, and only for them")
-        if weights.asked and not (rounds and self.guarantee.reserved):
+        goes_on = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
+        if weights.asked and not (rounds and goes_on):
             raise part["asked"].invalid("is stated between two rounds, and only there")
-        # Rounds start from a slope and an intercept.
-        starts = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
-        lined = method == CALIBRATED and self.model.version >= FIRST_LINE and not starts
+        lined = once and self.model.version >= FIRST_LINE
         if (weights.line is not None) is not lined:
             raise part.entry("line").invalid("is missing" if lined else f"does not suit {method} weights of this model")
         shares = self.model.classes.probability
@@ -426,8 +425,8 @@ class _ModelCheck:
             lined: Whether there is a line from the margin to the odds of the classes.
         """
         names = [each.attribute for each in self.model.attributes]
-        # A line is of the margins of the tempered score.
-        tempered = method == TEMPERED or lined
+        # Without rounds a line is of the margins of the tempered score.
+        tempered = method == TEMPERED or (method == CALIBRATED and lined)
         first = tempered_weight(len(names)) if tempered else (weights[0] if weights else 0.0)
         if method in (TEMPERED, CALIBRATED):
             for name, weight in zip(names, weights, strict=True):

@@ -1,5 +1,5 @@
 -- CONFIDENTIAL: the result of this query (duckdb) is exact counts of rows. Keep it as you keep them.
--- Domain 'person', SHA-256 bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501; scores of a model, SHA-256 2cb7963a432d1dc9e5e4bab63fdf1247c44bf6173968ed946e568ec1d83a688a.
+-- Domain 'person', SHA-256 bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501; scores of a model, SHA-256 a53850bd74b434602300a95cffcf01b64681fc352ab6988340e00335c84fe98a.
 -- Save the result as a CSV file with a header line, then release the weights of the model from it:
 --   dpnb-columnar release RESULT.csv --given MODEL.json --output CALIBRATED.json
 WITH "read" AS (
@@ -111,7 +111,7 @@ WITH "read" AS (
 ), "scored" AS (
   SELECT
     "class",
-    CAST(CASE
+    0 + CAST(CASE
       WHEN "code_0" IS NULL
       THEN 7
       ELSE CASE WHEN "code_0" < 30 THEN -256 WHEN "code_0" < 50 THEN 0 ELSE 300 END
@@ -127,28 +127,40 @@ WITH "read" AS (
       WHEN "code_3" IS NULL
       THEN 0
       ELSE CASE WHEN "code_3" < 1 THEN -40 ELSE 60 END
-    END AS BIGINT) AS "score"
+    END AS BIGINT) AS "key_1",
+    300 AS "score"
   FROM "coded"
+), "compared" AS (
+  SELECT
+    "class",
+    "key_1" AS "largest",
+    "score"
+  FROM "scored"
+), "best" AS (
+  SELECT
+    "class",
+    "largest" - "score" AS "margin"
+  FROM "compared"
 ), "placed" AS (
   SELECT
     "class",
     CASE
-      WHEN "score" < -300
+      WHEN "margin" < -600
       THEN 0
-      WHEN "score" < 0
+      WHEN "margin" < -300
       THEN 1
-      WHEN "score" < 300
+      WHEN "margin" < 0
       THEN 2
       ELSE 3
     END AS "bin"
-  FROM "scored"
+  FROM "best"
 )
 SELECT
   "class",
   "bin",
   COUNT(*) AS "count",
   'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain",
-  '2cb7963a432d1dc9e5e4bab63fdf1247c44bf6173968ed946e568ec1d83a688a' AS "scores"
+  'a53850bd74b434602300a95cffcf01b64681fc352ab6988340e00335c84fe98a' AS "scores"
 FROM "placed"
 WHERE
   NOT "class" IS NULL

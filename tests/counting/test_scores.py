@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -22,7 +23,11 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.counting.statistics_files import answer_of
+from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes
@@ -86,6 +91,37 @@ def test_the_margin_is_that_of_the_first_best_other_class(
         assert found[reached].tolist() == [largest + 1, other + 1, neither + 1]
         assert found.sum() == 6
         assert counted.class_counts.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("largest", [0, 1, 2])
+def test_a_database_counts_margins_of_three_classes_alike(largest: int) -> None:
+    """Catches: margins of keys compared with edges of scores, the best other class by another order, in SQL alone."""
+    rows = people(400).with_columns(
+        income=pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.lit("none")).otherwise("income")
+    )
+    second = (ScoreTable("age", (0, 40, 60), (-30, 0, 40)), ScoreTable("sex", (0, 1), (0, 10), 5))
+    third = (ScoreTable("age", (0, 40, 60), (10, 0, 40)), ScoreTable("sex", (0, 1), (0, -10), 5))
+    query = Margins(THREE, (second, third), (20, 0, 0), largest, (-30, -20, -1, 0, 1, 20, 30))
+    counted = local.answer(rows, query)
+    assert (query.columns_of(counted.counts).sum(axis=0) > 0).all()
+    assert np.count_nonzero(counted.counts.sum(axis=1)) > 5
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        kinds = {"age": Kind.INTEGER, "hours": Kind.INTEGER, "sex": Kind.TEXT, "income": Kind.TEXT}
+        result = connection.sql(query_sql(query, kinds, "rows", Dialect.DUCKDB)).pl()
+    assert np.array_equal(answer_of(result, query, Dialect.DUCKDB).counts, counted.counts)
+    assert np.array_equal(counted.counts, expected_score_counts(rows.to_dicts(), query))
+
+
+def test_all_that_decides_the_bin_of_a_row_is_in_the_digest() -> None:
+    query = Margins(THREE, (TABLES, TABLES), (0, 0, 0), 0, (-300, 0, 300))
+    others = [
+        replace(query, tables=(TABLES, TABLES[:2])),
+        replace(query, offsets=(0, 0, 1)),
+        replace(query, largest=1),
+        replace(query, edges=(-300, 0, 301)),
+    ]
+    assert len({each.digest for each in (query, *others)}) == 5
 
 
 @pytest.mark.parametrize(

@@ -318,21 +318,20 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
 @reduce_rows.register
 def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
     """Count the rows of each bin and class, as ``reduce_rows``."""
-    classes = len(scores.domain.classes)
+    classes, factor = len(scores.domain.classes), scores.factor
     # Whole numbers: their sum does not depend on the order of summation.
     columns = {"largest": pl.max_horizontal(_key(types, scores, place) for place in scores.compared)}
     # Twice, since the remainder of a negative number may be negative.
-    best = (classes - 1 - (pl.col("largest") % classes + classes) % classes).cast(pl.UInt32)
-    class_ = pl.col(CLASS).cast(pl.UInt32)
+    best = (factor - 1 - (pl.col("largest") % factor + factor) % factor).cast(pl.UInt32)
+    class_, bin_ = pl.col(CLASS).cast(pl.UInt32), best
     if isinstance(scores, Margins):
         columns["own"] = _score(types, scores, scores.largest)
-        # That of the scores times the number of classes, or more by less than this number.
-        margin = pl.col("largest") - classes * pl.col("own")
-        reached = [(margin >= classes * edge).cast(pl.UInt32) for edge in scores.edges]
-        neither = (class_ != scores.largest) & (class_ != best)
-        bin_ = pl.sum_horizontal(*reached, scores.ranges * neither.cast(pl.UInt32))
-    else:
-        bin_ = best
+        # That of the scores times the factor, or more by less than the factor.
+        margin = pl.col("largest") - factor * pl.col("own")
+        bin_ = pl.sum_horizontal([(margin >= factor * edge).cast(pl.UInt32) for edge in scores.edges])
+        if scores.columns > 2:
+            neither = (class_ != scores.largest) & (class_ != best)
+            bin_ += scores.ranges * neither.cast(pl.UInt32)
     # The place is null where the row has no class.
     place = class_ * pl.lit(scores.bins, pl.UInt32) + bin_
     counter = DenseCounter(classes * scores.bins)
@@ -357,12 +356,9 @@ def _score(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) ->
 
 
 def _key(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
-    """Compute the key of a class: the score times the number of classes, plus the number of classes after this one.
-
-    So the keys of equal scores fall from class to class, and the remainder of a key tells its class.
-    """
-    classes = len(scores.offsets)
-    return classes * _score(types, scores, place) + (classes - 1 - place)
+    """Compute the key of a class that is compared (``ClassScores.factor``)."""
+    factor, score = scores.factor, _score(types, scores, place)
+    return score if factor == 1 else factor * score + (factor - 1 - place)
 
 
 @confined()
