@@ -13,9 +13,8 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 
-
 LEAST_PLACED = 30_000
-"""Least number of rows times epsilon, for each attribute, to spend a part of an attribute's share on where its bins are.
+"""Least number of rows times epsilon, for each attribute, to spend a part of its share on where its bins are.
 With as many, ``adaptive-histogram`` was within .003 of the best mechanism on every table, with bounds as they are and
 ten and a hundred times too wide; with fewer, up to .015 below ``histogram`` (docs/journal/accuracy.md)."""
 
