@@ -111,7 +111,7 @@ class MST(_Dpmm):
 
 
 class PureAIM(_Synthetic):
-    """OpenDP's AIM under pure privacy: every category is declared, and noise is Laplace's. Pairs in place of triples."""
+    """OpenDP's AIM under pure privacy, of pairs in place of triples: categories are declared, noise is Laplace's."""
 
     def _made(
         self, codes: Mapping[str, Codes], sizes: Mapping[str, int], epsilon: float, seed: int
