@@ -59,10 +59,9 @@ LEAST_CALIBRATED_FEW = 3_000
 """The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right, and for more
 than two classes."""
 
-LEAST_LEARNED = 1_000
-"""The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Of histograms
-alone: the steps trust the released model's covariances, and where normal distributions are far from the rows, as of
-spiky amounts, they led models below the largest class (docs/journal/accuracy.md)."""
+LEAST_LEARNED = 250
+"""The same for ``auto`` to learn weights, times the number of attributes to the power of 1.5: so grows the noise in all
+weights together, of which each has a part, and each row's bound grows with their number."""
 
 LEAST_TEMPERED = 3_000
 """The same for ``auto`` to temper: with fewer, noise in the class counts weighs more than the attributes do."""
@@ -92,8 +91,9 @@ def resolved_method(
     if not mechanism.private or isinstance(mechanism, Majority):
         return None
     many, classes = len(domain.attributes) >= FEWEST_TEMPERED, len(domain.classes)
-    learnable = classes == 2 and mechanism.binned and many and len(domain.attributes) <= MOST_LEARNED
-    if repeatable and learnable and rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes):
+    learnable = classes == 2 and many and len(domain.attributes) <= MOST_LEARNED
+    enough = rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes) ** 1.5
+    if repeatable and learnable and enough:
         return LEARNED
     evidence = (math.inf if many else 0) if rows is None else rows * epsilon
     if repeatable and evidence >= (LEAST_CALIBRATED if many and classes == 2 else LEAST_CALIBRATED_FEW):

@@ -14,8 +14,11 @@ from dpnb_columnar.model.tuning import Smoothness, trim, trimmed_normal_variance
 SMALLEST_VARIANCE = 1 / 12
 """In squared codes: the variance of rounding to the grid. A released variance below it is noise."""
 
-AMOUNTS = 1000
-"""A range of more whole units than this is that of an amount: money, weights, populations."""
+AMOUNTS = 300
+"""A range of more whole units than this is that of an amount: money, weights, populations; or its bounds are loose."""
+
+EARLIER_AMOUNTS = 1000
+"""The same in models of versions before 4."""
 
 REACH = 2.5
 """Bins of equal width reach this many deviations to both sides of the released mean."""
@@ -24,14 +27,19 @@ GROWTH = 3
 """Beyond them, each bin is this many times as wide as the one before."""
 
 
-def declared_edges(attribute: Numeric, bins: int) -> list[int]:
+def declared_edges(attribute: Numeric, bins: int, amounts: int = AMOUNTS) -> list[int]:
     """Place bins by the declaration alone.
 
     They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
     nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
+
+    Args:
+        attribute: The numeric attribute.
+        bins: Number of bins.
+        amounts: A range of more whole units than this is that of an amount.
     """
     last = attribute.scale.cells
-    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > amounts:
         zero = min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(last))
         return geometric_edges(last, math.floor(zero), bins)
     return equal_edges(last, bins)
@@ -60,7 +68,13 @@ def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
 
 
 def adaptive_edges(
-    attribute: Numeric, bins: int, mean: float, variance: float, size: int, noise: Smoothness
+    attribute: Numeric,
+    bins: int,
+    mean: float,
+    variance: float,
+    size: int,
+    noise: Smoothness,
+    amounts: int = AMOUNTS,
 ) -> list[int]:
     """Place bins where a released mean and variance say the values are; by the declaration where these are noise.
 
@@ -74,13 +88,14 @@ def adaptive_edges(
         variance: Released trimmed variance, in squares of its unit.
         size: Public size of the sample.
         noise: The noise of the variance, which says how many values were cut.
+        amounts: As for ``declared_edges``.
     """
     scale, cells = attribute.scale, attribute.scale.cells
     code, squared = float((mean - scale.origin) / scale.step), float(variance / scale.step**2)
     spread = min(max(squared, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
     if spread > SMALLEST_VARIANCE:
         return placed_edges(cells, bins, min(max(code, 0.0), float(cells)), math.sqrt(spread))
-    return declared_edges(attribute, bins)
+    return declared_edges(attribute, bins, amounts)
 
 
 def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:

@@ -24,7 +24,7 @@ from dpnb_columnar.code_limits import UNITS, squares_shift
 from dpnb_columnar.domain import Categorical, Missing, Numeric
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.bins import adaptive_edges, declared_edges
+from dpnb_columnar.model.bins import AMOUNTS, EARLIER_AMOUNTS, adaptive_edges, declared_edges
 from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
@@ -62,8 +62,8 @@ FIRST_CHECKED = 3
 """Version of documents from which on parameters follow from released values by the rules of this program."""
 
 FIRST_LINE = 4
-"""Version of documents from which on calibrated weights have a line, of any number of classes, and the classes' shares
-are made of all released counts."""
+"""Version of documents from which on calibrated weights have a line, of any number of classes, the classes' shares are
+made of all released counts, and more ranges are those of amounts."""
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
@@ -348,6 +348,7 @@ class _ModelCheck:
 
     def _check_edges(self, body: Part, attribute: Numeric, parameters: Histogram, sizes: list[int]) -> None:
         name, placed = attribute.name, (parameters.released_mean, parameters.released_variance)
+        amounts = AMOUNTS if self.model.version >= FIRST_LINE else EARLIER_AMOUNTS
         if self.rules.placing:
             share = self.shares[self.rules.placing[-1], name]
             noise, size = smoothness(share.noise, share.row_cost), sample_size(positive_sum(sizes))
@@ -356,13 +357,13 @@ class _ModelCheck:
                 raise body.invalid("holds no released_mean and released_variance, which placed the bins")
             bins = share_bins(sizes, self.shares[COUNTS, name])
             possible = [  # another machine's library may round the last digit otherwise
-                adaptive_edges(attribute, bins, mean, variance * (1 + off * ROUNDING), size, noise)
+                adaptive_edges(attribute, bins, mean, variance * (1 + off * ROUNDING), size, noise, amounts)
                 for off in (0, -1, 1)
             ]
         elif placed != (None, None):
             raise body.entry("released_mean").invalid(f"mechanism {self.guarantee.mechanism} releases none")
         else:
-            possible = [declared_edges(attribute, share_bins(sizes, self.shares[COUNTS, name]))]
+            possible = [declared_edges(attribute, share_bins(sizes, self.shares[COUNTS, name]), amounts)]
         if list(parameters.edges) not in possible:
             raise body["edges"].invalid("other edges follow from the released values")
 

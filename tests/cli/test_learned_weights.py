@@ -40,7 +40,7 @@ def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None
 
 def test_plan_prints_every_round(folder: Path, run: Run) -> None:
     told = run("plan", write_people(folder / "people.parquet"), *LEARNED, "--no-advice").out
-    assert "a weight of each of 3 attributes and an intercept for each class are fitted in 2 further passes" in told
+    assert "a weight of each of 3 attributes and an intercept are fitted in 2 further passes" in told
     assert "a weight gradient's error is in units of its bound, which the released tables decide" in told
     assert "after a calibration: 35.0% of the budget" in told
     assert [f"weight gradient {number}" in told for number in (1, 2)] == [True] * 2
