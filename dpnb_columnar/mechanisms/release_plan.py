@@ -19,7 +19,7 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.mechanisms.attribute_shares import divide_by_size, sized_attribute
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, MOST_LEARNED, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, MOST_LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
@@ -203,8 +203,8 @@ def _parameters_of_weights(plan: ReleasePlan, skeleton: NaiveBayes) -> int:
 
 
 def _line(plan: ReleasePlan) -> CalibrationLine | None:
-    """Make the longest line that calibrated weights may have."""
-    if plan.attribute_weights != CALIBRATED:
+    """Make the longest line that weights fitted to the rows may have."""
+    if plan.attribute_weights not in (CALIBRATED, LEARNED):
         return None
     points, names = (LONGEST_FLOAT,) * MOST_MARGINS, plan.domain.classes
     longest = max(range(len(names)), key=lambda place: len(to_json({"class": names[place]}).encode()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -55,6 +56,24 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
         for cell in ("f", "m"):
             assert any(line.startswith(f"sex {klass} {cell} count ") for line in lines)
     assert ("mean of squares: of the distances" in text) == (mechanism == "trimmed-mean")
+
+
+def test_the_points_of_a_line_are_listed_and_what_it_predicts_is_said(folder: Path, run: Run) -> None:
+    shutil.copy(Path(__file__).parents[1] / "golden" / "model_with_line.json", "model.json")
+    lines = [" ".join(line.split()) for line in run("show", "model.json", "--all").out.splitlines()]
+    assert lines[-16:-3] == [
+        *(f"mid {place} margin {each}" for place, each in enumerate(("-6.5", "-1.25", "0", "2.5"), 1)),
+        *(f"mid {place} log-odds {each}" for place, each in enumerate(("-4.125", "-1.5", "-0.5", "1.75"), 1)),
+        *(f"mid {place} log-odds of others {each}" for place, each in enumerate(("-3", "-2.5", "-2.25", "0.125"), 1)),
+        "mid evidence 0.375",
+    ]
+    assert lines[-2].startswith("attribute weights (calibrated): a class's score is the logarithm of its probability, ")
+    assert lines[-1] == (
+        "the odds of the best other class to mid follow a line through 4 points from the margin, by how much its score "
+        "is the larger; it is predicted for rows of a margin up to 0.56"
+    )
+    run("show", "model.json", "--html", "sheet.html")
+    assert "Of the probabilities, the odds of the best other class to mid follow" in Path("sheet.html").read_text()
 
 
 def test_attribute_weights_stand_last_with_what_they_mean(folder: Path, run: Run) -> None:

@@ -78,7 +78,7 @@ def longest(model: Model, planned: ReleasePlan) -> Model:
     weights = (-99.12345678901234,) * len(model.attributes), (-999.1234567890123,) * len(model.domain.classes)
     asked = (weights,) * max(len(planned.rounds) - 1, 0)
     points, line = (-12345.12345678901,) * MOST_MARGINS, None
-    if planned.attribute_weights == "calibrated":
+    if planned.attribute_weights in ("calibrated", "learned"):
         several = len(model.domain.classes) > 2
         line = CalibrationLine(0, points, points, points if several else (), 0.1234567890123456)
     return replace(

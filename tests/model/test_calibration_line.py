@@ -30,6 +30,7 @@ from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_ter
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
+from dpnb_columnar.model.postprocessing import class_counts
 from dpnb_columnar.model.score_values import EDGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
@@ -284,6 +285,27 @@ def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest
     line = copy.deepcopy(released["calibrated"]["attribute_weights"]["line"])
     with pytest.raises(DataError, match=r"attribute_weights\.line: does not suit tempered weights of this model"):
         from_document(edited(document, LINE, line), "x")
+
+
+def test_models_of_version_3_keep_their_rules(released: Any) -> None:
+    """Two classes: 24 counts, a slope of three digits and an intercept; no line."""
+    document = copy.deepcopy(released["calibrated"])
+    weights, share = document["attribute_weights"], document["guarantee"]["composition"][-1]
+    document["version"], share["values"] = 3, 24
+    line = weights.pop("line")
+    weights["weights"] = dict.fromkeys(weights["weights"], 0.55)
+    weights["intercepts"] = [0.0, -0.25]
+    document["classes"]["probability"] = list(class_counts(document["classes"]["released"], 1).probability)
+    model = from_document(document, "x")
+    assert to_document(model) == document
+    assert model.weights == (0.55,) * len(model.attributes)
+    for place, value, words in (
+        (LINE, line, r"attribute_weights\.line: does not suit calibrated weights"),
+        (("attribute_weights", "intercepts"), [0.0, 0.12345], "such intercepts are of at most three digits"),
+        (("guarantee", "composition", len(document["guarantee"]["composition"]) - 1, "values"), 48, "says 48, and the"),
+    ):
+        with pytest.raises(DataError, match=words):
+            from_document(edited(document, place, value), "x")
 
 
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
-from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of
+from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
-from dpnb_columnar.report.informative_attributes import informative_attributes, mutual_information
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
+from dpnb_columnar.report.informative_attributes import informative_attributes, line_text, mutual_information
 
 CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
 
@@ -66,3 +67,21 @@ def test_a_missing_value_that_tells_the_class_is_named() -> None:
     assert [text.split(", ")[1] for text in hours.telling] == ["missing 75%", "missing 1%"]
     assert wage.telling[0] == "missing (2 times)"
     assert wage.telling[1].startswith(("0 to 4 (", "5 to 9 ("))
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        (CalibrationLine(0, (-1.0, 1.0), (-2.0, 3.0)), "the other class to no follow a line through 2 points"),
+        (CalibrationLine(0, (-1.0, 1.0), (-2.0, 3.0)), "it is predicted for rows of a margin up to -0.20"),
+        (CalibrationLine(1, (-1.0, 1.0), (-2.0, -1.0)), "it is predicted for every row"),
+        (CalibrationLine(1, (-1.0, 1.0), (0.0, 1.0)), "it is predicted for no row"),
+        (None, ""),
+    ],
+)
+def test_a_line_is_said_in_words(line: CalibrationLine | None, ends: str) -> None:
+    """Of equal odds the first class is predicted: at log-odds of 0 no row is of the second one."""
+    model = model_of(declared({"x": {"values": ["a"]}}), [table_of("x", [1.0], [1.0])])
+    model = replace(model, attribute_weights=AttributeWeights("calibrated", (1.0,), (0.0, 0.0), line=line))
+    assert ends in line_text(model)
+    assert bool(line_text(model)) is (line is not None)
