@@ -1,7 +1,8 @@
 """An invented population for a declared domain: the sizes of its classes, and the values of attributes within each.
 
 Attributes of more cells tell more about the class than those of few. They come in families that say much the same; all
-families together classify 83 to 84 % of the rows of two classes of sizes 3:1. from the domain, from public sizes of the classes and from how tightly the bounds are declared.
+families together classify 83 to 84 % of the rows of two classes of sizes 3:1. Everything follows from the domain, from
+public sizes of the classes and from how tightly the bounds are declared.
 
 Its rows are expected counts to release from, and samples to score models on. The released tables depend on one
 attribute at a time. So one population stands for rows of any dependence between its attributes, and a release from it
