@@ -60,5 +60,5 @@ def resolved_mechanism(
             AdaptiveHistogram.name,
             "rows are many enough to place bins by a released mean and variance, whatever bounds are declared",
         )
-    few = "no number of rows is declared" if rows is None else "rows times epsilon are few for so many attributes"
-    return MechanismChoice(BinCounts.name, f"{few}, so that all of the budget goes into counts of declared bins")
+    few = "no number of rows is declared" if rows is None else "rows are few for this epsilon and so many attributes"
+    return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
