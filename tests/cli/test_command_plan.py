@@ -130,7 +130,7 @@ def test_expected_errors_grow_as_epsilon_falls(people_file: Path, run: Run) -> N
 
 
 def test_budget_too_small_for_the_queries_is_refused(people_file: Path, run: Run) -> None:
-    starved = ("--epsilon", "0.001", "--shares", "1:1000000000:1")
+    starved = ("--mechanism", "smooth", "--epsilon", "0.001", "--shares", "1:1000000000:1")
     assert "raise --epsilon" in run("plan", people_file, *starved, expected=64).err
 
 

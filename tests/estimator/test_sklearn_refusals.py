@@ -50,7 +50,7 @@ SECRET = 31415.9
         ({"classes": 3}, "classes: expected a list of labels, found 3"),
         ({"domain": people_domain()}, "domain: leave bounds, categories and classes out"),
         ({"epsilon": 0}, "epsilon: must be above 0"),
-        ({"delta": 1e-6}, "delta: noise polyplace spends none"),
+        ({"delta": 1e-6}, "delta: mechanism histogram spends none"),
         ({"neighbours": "friends"}, "known relations: add-remove, replace-one"),
         ({"noise": "gauss"}, "known families"),
     ],

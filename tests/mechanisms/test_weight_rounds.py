@@ -72,7 +72,7 @@ def test_every_round_has_its_row_in_the_table(neighbours: Neighbours) -> None:
     assert learned.total == Pure(Fraction(1))
     assert [share.query for share in learned.rounds] == [f"{GRADIENT} {number}" for number in (1, 2)]
     assert {(share.values, share.composition) for share in learned.rounds} == {(4, BOUNDED_TOGETHER.reason)}
-    costs = [Fraction(3, 10) * part / 3 for part in (1, 2)]
+    costs = [Fraction(1, 4) * part / 3 for part in (1, 2)]
     assert [share.cost for share in learned.rounds] == [Pure(cost) for cost in costs]
     assert [share.row_cost for share in learned.rounds] == [Pure(cost / neighbours.rows) for cost in costs]
     assert learned.calibration is not None

@@ -198,7 +198,7 @@ OPTIONS = {
     "epsilon too small": usage("0.0001", "--epsilon", "0.00001"),
     "mechanism": usage("smooth, paper", "--mechanism", "smoth"),
     "noise": usage("polyplace, student-3, cauchy", "--noise", "gauss"),
-    "delta without use": usage("delta: noise polyplace spends none; leave --delta out", "--delta", "1e-6"),
+    "delta without use": usage("delta: mechanism histogram spends none; leave --delta out", "--delta", "1e-6"),
     "delta of counts": usage("delta: mechanism majority spends none", "--mechanism", "majority", "--delta", "1e-6"),
     "delta too large": usage("the largest accepted is 0.05", "--delta", "0.1"),
     "delta below 0": usage("must not be negative", "--delta=-1e-6"),
