@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
-from dpnb_columnar.model.model import load_model
 from support.people import repeated_document, repeated_people
 from support.running import Run
 
@@ -37,12 +35,3 @@ def continued(data: Path, state: Path, run: Run, output: Path, *more: object) ->
     """Make the next pass, and release it."""
     run("aggregate", data, "--given", state, "--output", STATISTICS, "--overwrite")
     return run("release", STATISTICS, "--given", state, *more, "--output", output).out
-
-
-def at_a_round(data: Path, state: Path, run: Run) -> Path:
-    """A model whose next pass is a round, not a calibration."""
-    if load_model(state).guarantee.reserved[0].query != CALIBRATION:
-        return state
-    calibrated = state.with_suffix(".calibrated.json")
-    continued(data, state, run, calibrated)
-    return calibrated

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import write_people
-from support.rounds import FIRST, STATISTICS, TERMS, TWO, at_a_round, continued, released, repeated
+from support.rounds import FIRST, STATISTICS, TERMS, TWO, continued, released, repeated
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -62,8 +62,8 @@ def test_all_releases_give_the_model_of_one(terms: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path, run: Run) -> None:
-    state, number = tables, PASSES
+def test_every_state_scores_and_says_what_it_waits_for(data: Path, state: Path, run: Run) -> None:
+    number = PASSES
     for left in range(number, 0, -1):
         told = run("show", state).out
         model = load_model(state)
@@ -182,7 +182,7 @@ def test_rounds_of_whole_units_spend_a_part_for_each_row_and_add_up_by_units_alo
     parts = [write_people(Path(f"units-{n}.parquet"), half, TWO) for n, half in enumerate(halves)]
     whole = write_people(Path("units.parquet"), rows, TWO)
     run("aggregate", whole, "--unit", "serial", "--unit-rows", 2, "--output", FIRST)
-    state = at_a_round(whole, released(run, "units-0.json"), run)
+    state = released(run, "units-0.json")
     (planned,) = plan_given(load_model(state)).shares
     assert planned.cost.epsilon == 2 * planned.row_cost.epsilon  # type: ignore[union-attr]
     for number, part in enumerate(parts):
