@@ -739,7 +739,7 @@ def count_given(data: Data, model: Model, *, table: str | None = None, engine: s
         >>> [share.query for share in model.guarantee.reserved]
         ['calibration counts']
         >>> dpnb.count_given(census, model)
-        ScoreCounts(CONFIDENTIAL, domain 'census_simulated': 12 bins, 2 classes)
+        ScoreCounts(CONFIDENTIAL, domain 'census_simulated': 24 bins, 2 classes)
     """
     plan_given(model)
     with opened_data(data, engine, table) as rows:

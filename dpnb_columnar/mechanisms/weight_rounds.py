@@ -51,7 +51,7 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED, TEMPERED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, TELLING, calibration_request
@@ -266,7 +266,10 @@ SEED = 0
 
 
 def start_rounds(model: NaiveBayes) -> WeightRounds:
-    """Start rounds at the weights of a model of two classes, or at d^(-1/4) for d attributes where it has none."""
+    """Start rounds at the weights of a model of two classes, or at d^(-1/4) for d attributes where it has none.
+
+    Tempered weights are none: a model that waits for rounds has them, and one that is released at once has not.
+    """
     attributes, priors = model_log_ratios(model), model.classes.probability
     size = len(attributes)
     by_class = max(min(MADE_UP, MOST_MADE_UP // size) // 2, FEWEST_MADE_UP)
@@ -280,7 +283,8 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
-    starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
+    known = model.attribute_weights
+    starts = (size**-0.25,) * size if known is None or known.method == TEMPERED else model.weights
     rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at(starts, model.intercepts)
     # Of the weights in whole units, which a model names that is to be continued.
     deviations = [max(DEVIATION * start, LEAST_DEVIATION) for start in rounds.weights.weights]

@@ -156,7 +156,7 @@ def test_a_second_pass_comes_between_the_spend_and_the_keeping(
         )
     train(planned, LocalFiles([str(people_file)]), payment, output=output)
     assert output.steps[3:] == [
-        *("counting", "spend", "releasing", "counting scores", "releasing weights", "keep", "write", "free")
+        *("counting", "spend", "releasing", "counting margins", "releasing weights", "keep", "write", "free")
     ]
 
 
@@ -192,7 +192,7 @@ def test_what_is_asked_follows_from_the_plan_and_what_was_released(
     passes = ReleasePlan.passes
     monkeypatch.setattr(ReleasePlan, "passes", watched)
     model = train(planned, LocalFiles([str(people_file)]))
-    assert len(asked) == {"none": 1, "calibrated": 2, "learned": 5}[method]
+    assert len(asked) == {"none": 1, "calibrated": 2, "learned": 4}[method]
     assert all(isinstance(each, NaiveBayes | WeightRounds) for each in released)
     retold = passes(planned)
     assert [next(retold).query, *(retold.send(each).query for each in released[:-1])] == asked

@@ -19,8 +19,10 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
 from dpnb_columnar.mechanisms.score_calibration import (
     STEPS,
     calibrated_weights,
@@ -280,6 +282,20 @@ def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None
     plain = plan(declared, budget, mechanism)
     assert plain.calibration is None
     assert len(plain.shares) == len(planned.shares) - 1
+
+
+@pytest.mark.parametrize(("classes", "values"), [(2, 24), (3, 48), (3, 24)])
+def test_counts_of_earlier_versions_are_not_asked_for(classes: int, values: int) -> None:
+    """Catches: a share of other counts than these, drawn with noise that it does not pay for."""
+    declared, statistics, _ = correlated(3, classes)
+    planned = reserve_later_passes(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    model = release(statistics, planned, exact)
+    assert plan_given(model).shares == model.guarantee.reserved
+    (share,) = model.guarantee.reserved
+    assert share.values == 24 * classes
+    earlier = replace(model, guarantee=replace(model.guarantee, reserved=(replace(share, values=values),)))
+    with pytest.raises(UsageError, match=f"waits for {values} calibration counts, as an earlier version asked"):
+        plan_given(earlier)
 
 
 def test_a_tenth_where_losses_are_concentrated() -> None:
