@@ -65,7 +65,32 @@ def tables(measured: Sequence[Measured]) -> str:
     return "\n\n".join([*parts, f"{AHEAD}\n\n{ahead_table(measured)}", guarantees(compared)])
 
 
-AHEAD = "Where a peer is ahead of the default"
+AHEAD = "Where a peer with a guarantee is ahead of the default, on the folds of both:"
+"""What stands before ``ahead_table``."""
+
+OVERVIEW = ("0.1", "1")
+"""The epsilons of ``overview``."""
+
+
+def summary(measured: Sequence[Measured]) -> str:
+    """Make what docs/results.md has of all this: the accuracies, and where a peer is ahead."""
+    return f"{overview(measured)}\n\n{AHEAD}\n\n{ahead_table(measured)}"
+
+
+def overview(measured: Sequence[Measured]) -> str:
+    """Make a line per contender and a column per data set and epsilon: mean accuracies over the folds measured."""
+    points = [(data, one) for data in dict.fromkeys(each.data for each in measured) for one in OVERVIEW]
+    lines = [["accuracy", *(f"{data}, ε = {epsilon}" for data, epsilon in points)]]
+    for name in CONTENDERS:
+        of = [each for each in measured if each.contender == name]
+        by_point = [
+            [each for each in of if each.data == data and each.epsilon in (one, "none")] for data, one in points
+        ]
+        if any(by_point):
+            lines.append(
+                [name, *(f"{np.mean([each.accuracy for each in one]):.3f}" if one else "" for one in by_point)]
+            )
+    return markdown(lines)
 
 
 def set_table(measured: Sequence[Measured], data: str, rows: int) -> str:

@@ -8,7 +8,7 @@ NumPy 1.26 and OpenDP 0.12, so that all libraries take three environments beside
 ``benchmarks/contenders/peers-classifiers.txt``, ``peers-dpmm.txt`` and ``peers-opendp.txt`` into each. ``--folds``
 bounds the folds of every contender, and a later session without it goes on. What was measured is kept in
 ``--cache``: the same command goes on where it was stopped, and ``--again NAME,...`` measures some anew. ``--docs`` puts
-the tables between their markers in journal/peers.md.
+the tables between their markers in journal/peers.md, and their outcome in results.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.contenders.declared_rows import Codes, Column, Rows
 from benchmarks.contenders.roster import CONTENDERS, Contender
-from benchmarks.peer_tables import Measured, put_into, tables
+from benchmarks.peer_tables import Measured, put_into, summary, tables
 from benchmarks.processes import PYTHON, ROOT
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform, document_of
@@ -84,6 +84,7 @@ def main() -> None:
     print(made)
     if options.docs:
         put_into(options.docs / "journal" / "peers.md", made)
+        put_into(options.docs / "results.md", summary(measured))
 
 
 def read_data(path: Path, most: int | None = None) -> Rows:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from benchmarks.contenders.declared_rows import Codes, Matrix, Rows, indicators
 
 LABEL = "class"
 
+ROUNDS, STEPS_BETWEEN = 40, 100
 STEPS = 1000
-"""Steps of an estimate of dpmm, unless told otherwise."""
+"""Steps of an estimate of dpmm and of OpenDP, unless told otherwise."""
 
 
 class _Synthetic(ABC):
@@ -77,7 +80,7 @@ class AIM(_Dpmm):
     def _generator(self, domain: dict[str, int], epsilon: float, random: np.random.RandomState) -> Any:
         from dpmm.models.aim import AIMGM
 
-        made = AIMGM(epsilon, DELTA, rounds=40, n_iters=100, domain=domain, random_state=random, n_jobs=1)
+        made = AIMGM(epsilon, DELTA, rounds=ROUNDS, n_iters=STEPS_BETWEEN, domain=domain, random_state=random, n_jobs=1)
         mechanism, rounds = made.generator, made.generator._fit
 
         def rounds_then_all_steps(*given: Any, **options: Any) -> Any:
@@ -108,7 +111,7 @@ class MST(_Dpmm):
 
 
 class PureAIM(_Synthetic):
-    """OpenDP's AIM under pure privacy: every category is declared, and noise is Laplace's."""
+    """OpenDP's AIM under pure privacy, of pairs in place of triples: categories are declared, noise is Laplace's."""
 
     def _made(
         self, codes: Mapping[str, Codes], sizes: Mapping[str, int], epsilon: float, seed: int
@@ -116,6 +119,7 @@ class PureAIM(_Synthetic):
         """Make rows; neither the library's noise nor its rows can be seeded."""
         import opendp.prelude as dp
         import polars as pl
+        from mbi.estimation import mirror_descent
 
         dp.enable_features("contrib")
         # What is in no list is null, and has a cell of its own: the last code takes it, so that none is wasted.
@@ -126,6 +130,9 @@ class PureAIM(_Synthetic):
         )
         query = context.query(epsilon=epsilon).select(*sizes)
         keys = {name: [*range(size - 1)] for name, size in sizes.items()}
-        table = query.contingency_table(keys=keys, algorithm=dp.mbi.AIM(queries=2)).release()
-        made = table.synthesize()
+        # As for dpmm's: pairs, 40 rounds, and 100 steps per estimate between them.
+        algorithm = dp.mbi.AIM(queries=2, rounds=ROUNDS, estimator=partial(mirror_descent, iters=STEPS_BETWEEN))
+        table = query.contingency_table(keys=keys, algorithm=algorithm).release()
+        last = mirror_descent(table.model.domain, table.marginals.flatten(), iters=STEPS)
+        made = replace(table, model=last).synthesize()
         return {name: made[name].fill_null(size - 1).to_numpy() for name, size in sizes.items()}

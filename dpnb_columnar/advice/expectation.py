@@ -29,6 +29,9 @@ FEWEST_RELEASES = 8
 MANY_ATTRIBUTES = 40
 """Releases of a plan in each scenario; of more attributes than this fewer, in proportion, so that nobody waits."""
 
+MANY_CLASSES = 20
+"""Of more classes than this, ``expected_below`` rehearses nothing."""
+
 LEAST_RELEASES = 2
 """Releases of a plan of very many classes."""
 
@@ -138,6 +141,28 @@ def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list
         scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
     most = families(domain)[-1]
     return [(scenarios[0], family) for family in families(domain)[:-1]] + [(each, most) for each in scenarios]
+
+
+def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
+    """Rehearse a planned release that no calibration guards; None where it is not expected below the largest class.
+
+    A calibrated model predicts the largest class where its counts show no other one to be right more often, so there
+    is nothing to rehearse. Of many attributes or classes a rehearsal takes longer than a release, and is left to
+    ``plan``.
+
+    Args:
+        planned: The release.
+        rows: Declared number of rows. Public.
+    """
+    domain = planned.domain
+    many = len(domain.attributes) > MANY_ATTRIBUTES or len(domain.classes) > MANY_CLASSES
+    if not planned.mechanism.private or planned.calibration is not None or planned.public is not None or many:
+        return None
+    found = []
+    for scenario, family in rehearsals(domain, None)[-2:]:
+        prepared = stage(domain, scenario.looseness, scenario.class_sizes, min(rows, LARGEST_SIZE))
+        found.append(Expectation(scenario, prepared.outcome(planned, draws_to_compare(domain), family)))
+    return worst(found)
 
 
 def worst(expectations: Sequence[Expectation]) -> Expectation | None:

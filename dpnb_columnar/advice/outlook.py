@@ -35,7 +35,7 @@ from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import option
+from dpnb_columnar.errors import command, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.expected_error import (
@@ -121,11 +121,7 @@ class Rehearsal:
         """Say in a sentence that models are expected to be worse than the largest class, and what helps; or nothing."""
         if self.worst is None:
             return None
-        outcome = self.worst.outcome
-        found = (
-            f"expected to be worse than always predicting the largest class where {circumstances(self.worst)}: "
-            f"accuracy {outcome.accuracy:.3f} in place of {outcome.largest_class:.3f}; "
-        )
+        found = f"{_below(self.worst)}; "
         helpful = [f"{self._options(remedy)} ({remedy.accuracy:.3f})" for remedy in self.remedies]
         return found + ("to be better: " + ", or ".join(helpful) if helpful else "nothing that was rehearsed is better")
 
@@ -222,6 +218,19 @@ def outlook(
         else None,
         edit=edit,
     )
+
+
+def _below(expected: Expectation) -> str:
+    outcome = expected.outcome
+    return (
+        f"expected to be worse than always predicting the largest class where {circumstances(expected)}: "
+        f"accuracy {outcome.accuracy:.3f} in place of {outcome.largest_class:.3f}"
+    )
+
+
+def below_line(expected: Expectation) -> str:
+    """Say where a release is expected to be worse than always predicting the largest class."""
+    return f"{_below(expected)}, on invented rows; see {command('plan')} for what would be better"
 
 
 def circumstances(expected: Expectation) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release, release_weights
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
@@ -269,14 +269,20 @@ class Stage:
 
     def _score(self, drawn: _Release, planned: ReleasePlan, rows: Sample, seed: int) -> float:
         """Score a model on rows, after a later pass over them if one is planned."""
-        model = drawn.model
-        if planned.calibration is not None:
-            counts = rows.score_counts(margins_given(model), self._statistics.class_counts)
-            model = release_weights(planned, model, counts, RepeatableNoise(-1 - seed))
-        else:
-            classes = len(model.classes.probability)
-            weights = attribute_weights(planned.attribute_weights, len(model.attributes), classes)
-            model = replace(model, attribute_weights=weights)
+        weights = attribute_weights(
+            planned.attribute_weights, len(drawn.model.attributes), len(drawn.model.classes.probability)
+        )
+        model, noise = replace(drawn.model, attribute_weights=weights), RepeatableNoise(-1 - seed)
+        passes = planned.passes()
+        next(passes)  # of the tables, which are there
+        released: Any = model
+        while True:
+            try:
+                later = passes.send(released)
+            except StopIteration as end:
+                model = end.value
+                break
+            released = later.draw(rows.answer(later.query, self._statistics.class_counts), noise)
         return accuracy(model, drawn.ratios, rows)
 
     def _ratio_error(self, drawn: Sequence[_Release]) -> float:

@@ -73,6 +73,7 @@ class FileOutput(Output):
         resolved: The domain, and its origin.
         rule: A line on the n of a rule for delta; None where delta is no rule.
         silent: Whether no line is printed, since the release itself is printed as JSON.
+        rows: Declared number of rows, if there is one.
     """
 
     plan: Plan
@@ -82,6 +83,7 @@ class FileOutput(Output):
     resolved: ResolvedDomain
     rule: str | None = None
     silent: bool = False
+    rows: int | None = None
 
     @contextmanager
     def reserved(self, run: str | None) -> Iterator[None]:
@@ -150,7 +152,7 @@ class FileOutput(Output):
             options.print_domain(self.resolved)
         if self.rule is not None:
             self.say(self.rule)
-        for line, event, fields in _score_lines(plan) if isinstance(plan, ScorePlan) else _model_lines(plan):
+        for line, event, fields in _score_lines(plan) if isinstance(plan, ScorePlan) else _model_lines(plan, self.rows):
             self.say(line, event, **fields)
         self.say_charge(payment)
 
@@ -187,8 +189,8 @@ class FileOutput(Output):
         )
 
 
-def _model_lines(plan: ReleasePlan) -> Iterator[Line]:
-    """Say what the release of a model spends."""
+def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
+    """Say what the release of a model spends, and where a model is expected to be worse than none."""
     mechanism, queries = plan.mechanism.name, len(plan.shares)
     facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
     if plan.mechanism_reason is not None:
@@ -218,6 +220,12 @@ def _model_lines(plan: ReleasePlan) -> Iterator[Line]:
         yield f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", facts
     if plan.public is not None:
         yield public_line(plan.public), "public file", public_facts(plan.public)
+    if rows is not None and plan.calibration is None and plan.given is None:
+        from dpnb_columnar.advice.expectation import expected_below  # loads numpy and scipy
+        from dpnb_columnar.advice.outlook import below_line
+
+        if (below := expected_below(plan, rows)) is not None:
+            yield below_line(below), "expected below the largest class", {}
 
 
 def _score_lines(plan: ScorePlan) -> Iterator[Line]:

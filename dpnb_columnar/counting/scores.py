@@ -386,6 +386,24 @@ class GradientQuery:
         """The hexadecimal SHA-256 of all that decides what a row adds: sums of one digest may be added."""
         return _digest_of(self.domain, self.tables, self.weights, self.log_odds, self.bound)
 
+    def factors_of(self, scores: Integers, classes: Integers) -> Integers:
+        """Compute what a row multiplies its scores by, as engines do: the sums add up these products, and the factors.
+
+        Args:
+            scores: Shape (attributes, rows): a row's score in each table.
+            classes: Shape (rows,): the row's class.
+
+        Returns:
+            Shape (rows,), in 1/``CERTAIN``.
+        """
+        total, table = self.log_odds + np.array(self.weights) @ scores, np.array(probabilities())
+        against = table[np.minimum(np.abs(total) // UNITS, len(table) - 1)]
+        second = classes == 1
+        error = np.where(second == (total >= 0), against, CERTAIN - against)
+        scaled = np.minimum(self.bound * CERTAIN // np.maximum(np.abs(scores).sum(axis=0), 1), CERTAIN)
+        factors: Integers = np.where(second, 1, -1) * (error * scaled // CERTAIN)
+        return factors
+
     def empty(self) -> GradientSums:
         """Return the sums over no row."""
         sums, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(self))

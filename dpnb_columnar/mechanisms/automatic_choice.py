@@ -13,9 +13,8 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 
-
 LEAST_PLACED = 30_000
-"""Least number of rows times epsilon, for each attribute, to spend a part of an attribute's share on where its bins are.
+"""Least number of rows times epsilon, for each attribute, to spend a part of its share on where its bins are.
 With as many, ``adaptive-histogram`` was within .003 of the best mechanism on every table, with bounds as they are and
 ten and a hundred times too wide; with fewer, up to .015 below ``histogram`` (docs/journal/accuracy.md)."""
 
@@ -61,5 +60,5 @@ def resolved_mechanism(
             AdaptiveHistogram.name,
             "rows are many enough to place bins by a released mean and variance, whatever bounds are declared",
         )
-    few = "no number of rows is declared" if rows is None else "rows times epsilon are few for so many attributes"
-    return MechanismChoice(BinCounts.name, f"{few}, so that all of the budget goes into counts of declared bins")
+    few = "no number of rows is declared" if rows is None else "rows are few for this epsilon and so many attributes"
+    return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")

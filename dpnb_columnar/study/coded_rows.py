@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
-    CERTAIN,
     UNITS,
     ClassScores,
     GradientQuery,
@@ -29,7 +28,6 @@ from dpnb_columnar.counting.scores import (
     LaterAnswer,
     ScoreCounts,
     ScoreTable,
-    probabilities,
 )
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
@@ -230,14 +228,8 @@ class HeldOut:
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
         """Sum up a round's gradient, as ``counting.engines.polars`` does."""
         scores = np.array([self._steps(table, query.domain) for table in query.tables])
-        total = query.log_odds + np.array(query.weights) @ scores
-        table = np.array(probabilities())
-        against = table[np.minimum(np.abs(total) // UNITS, len(table) - 1)]
-        second = self.classes == 1
-        error = np.where(second == (total >= 0), against, CERTAIN - against)
-        scaled = np.minimum(query.bound * CERTAIN // np.maximum(np.abs(scores).sum(axis=0), 1), CERTAIN)
-        factor = np.where(second, 1, -1) * (error * scaled // CERTAIN)
-        sums = np.append(scores @ factor, UNITS * factor.sum())
+        factors = query.factors_of(scores, self.classes)
+        sums = np.append(scores @ factors, UNITS * factors.sum())
         return GradientSums(query, sums, np.bincount(self.classes, minlength=2))
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:

@@ -27,7 +27,7 @@ PURE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Pure]
 @pytest.mark.parametrize("noise", [*APPROXIMATE, *CONCENTRATED])
 def test_a_model_with_a_delta_says_so_and_proves_it(noise: str, relation: str, people_file: Path, run: Run) -> None:
     options = ("--epsilon", "0.9", "--delta", "1e-6", "--noise", noise, "--neighbours", relation)
-    told = run("train", people_file, *options).out
+    told = run("train", people_file, "--mechanism", "smooth", *options).out
     assert f"epsilon 0.9, delta 0.000001 ({relation} neighbours), mechanism smooth" in told
     guarantee = load_model(Path("people.model.json")).guarantee
     assert (guarantee.epsilon, guarantee.delta, guarantee.noise) == (Fraction(9, 10), Fraction(1, 10**6), noise)

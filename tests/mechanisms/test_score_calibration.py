@@ -19,8 +19,6 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms import score_calibration
-from dpnb_columnar.mechanisms.line_fit import LineFit
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
@@ -28,11 +26,10 @@ from dpnb_columnar.mechanisms.score_calibration import (
     calibrated_weights,
     centres,
     margins_given,
-    starting_weights,
 )
 from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.model.parameters import CalibrationLine, Histogram, NaiveBayes, Normal, Presence, Table
+from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.training import train
 
@@ -126,28 +123,27 @@ def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(co
         calibrated_weights(model, ScoreCounts(moved, counts.counts), share, exact)
 
 
-@pytest.mark.parametrize("copies", [4, 9])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_rounds_start_where_the_straight_line_is(copies: int, mirrored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches: the sign of a margin whose largest class is the second, a shift that lacks or repeats the priors."""
+def test_the_margins_of_learned_weights_are_counted(mirrored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches: weights or intercepts that rounds have learned, and that the ranges, or the line's model, know not."""
     if mirrored:
         monkeypatch.setitem(ROWS, 2, [row[::-1] for row in ROWS[2]])
-    model, margins, counts, share = released(copies)
-    assert margins.largest == int(mirrored)
+    model, _, _, share = released(4)
+    learned = AttributeWeights("learned", (0.5, 0.25, 1.0, -0.25), (0.0, 0.75))
+    model = replace(model, attribute_weights=learned)
+    margins = margins_given(model)
     first, second = model.classes.probability
-    middle = math.log(second / first) * (-1 if mirrored else 1)  # margins are fitted from that of the priors
-    fit = LineFit(CalibrationLine(margins.largest, (0.0, 1.0), (0.0, 1.0)), 0.37, 0.37 * middle - 0.21)
-    monkeypatch.setattr(score_calibration, "fit_line", lambda *given: fit)
-    weights = starting_weights(model, counts, share, exact)
-    assert weights.line is None
+    assert np.subtract(*margins.offsets[::-1]) == pytest.approx(UNITS * (math.log(second / first) + 0.75), abs=1)
     logs = [np.log(np.array(each.probability)) for each in model.attributes]
-    for code in range(3):
-        ratio = sum(log[1, code] - log[0, code] for log in logs)
-        weight = copies**-0.25 if copies >= 8 else 1.0
-        margin = (math.log(second / first) + weight * ratio) * (-1 if mirrored else 1)
-        expected = (0.37 * margin - 0.21) * (-1 if mirrored else 1)
-        change = weights.intercepts[1] - weights.intercepts[0]
-        assert math.log(second / first) + change + weights.weights[0] * ratio == pytest.approx(expected, abs=0.03)
+    (tables,) = margins.tables
+    for table, log, weight in zip(tables, logs, learned.weights, strict=True):
+        np.testing.assert_allclose(table.scores, UNITS * weight * (log[1] - log[0]), atol=0.51)
+    assert margins.largest == int(mirrored)
+    assert margins.edges[11] == margins.offsets[1 - margins.largest] - margins.offsets[margins.largest]
+    counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
+    weights = calibrated_weights(model, counts, share, exact)
+    assert weights.line is not None
+    assert replace(weights, line=None) == learned
 
 
 @pytest.mark.parametrize(("copies", "classes"), [(3, 2), (9, 2), (3, 3), (9, 3)])
@@ -172,7 +168,7 @@ def test_scores_are_whole_units_of_weighted_log_ratios_and_ranges_are_even(copie
     width = margins.edges[12] - margins.edges[11]
     assert width == pytest.approx(step, abs=1.5)
     middles = [-18, -14, -11, -9, *np.arange(-7.5, 8), 9, 11, 14, 18]
-    np.testing.assert_allclose(centres(margins), width * np.array(middles) / UNITS)
+    np.testing.assert_allclose(centres(margins), (margins.edges[11] + width * np.array(middles)) / UNITS)
 
 
 def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:

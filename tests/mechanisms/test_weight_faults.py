@@ -29,7 +29,6 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
-from dpnb_columnar.mechanisms.line_fit import LineFit
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.score_release import FINER, model_scores
@@ -99,9 +98,9 @@ def test_the_fit_knows_the_deviation_of_its_counts(budget: str, monkeypatch: pyt
 
     def fitted(
         counts: Any, centres: Any, noise: float, shares: Any, deviation: float, largest: int, size: int
-    ) -> LineFit:
+    ) -> CalibrationLine:
         known.extend([noise, deviation])
-        return LineFit(CalibrationLine(largest, (0.0, 1.0), (0.0, 1.0)), 1.0, 0.0)
+        return CalibrationLine(largest, (0.0, 1.0), (0.0, 1.0))
 
     monkeypatch.setattr(score_calibration, "fit_line", fitted)
     mechanism, family, given = BUDGETS[budget]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from benchmarks import peers
 from benchmarks.contenders.declared_rows import Rows, read_rows
 from benchmarks.contenders.fit_folds import area_under_curve, figures, score
 from benchmarks.contenders.roster import CONTENDERS, Contender
-from benchmarks.peer_tables import AHEAD, END, START, Measured, ahead_table, put_into, tables
+from benchmarks.peer_tables import AHEAD, END, START, Measured, ahead_table, put_into, summary, tables
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 
@@ -259,13 +260,28 @@ def test_the_most_folds_of_a_session_and_of_a_contender() -> None:
     assert len(peers.missing_folds([], point, CONTENDERS["DP-EBM"], 3)) == 3
 
 
-def test_the_document_has_a_place_for_the_tables_and_keeps_the_rest(tmp_path: Path) -> None:
-    document = tmp_path / "peers.md"
-    text = (DOCS / "journal" / "peers.md").read_text()
+def test_the_overview_of_made_up_measurements() -> None:
+    other = [replace(each, data="other", epsilon="3") for each in MADE if each.epsilon == "1"]
+    lines = summary([*MADE, *other]).splitlines()
+    assert lines[0] == "| accuracy | made, ε = 0.1 | made, ε = 1 | other, ε = 0.1 | other, ε = 1 |"
+    assert lines[2] == "| dpnb-columnar (default) | 0.790 | 0.900 |  |  |"
+    assert lines[3] == "| AIM + logistic regression |  | 0.850 |  |  |"
+    assert lines[5] == "| gradient boosting | 0.950 | 0.950 |  |  |"
+    assert lines[7] == AHEAD
+
+
+@pytest.mark.parametrize(
+    ("name", "make"), [("journal/peers.md", tables), ("results.md", summary)], ids=["journal", "results"]
+)
+def test_the_document_has_a_place_for_the_tables_and_keeps_the_rest(
+    name: str, make: Callable[[Sequence[Measured]], str], tmp_path: Path
+) -> None:
+    document = tmp_path / "document.md"
+    text = (DOCS / name).read_text()
     document.write_text(text)
-    put_into(document, tables(MADE))
+    put_into(document, make(MADE))
     filled = document.read_text()
-    assert "made, 1,000 rows" in filled
+    assert "made" in filled.split(START)[1].split(END)[0]
     assert filled.split(START)[0] == text.split(START)[0]
     assert filled.split(END)[1] == text.split(END)[1]
     (tmp_path / "bare.md").write_text("nothing")

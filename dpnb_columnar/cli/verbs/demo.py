@@ -41,7 +41,7 @@ def command(
     for arguments in (
         ["simulate", census, "--rows", str(rows), *replace],
         ["split", census, "--train-output", training, "--test-output", held_out, *replace],
-        ["train", training, "--epsilon", epsilon, "--output", model, *replace],
+        ["train", training, "--epsilon", epsilon, "--mechanism", "smooth", "--output", model, *replace],
         ["predict", model, held_out, "--output", scored, *replace],
         ["evaluate", model, held_out],
         ["show", model],

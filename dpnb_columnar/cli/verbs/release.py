@@ -117,7 +117,7 @@ def command(
     rows: AskedRows[Any] | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
-        planned = plan_of(given)
+        planned, known = plan_of(given), None
         resolved, rows = _rows_given(database, files, given, whole_units=whole_units)
     else:
         resolved, rows = _rows(database, files, _named(declared), declared.catalogue_file, whole_units=whole_units)
@@ -144,7 +144,7 @@ def command(
     beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)
     inputs = [*files, *(file for file in (*beside, public_path(terms.attribute_weights)) if file is not None)]
     rule = options.rule_line(str(terms.delta), row_count)
-    model_output = FileOutput(planned, output, overwrite, inputs, resolved, rule)
+    model_output = FileOutput(planned, output, overwrite, inputs, resolved, rule, rows=known)
     if dry_run:
         settled = options.entry_defaults(resolved, row_count)
         if given is not None:

@@ -84,7 +84,7 @@ def command(
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]
         rule = options.rule_line(str(terms.delta), row_count)
-        model_output = FileOutput(planned, target, overwrite, inputs, resolved, rule)
+        model_output = FileOutput(planned, target, overwrite, inputs, resolved, rule, rows=known)
         if dry_run:
             settled = options.entry_defaults(resolved, row_count) | {"--output": (target, "the data's name")}
             configuration.print_settings(context, settled)
