@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -304,17 +305,16 @@ class Comparison:
             elif len(one.draws) != sum(share.values for share in one.model.guarantee.composition):
                 self._report(QUERIES, pair, f"{len(one.draws)} draws are not what the composition table says")
         rounds = _sums(one.model)
-        first_round = len(one.draws) - sum(share.values for share in rounds)
+        of_gradients = {place for _, places in rounds for place in places}
         changed: dict[int, int] = {}
         for place, (first, second) in enumerate(zip(one.draws, two.draws, strict=False)):
             if min(first.scale, second.scale) <= 0:
                 self._report(NOISE, pair, f"one {first.noise.name} draw is made without any noise")
             elif first.location != second.location or first.scale != second.scale:
-                change = first.noise, self._added_up(place >= first_round), *_change(first, second)
+                change = first.noise, self._added_up(place in of_gradients), *_change(first, second)
                 changed[place] = self._changes.setdefault(change, len(self._changes))
         self._differing.setdefault(tuple(changed.values()), pair)
-        for share in rounds:
-            places = range(first_round, first_round := first_round + share.values)
+        for share, places in rounds:
             assert not isinstance(share.cost, Approximate)
             self._sums.setdefault((share.cost, tuple(changed[each] for each in places if each in changed)), pair)
 
@@ -418,13 +418,15 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
             yield f"draw {place} is rounded to {first.grid_bits} or {second.grid_bits} bits"
 
 
-def _sums(model: Model | None) -> list[Share]:
-    """List the shares of sums over rows, in the order in which they are drawn, the last of all.
+def _sums(model: Model | None) -> list[tuple[Share, range]]:
+    """List the shares of sums over rows, with the places of their draws: shares are in the order of these.
 
     These are the gradients, by their name: what a share says of itself may be the fault.
     """
     composition = () if model is None else model.guarantee.composition
-    return [share for share in composition if share.query.startswith(GRADIENT)]
+    ends = [0, *accumulate(share.values for share in composition)]
+    placed = [(share, range(*each)) for share, each in zip(composition, pairwise(ends), strict=True)]
+    return [(share, places) for share, places in placed if share.query.startswith(GRADIENT)]
 
 
 def _change(one: Drawn, two: Drawn) -> tuple[Fraction, Fraction]:

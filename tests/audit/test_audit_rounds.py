@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -239,16 +240,18 @@ def test_the_row_that_goes_and_the_one_that_comes_may_both_move_a_component() ->
     universe, group = replaced_values()
     configuration = learned(REPLACE)
     plan = configuration.plan(universe.domain)
-    shifts = [
-        abs(second.location - first.location) / first.scale
-        for seed, sizes in enumerate(group.sizes)
-        for pair in group.pairs
-        for first, second in zip(
-            *(record(plan, universe.counted(each), Answers(sizes, seed)).draws for each in pair), strict=True
-        )
-        if first.grid_bits == GRID_BITS
-    ]
-    assert 1 < max(shifts) <= 2  # in the change that one row makes in all components together
+    both = 0
+    for (one, two), (seed, sizes) in product(group.pairs, enumerate(group.sizes)):
+        fewer = tuple(map(min, one, two))
+        drawn = [record(plan, universe.counted(each), Answers(sizes, seed)).draws for each in (one, two, fewer)]
+        for draws in zip(*drawn, strict=True):
+            if draws[0].grid_bits == GRID_BITS:
+                before, after, between = (float(each.location / each.scale) for each in draws)
+                # In what one row may move all components together by.
+                single = max(abs(before - between), abs(after - between))
+                assert single <= 1
+                both += 0.1 < 1.2 * single < abs(after - before) <= 2 * single
+    assert both > 0
     found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
     assert found.findings == ()
 

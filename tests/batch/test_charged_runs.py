@@ -86,7 +86,7 @@ def test_runs_without_an_id_are_charged_each(ledger: Path, people_file: Path, ru
     "other",
     [
         ("--epsilon", "0.4"),
-        ("--epsilon", "0.3", "--mechanism", "histogram"),
+        ("--epsilon", "0.3", "--mechanism", "smooth"),
         ("--epsilon", "0.3", "--noise", "cauchy"),
         ("--epsilon", "0.3", "--shares", "1:1:1"),
         ("--epsilon", "0.3", "--label", "age > 40"),

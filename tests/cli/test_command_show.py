@@ -17,7 +17,7 @@ from dpnb_columnar.model.parameters import Normal
 
 
 def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--epsilon", "0.3", "--neighbours", "replace-one")
+    run("train", people_file, "--mechanism", "smooth", "--epsilon", "0.3", "--neighbours", "replace-one")
     text = run("show", "people.model.json").out
     assert text.startswith(
         "people: predicts income: 'low', 'high'\n0.3-differentially private for one row changed, its class included"

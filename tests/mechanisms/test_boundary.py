@@ -252,7 +252,7 @@ def test_a_budget_too_small_for_its_queries_is_refused() -> None:
     attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(600)}
     wide = read_domain("wide", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
     with pytest.raises(UsageError, match="raise epsilon, declare fewer attributes, or choose"):
-        plan(wide, Budget(Fraction("0.0001")))
+        plan(wide, Budget(Fraction("0.0001")), "smooth")
 
 
 def test_every_mechanism_keeps_its_interface() -> None:

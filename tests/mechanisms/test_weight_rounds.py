@@ -76,7 +76,8 @@ def test_every_round_has_its_row_in_the_table(neighbours: Neighbours) -> None:
     assert [share.cost for share in learned.rounds] == [Pure(cost) for cost in costs]
     assert [share.row_cost for share in learned.rounds] == [Pure(cost / neighbours.rows) for cost in costs]
     assert learned.calibration is not None
-    assert learned.calibration.cost == Pure(Fraction(1, 20))
+    assert learned.calibration.cost == Pure(Fraction(1, 10))
+    assert learned.shares[-1] is learned.calibration
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "arsinh-normal"])
@@ -102,10 +103,11 @@ def test_a_round_is_drawn_with_its_bound_and_share() -> None:
 
     planned = plan(domain, Budget(Fraction(2)), "histogram", attribute_weights=LEARNED)
     model = train(planned, FrameInput(frame), draw=Recorder())
-    rounds = start_rounds(model)
+    rounds = start_rounds(replace(model, attribute_weights=None))
     bound = Fraction(rounds.query.bound, UNITS) + 1
     assert rounds.query.bound < sum(map(largest_score, rounds.query.tables))
-    drawn = calls[-8:]
+    after_tables = sum(share.values for share in planned.shares[: -len(planned.rounds) - 1])
+    drawn = calls[after_tables : after_tables + 8]
     assert {scale for scale, _, _ in drawn} == {bound}
     assert [noise.cost for _, noise, _ in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
     sums = FrameInput(frame).check(domain).answer(rounds.query)
@@ -244,7 +246,6 @@ def test_rounds_that_are_continued_are_those_that_were_left() -> None:
     rows, draw = FrameInput(people(2000)).check(domain), ExactSampler(SeededBits(3))
     planned = reserve_later_passes(plan(domain, Budget(Fraction(5)), "histogram", attribute_weights=LEARNED))
     model = release(rows.answer(CellQuery(domain)), planned, draw)
-    model = release_given(plan_given(model), rows.answer(margins_given(model)), draw)
     left, released = rounds_given(model), plan_given(model)
     sums = rows.answer(left.query)
     after = left.after(released.shares[0], sums, ExactSampler(SeededBits(4)))
@@ -259,14 +260,11 @@ def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
     domain = people_domain()
     rows = FrameInput(people(60)).check(domain)
     planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights=LEARNED))
-    model, draw = (
-        release(rows.answer(CellQuery(domain)), planned, ExactSampler(SystemBits())),
-        ExactSampler(SystemBits()),
-    )
-    model = release_given(plan_given(model), rows.answer(margins_given(model)), draw)
+    draw = ExactSampler(SystemBits())
+    model = release(rows.answer(CellQuery(domain)), planned, draw)
     after = release_given(plan_given(model), rows.answer(rounds_given(model).query), draw)
     assert after.attribute_weights is not None
-    assert plan_given(after).reserved == ()
+    assert [share.query for share in plan_given(after).reserved] == ["calibration counts"]
     for asked in ((), after.attribute_weights.asked * 2):
         edited = replace(after, attribute_weights=replace(after.attribute_weights, asked=asked))
         with pytest.raises(UsageError, match=r"weight gradient 2 does not follow from what it has released"):

@@ -17,8 +17,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("rounds")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        write_people(Path("people.parquet"), repeated(1500), TWO)
-        completed("aggregate", "people.parquet", "--output", FIRST)
+        data = write_people(Path("people.parquet"), repeated(1500), TWO)
+        completed("aggregate", data, "--output", FIRST)
         return folder, released(completed, "state-0.json")
 
 
@@ -29,7 +29,7 @@ def data(folder: Path, made: tuple[Path, Path]) -> Path:
 
 @pytest.fixture
 def state(data: Path, made: tuple[Path, Path]) -> Path:
-    """A model with every further pass to come, the first of which is a round."""
+    """A model with every further pass to come, a round first."""
     source, model = made
     for file in (FIRST, model):
         shutil.copy(source / file, file)

@@ -29,7 +29,7 @@ from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.training import train
 
 PASSES = 3
-"""A calibration, and two rounds."""
+"""Two rounds, and a calibration."""
 
 
 # All releases together are one.
