@@ -1,33 +1,53 @@
-"""This program's models, by its scikit-learn estimator."""
+"""This program's models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.contenders.declared_rows import Matrix, Rows
 
+if TYPE_CHECKING:
+    import polars as pl
+
+LABEL = "class, by its name"
+"""Column of the labels, which no attribute has for a name."""
+
 
 class Default:
-    """Naive Bayes with every option as it is when nothing is asked for."""
+    """Naive Bayes with every option of ``train`` as it is when nothing is asked for.
 
-    options: Mapping[str, str] = {}
+    The number of rows is declared, which ``auto`` goes by; other libraries take it from the rows.
+    """
+
+    mechanism = "auto"
 
     def fit(self, rows: Rows, epsilon: float, seed: int) -> None:
-        """Fit the values that the codes stand for, in the declared domain."""
-        from dpnb_columnar.domain import read_domain
-        from dpnb_columnar.sklearn import SmoothNaiveBayes
+        """Release a model of the values that the codes stand for, in the declared domain, with noise from a seed."""
+        import polars as pl
 
-        domain = read_domain("peers", rows.domain, "peers")
-        self.model = SmoothNaiveBayes(epsilon=repr(epsilon), domain=domain, random_state=seed, **self.options)
-        self.model.fit(self._frame(rows), np.array(rows.class_names)[rows.classes])
+        from dpnb_columnar.counting.inputs import FrameInput
+        from dpnb_columnar.domain import read_domain
+        from dpnb_columnar.noise import ExactSampler, SeededBits
+        from dpnb_columnar.options import Terms
+        from dpnb_columnar.public_sample import planned_release
+        from dpnb_columnar.training import train
+
+        label = {"column": LABEL, "classes": list(rows.class_names)}
+        domain = read_domain("peers", {"label": label, "attributes": rows.domain["attributes"]}, "peers")
+        budget = Terms().budget(repr(epsilon))
+        plan = planned_release(domain, budget, self.mechanism, None, "auto", rows=len(rows.classes))
+        frame = self._frame(rows).with_columns(pl.Series(LABEL, np.array(rows.class_names)[rows.classes]))
+        self.model = train(plan, FrameInput(frame), draw=ExactSampler(SeededBits(seed)))
 
     def probabilities(self, rows: Rows) -> Matrix:
-        order = [list(self.model.classes_).index(name) for name in rows.class_names]
-        return self.model.predict_proba(self._frame(rows))[:, order]
+        from dpnb_columnar.model.scoring import probability_column
 
-    def _frame(self, rows: Rows) -> object:
+        scores = self.model.predict(self._frame(rows))
+        return scores.select(probability_column(name) for name in rows.class_names).to_numpy()
+
+    def _frame(self, rows: Rows) -> pl.DataFrame:
         """The values of all attributes: numbers by their codes, categories by their first text."""
         import polars as pl
 
@@ -46,4 +66,4 @@ class Default:
 class Smooth(Default):
     """Naive Bayes by the mechanism ``smooth``."""
 
-    options: Mapping[str, str] = {"mechanism": "smooth"}
+    mechanism = "smooth"

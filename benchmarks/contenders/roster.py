@@ -54,8 +54,8 @@ class Contender:
 CONTENDERS = {
     each.name: each
     for each in (
-        Contender("dpnb-columnar (default)", "dpnb_columnar.sklearn", ("own_models", "Default"), 0.0, ("timing",)),
-        Contender("dpnb-columnar smooth", "dpnb_columnar.sklearn", ("own_models", "Smooth"), 0.0, ("timing",)),
+        Contender("dpnb-columnar (default)", "dpnb_columnar.training", ("own_models", "Default"), 0.0, ("timing",)),
+        Contender("dpnb-columnar smooth", "dpnb_columnar.training", ("own_models", "Smooth"), 0.0, ("timing",)),
         Contender(
             "AIM + logistic regression",
             "dpmm",

@@ -75,6 +75,9 @@ FAR = 3.0
 
 LARGEST_LOG_ODDS = 20.0
 
+MOST_ODDS = 500.0
+"""Log-odds are as good as certain far below; their exponentials are floats."""
+
 HALF_EVIDENCE = 80.0
 """Rows times epsilon of the counts, for each class and attribute, at which differences between the classes that are not
 the largest count half: their tables are of few rows."""
@@ -180,7 +183,7 @@ class _Straight:
             off: Standard deviation of these numbers.
         """
         base, slopes, shifts = math.log(expected[1] / expected[0]), np.array(SLOPES), np.array(SHIFTS)
-        odds = base + shifts[:, None] + slopes[:, None, None] * places
+        odds = np.clip(base + shifts[:, None] + slopes[:, None, None] * places, -MOST_ODDS, MOST_ODDS)
         prior = np.where(slopes > 1, np.log(slopes) ** 2 / (2 * STEEP**2), 0.0)
         prior[0] -= math.log(FLAT_PRIOR)
         variance = LEAST_SHIFT**2 + sum((off / each) ** 2 for each in expected) + (SLACK * slopes) ** 2
@@ -188,9 +191,9 @@ class _Straight:
         loss += (prior + np.log(variance) / 2)[:, None]
         likely = np.exp(loss.min() - loss)
         likely /= likely.sum()
-        part = np.tensordot(likely, 1 / (1 + np.exp(-odds)), 2)
+        gained, lost = (np.log(np.tensordot(likely, 1 / (1 + np.exp(sign * odds)), 2)) for sign in (-1, 1))
         return cls(
-            np.log(part / (1 - part)),
+            gained - lost,
             float(likely.sum(axis=1) @ slopes),
             1 - float(likely[0].sum()),
         )
