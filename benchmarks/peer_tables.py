@@ -73,24 +73,37 @@ OVERVIEW = ("0.1", "1")
 
 
 def summary(measured: Sequence[Measured]) -> str:
-    """Make what docs/results.md has of all this: the accuracies, and where a peer is ahead."""
+    """Make what docs/results.md has of all this: how far accuracies are apart, and where a peer is ahead."""
     return f"{overview(measured)}\n\n{AHEAD}\n\n{ahead_table(measured)}"
 
 
 def overview(measured: Sequence[Measured]) -> str:
-    """Make a line per contender and a column per data set and epsilon: mean accuracies over the folds measured."""
+    """Make a line per contender and a column per data set and epsilon: by how much its accuracy is above the default's.
+
+    The default has its mean accuracy over its folds; a difference is a mean over the folds of both, which few folds
+    compare better than their means do.
+    """
     points = [(data, one) for data in dict.fromkeys(each.data for each in measured) for one in OVERVIEW]
+    own = {(each.data, each.rows, each.epsilon, each.fold): each.accuracy for each in measured if _is_reference(each)}
     lines = [["accuracy", *(f"{data}, ε = {epsilon}" for data, epsilon in points)]]
     for name in CONTENDERS:
-        of = [each for each in measured if each.contender == name]
-        by_point = [
-            [each for each in of if each.data == data and each.epsilon in (one, "none")] for data, one in points
-        ]
-        if any(by_point):
-            lines.append(
-                [name, *(f"{np.mean([each.accuracy for each in one]):.3f}" if one else "" for one in by_point)]
+        cells = []
+        for data, epsilon in points:
+            of = [each for each in measured if (each.contender, each.data) == (name, data)]
+            at = [(each, (data, each.rows, epsilon, each.fold)) for each in of if each.epsilon in (epsilon, "none")]
+            pairs = [(each.accuracy, own[key]) for each, key in at if key in own]
+            above = np.mean([accuracy - reference for accuracy, reference in pairs]) if pairs else np.nan
+            differs = f"{round(float(above), 3) + 0.0:+.3f}" if pairs else ""  # never -0.000
+            cells.append(
+                f"{np.mean([accuracy for accuracy, _ in pairs]):.3f}" if name == REFERENCE and pairs else differs
             )
+        if any(cells):
+            lines.append([name, *cells])
     return markdown(lines)
+
+
+def _is_reference(one: Measured) -> bool:
+    return one.contender == REFERENCE
 
 
 def set_table(measured: Sequence[Measured], data: str, rows: int) -> str:
@@ -130,7 +143,7 @@ def ahead_table(measured: Sequence[Measured]) -> str:
     Differences are the peer's figure less that of ``REFERENCE``, means over these folds; only those by which the peer
     is better are given.
     """
-    own = {(each.data, each.rows, each.epsilon, each.fold): each for each in measured if each.contender == REFERENCE}
+    own = {(each.data, each.rows, each.epsilon, each.fold): each for each in measured if _is_reference(each)}
     lines = [["", "ε", "peer", "accuracy", "AUC", "log loss", "folds", "delta"]]
     for data, rows, contender, epsilon in sorted({each.point for each in measured}, key=_order):
         peer = CONTENDERS[contender]
