@@ -98,7 +98,7 @@ def test_scores_and_predictions_of_made_up_rows_are_those_of_the_same_rows_in_a_
         tables = release(expected_statistics(drawn.population, SAMPLE_ROWS), planned, RepeatableNoise(0))
         scores = margins_given(tables)
         class_counts = np.bincount(drawn.classes)
-        assert drawn.score_counts(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).answer(scores)
+        assert drawn.answer(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).answer(scores)
 
         model = train(planned, FrameInput(frame(drawn)), draw=_TwoPasses())
         predicted = model.predict(frame(drawn))["predicted"].to_numpy()
@@ -147,5 +147,5 @@ def test_scores_of_no_rows_of_a_class_are_none() -> None:
         expected_statistics(drawn.population, 100), plan(domain(), Budget(Fraction(9)), "histogram"), RepeatableNoise(1)
     )
     lonely = replace(drawn, classes=np.zeros_like(drawn.classes))
-    counts = lonely.score_counts(margins_given(model), np.array([7, 5])).counts
+    counts = lonely.answer(margins_given(model), np.array([7, 5])).counts
     assert list(counts.sum(axis=0)) == [7, 0]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
+from dpnb_columnar.counting.scores import ClassScores, GradientQuery, GradientSums, ScoreCounts
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 
@@ -34,7 +34,7 @@ class CountedKinds:
         if isinstance(query, CellQuery):
             return self._statistics()
         one = [(number, _answer(kind, query)) for kind, number in self.rows.items()]
-        if isinstance(query, Scores):
+        if isinstance(query, ClassScores):
             return ScoreCounts(query, sum(number * each.counts for number, each in one))
         assert isinstance(query, GradientQuery)
         sums = sum(number * each.sums for number, each in one)
