@@ -61,8 +61,10 @@ MOST_BEND = 4.0
 STEPS = 2
 """Bound of the departure, and steps of Newton's method to it."""
 
-CERTAINTY = 1.0
-"""Deviations of the noise, by which counts must show that another class than the largest has more rows."""
+CERTAINTY = 1.5
+WINDOW = 6
+"""Deviations of the noise, by which counts must show that another class than the largest has more rows, and the bins in
+which they must: the first of those where the line predicts it. Farther out are few rows, and as much noise."""
 
 BELOW = -0.05
 """Largest log-odds of the other classes where counts do not show it."""
@@ -256,8 +258,8 @@ def _guarded(log_odds: Floats, gain: Floats, noise: float) -> Floats:
         gain: Shape (bins,): its released rows, less those of the largest class.
         noise: Standard deviation of the noise in a count.
     """
-    chosen = log_odds > 0
-    if not chosen.any() or gain[chosen].sum() >= CERTAINTY * noise * math.sqrt(2 * chosen.sum()):
+    chosen = np.flatnonzero(log_odds > 0)[:WINDOW]
+    if not len(chosen) or gain[chosen].sum() >= CERTAINTY * noise * math.sqrt(2 * len(chosen)):
         return log_odds
     guarded: Floats = np.minimum(log_odds, BELOW)
     return guarded
