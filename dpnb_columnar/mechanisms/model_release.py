@@ -51,7 +51,6 @@ from dpnb_columnar.mechanisms.score_calibration import (
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.noise import Sampler
@@ -305,7 +304,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
-    if plan.mechanism.private and not RULES[plan.mechanism.name].truncated:
+    if plan.mechanism.private and not plan.mechanism.truncated:
         sizes = postprocessing.class_sizes(plan.released, classes.released, attributes, shares)
         classes = replace(classes, probability=postprocessing.class_shares(sizes))
     return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)

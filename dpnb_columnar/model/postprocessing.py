@@ -80,8 +80,9 @@ def class_sizes(
     """
     counted = [([[count] for count in released], shares[CLASS_COUNTS, None])]
     for parameters in attributes:
-        if not isinstance(parameters, Normal) and is_complete(domain[parameters.attribute]):
-            counted.append((list(map(list, parameters.released)), shares[COUNTS, parameters.attribute]))
+        share = shares.get((COUNTS, parameters.attribute))
+        if share is not None and not isinstance(parameters, Normal) and is_complete(domain[parameters.attribute]):
+            counted.append((list(map(list, parameters.released)), share))
     precisions = [pure_epsilon(share.row_cost) ** 2 / (2 * len(rows[0])) for rows, share in counted]
     whole = math.fsum(precisions)
     sums = zip(

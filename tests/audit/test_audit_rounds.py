@@ -72,7 +72,7 @@ def test_one_row_changes_one_cell_by_one(domain: Domain, relation: Neighbours, t
                     moved.add(int(abs(one - two).max()))
                 columns |= set(found[pair[1]][1].sum(axis=0).nonzero()[0])
         assert most == relation.rows
-        assert moved == {0, 1}
+        assert 1 in moved <= {0, 1}
         assert columns == set(range(min(classes, 3)))
 
 

@@ -73,7 +73,7 @@ def test_a_watched_release_is_that_of_one_query_with_shares(
     for event in progress_of(watched_run.out):
         shares.setdefault(event["stage"], []).append(event["share"])
     counting = [stage for stage in shares if stage.startswith(("counting", "summing"))]
-    assert len(counting) == {"none": 1, "calibrated": 2, "learned": 5}[weights]
+    assert len(counting) == {"none": 1, "calibrated": 2, "learned": 4}[weights]
     for stage in counting:
         assert len(shares[stage]) > 5
         assert shares[stage] == sorted(shares[stage])

@@ -299,6 +299,7 @@ def test_the_rules_of_every_mechanism_are_known() -> None:
     for name, mechanism in MECHANISMS.items():
         rules = RULES[name]
         assert (rules.private, rules.smooth, rules.binned) == (mechanism.private, mechanism.smooth, mechanism.binned)
+        assert rules.truncated is mechanism.truncated
     for classes in (2, 3):
         assert planned_margins(read_domain("x", declaration(classes), "x")).cells == CALIBRATION_RANGES * classes
 
