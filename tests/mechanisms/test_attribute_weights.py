@@ -98,7 +98,8 @@ CHOICES = [
     (8, 1_000_000, "1", "learned", "tempered"),
     (14, 13_097, "1", "learned", "tempered"),  # 250 * 14^1.5
     (14, 13_095, "1", "calibrated", "tempered"),
-    pytest.param(1001, 10**9, "1", "calibrated", "tempered", marks=pytest.mark.slow),
+    (32, 10**6, "1", "learned", "tempered"),
+    (33, 10**9, "1", "calibrated", "tempered"),
     (40, 30_000, "1/10", "calibrated", "tempered"),
     (40, 29_999, "1/10", "calibrated", None),
     (14, 10_000, "1/10", "calibrated", None),
