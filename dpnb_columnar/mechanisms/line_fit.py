@@ -61,10 +61,10 @@ MOST_BEND = 4.0
 STEPS = 2
 """Bound of the departure, and steps of Newton's method to it."""
 
-CERTAINTY = 1.5
-WINDOW = 6
-"""Deviations of the noise, by which counts must show that another class than the largest has more rows, and the bins in
-which they must: the first of those where the line predicts it. Farther out are few rows, and as much noise."""
+GUARDS = ((6, 1.5), (None, 2.0))
+"""Counts show that another class than the largest has more rows where the line predicts it, if they do in the first six
+of these bins, by 1.5 deviations of the noise, or in all, by 2. Where classes are hard to tell apart, most rows are in
+the first ones, and beyond is as much noise; where they are easy to tell, few are."""
 
 BELOW = -0.05
 """Largest log-odds of the other classes where counts do not show it."""
@@ -258,8 +258,10 @@ def _guarded(log_odds: Floats, gain: Floats, noise: float) -> Floats:
         gain: Shape (bins,): its released rows, less those of the largest class.
         noise: Standard deviation of the noise in a count.
     """
-    chosen = np.flatnonzero(log_odds > 0)[:WINDOW]
-    if not len(chosen) or gain[chosen].sum() >= CERTAINTY * noise * math.sqrt(2 * len(chosen)):
-        return log_odds
+    chosen = np.flatnonzero(log_odds > 0)
+    for bins, deviations in GUARDS:
+        looked_at = chosen[:bins]
+        if gain[looked_at].sum() >= deviations * noise * math.sqrt(2 * len(looked_at)):
+            return log_odds
     guarded: Floats = np.minimum(log_odds, BELOW)
     return guarded

@@ -73,9 +73,8 @@ def test_where_counts_are_noise_the_released_shares_stand(seed: int) -> None:
 
 def test_another_class_is_predicted_only_where_counts_show_that_it_has_more_rows() -> None:
     counts = two_columns(CENTRES, 10_000)
-    first = np.flatnonzero(CENTRES > 0)[: line_fit.WINDOW]
-    shares, gain = shares_of(counts), float((counts[:, 1] - counts[:, 0])[first].sum())
-    certain = gain / np.sqrt(2 * len(first)) / line_fit.CERTAINTY
+    gain, shares = (counts[:, 1] - counts[:, 0])[CENTRES > 0], shares_of(counts)
+    certain = max(float(gain[:bins].sum()) / sure / np.sqrt(2 * len(gain[:bins])) for bins, sure in line_fit.GUARDS)
     assert at_centres(fitted(counts, certain / 2, shares)).max() > 0
     assert at_centres(fitted(counts, certain * 1.5, shares)).max() <= 0
 
