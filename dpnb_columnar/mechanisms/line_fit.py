@@ -76,6 +76,7 @@ FAR = 3.0
 """Distance of the line's ends from the outermost bins, in the margins that all bins span: flat beyond these."""
 
 LARGEST_LOG_ODDS = 20.0
+"""Of any line. A line of few rows knows no odds beyond the rows in the noise of a count, or those of the shares."""
 
 MOST_ODDS = 500.0
 """Log-odds are as good as certain far below; their exponentials are floats."""
@@ -116,22 +117,29 @@ def fit_line(
     others: tuple[float, ...] = ()
     if rest:
         straight_others = _Straight.fitted((first, rest[0]), centres - middle, noise, expected[::2], off)
-        others = _points(_bent(straight_others, (first, rest[0]), noise)[0], 0.0)
+        bent_others, _ = _bent(straight_others, (first, rest[0]), noise)
+        others = _points(bent_others, 0.0, _known(rows, noise, expected[::2]))
     evidence = rows * math.sqrt(2) / (noise * size * len(probabilities))
     part = min(straight.slope, 1.0) * evidence / (evidence + HALF_EVIDENCE)
     end = FAR * float(centres[-1] - centres[0])
     return CalibrationLine(
         largest,
         tuple(round(float(x), 3) for x in (centres[0] - end, *centres, centres[-1] + end)),
-        _points(rising, RISE),
+        _points(rising, RISE, _known(rows, noise, expected[:2])),
         others,
         round(part, 3) if rest else 0.0,
     )
 
 
-def _points(log_odds: Floats, rise: float) -> tuple[float, ...]:
+def _known(rows: float, noise: float, expected: tuple[float, float]) -> float:
+    """Bound the log-odds that counts of so many rows can tell."""
+    shares = 1 + abs(math.log(expected[1] / expected[0]))
+    return min(max(math.log(rows / noise), shares), LARGEST_LOG_ODDS)
+
+
+def _points(log_odds: Floats, rise: float, most: float) -> tuple[float, ...]:
     """Round the log-odds at the centres, each ``rise`` above the one before at least, and add both ends."""
-    kept = np.clip(np.round(log_odds, 3), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    kept = np.clip(np.round(log_odds, 3), -most, most)
     kept = np.array([kept[0], *kept, kept[-1]])
     kept += rise * np.arange(-1, len(kept) - 1)
     return tuple(round(float(each), 3) for each in kept)
