@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
+from dpnb_columnar.model.bins import AMOUNTS
 
 LEAST_PLACED = 30_000
 """Least number of rows times epsilon, for each attribute, to spend a part of its share on where its bins are.
@@ -53,6 +54,10 @@ def resolved_mechanism(
         return MechanismChoice(
             AdaptiveHistogram.name, "no attribute is numeric, so that mechanisms release the same counts"
         )
+    if any(map(_is_fine, domain.numeric)):
+        return MechanismChoice(
+            AdaptiveHistogram.name, "bins of fractional numbers are placed by a released mean and variance"
+        )
     if noise is not None:
         return MechanismChoice(AdaptiveHistogram.name, "its bins are placed with noise of the family that is named")
     if rows is not None and rows * epsilon >= LEAST_PLACED * len(domain.attributes):
@@ -62,3 +67,11 @@ def resolved_mechanism(
         )
     few = "no number of rows is declared" if rows is None else "rows are few for this epsilon and so many attributes"
     return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
+
+
+def _is_fine(attribute: Numeric) -> bool:
+    """Tell whether equal bins over the declared range may all be empty but one, if its bounds are loose.
+
+    Ranges of few whole units are a codebook's, and those of many have bins that grow from zero.
+    """
+    return attribute.transform is Transform.IDENTITY and attribute.step < 1 and attribute.cells > AMOUNTS
