@@ -206,7 +206,7 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(500)], ids=str)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(250)], ids=str)
 @pytest.mark.parametrize(
     ("mechanism", "noise"),
     [*(("smooth", noise) for noise in NOISE_FAMILIES), *((name, None) for name in MECHANISMS if name != "smooth")],
