@@ -37,7 +37,7 @@ def test_every_command_of_the_document_runs(place: Path) -> None:
     runs = charged()
     assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 22, 23, 24)]
     assert len(runs) == 4 + 1 + 3
-    assert load_model(Path("step-4.json")).guarantee.epsilon == Fraction(1, 10)
+    assert load_model(Path("step-3.json")).guarantee.epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(
