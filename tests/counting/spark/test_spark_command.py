@@ -155,7 +155,7 @@ def test_a_run_that_was_released_starts_no_spark(
 @pytest.mark.parametrize("rows", [1, 3000], ids=str)
 def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run: Run, rows: int) -> None:
     write_people(FILE, people(rows, seed=rows))
-    ended = run("train", FILE, "--epsilon", "0.5", *SPARK)
+    ended = run("train", FILE, "--epsilon", "0.5", "--mechanism", "smooth", *SPARK)
     assert ended.out.splitlines() == [
         "domain people, from the metadata of the data",
         "epsilon 0.5 (add-remove neighbours), mechanism smooth, 6 queries",

@@ -83,7 +83,8 @@ def test_a_run_says_nothing_of_spark_shows_no_numbers_of_rows_and_leaves_nothing
     configuration = Path(variables["SPARK_CONF_DIR"]) / "spark-defaults.conf"
     with configuration.open("a") as file:
         file.write(f"spark.ui.enabled true\nspark.eventLog.enabled true\nspark.eventLog.dir {events}\n")
-    command = [sys.executable, "-c", OBSERVED, str(facts), "train", "people.parquet", "--epsilon", "0.5", *LOCAL]
+    train = ["train", "people.parquet", "--epsilon", "0.5", "--mechanism", "smooth"]
+    command = [sys.executable, "-c", OBSERVED, str(facts), *train, *LOCAL]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
