@@ -321,3 +321,18 @@ def test_rows_are_declared_for_delta_without_advice(people_file: Path, run: Run)
 def test_what_the_promise_is_about(options: tuple[str, ...], people_file: Path, run: Run) -> None:
     text = run("plan", people_file, *options, "--no-advice").out
     assert all((sentence in text) is (options == ()) for sentence in SCOPE)
+
+
+@pytest.mark.slow
+def test_train_says_where_a_model_that_nothing_calibrates_is_expected_below_the_largest_class(
+    census_file: Path, run: Run
+) -> None:
+    """A public line, before a row is opened; none where a calibration guards the model, or no rows are declared."""
+    below = "expected to be worse than always predicting the largest class"
+    options = ("train", census_file, "--dry-run")
+    told = run(*options, "--declared-rows", 50_000, "--attribute-weights", "none").out
+    (line,) = [line for line in told.splitlines() if line.startswith(below)]
+    assert "the largest class has 94% of the rows" in line
+    assert line.endswith("on invented rows; see dpnb-columnar plan for what would be better")
+    assert below not in run(*options, "--declared-rows", 50_000).out
+    assert below not in run(*options, "--attribute-weights", "none").out
