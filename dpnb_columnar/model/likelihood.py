@@ -103,11 +103,11 @@ class LineTerms:
         t_c = ``evidence`` s_c + ``constants``_c
         e_c = exp(max(t_c - (the largest t of ``others``), ``LEAST_EXPONENT``)), but 0 of o:
 
-    then every other class has the weight min(``BELOW_BEST`` exp(odds(m)), exp(``rest``(m)) / (the sum of e) e_c). It is
-    below that of o, so that l or o is predicted, by the one margin at which the line crosses 0.
+    then every other class has the weight min(``BELOW_BEST`` exp(odds(m)), exp(``rest``(m)) (1 / the sum of e) e_c). It
+    is below that of o, so that l or o is predicted, by the one margin at which the line crosses 0.
 
     Every backend computes this as it stands here, sums class after class: ``scoring``, ``score_batches``,
-    ``scoring_query``.
+    ``scoring_query``. A factor 1 / sum is rounded alike by all of them (``NormalTerms.inverse``).
 
     Attributes:
         largest: Class l.

@@ -134,7 +134,7 @@ def weights_by_line(line: LineTerms, joint: NDArray[np.float64]) -> NDArray[np.f
     likely = exponential(np.maximum(likely - likely.max(axis=0), LEAST_EXPONENT))
     is_best = np.arange(len(others))[:, None] == scores.argmax(axis=0)  # the first of equal ones
     likely = np.where(is_best, 0, likely)
-    shared = exponential(_at(line.rest, place, margin)) / _from_first_to_last(likely)
+    shared = exponential(_at(line.rest, place, margin)) * (1 / _from_first_to_last(likely))
     weights[others] = np.where(is_best, odds, np.minimum(BELOW_BEST * odds, shared * likely))
     return weights
 

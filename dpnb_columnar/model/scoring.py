@@ -234,7 +234,7 @@ def _weights_by_line(line: LineTerms, joint: Sequence[str]) -> Iterator[Sequence
         pl.when(chosen == index).then(0.0).otherwise(exponent.exp()).alias(name)
         for index, (name, exponent) in enumerate(zip(names, exponents, strict=True))
     ]
-    shared = _at(line.rest, place, margin).exp() / reduce(add, map(pl.col, names))
+    shared = _at(line.rest, place, margin).exp() * (1.0 / reduce(add, map(pl.col, names)))
     yield [shared.alias("__shared"), (BELOW_BEST * odds).alias("__most")]
     yield [
         pl.when(chosen == index)

@@ -359,7 +359,9 @@ def _line_steps(line: LineTerms, dialect: Dialect) -> Iterator[Step]:
         ],
     )
     shares = [step_column(f"share_{index}") for index in range(len(others))]
-    shared = over(exp.Exp(this=_at(line.rest, margin)), exp.Paren(this=sum_of(shares)))
+    shared = times(
+        exp.Exp(this=_at(line.rest, margin)), exp.Paren(this=over(double(1), exp.Paren(this=sum_of(shares))))
+    )
     most = times(double(BELOW_BEST), step_column("odds"))
     yield Step("rows_limited", [as_column(shared, f"{STEP_PREFIX}shared"), as_column(most, f"{STEP_PREFIX}most")])
     weights: list[exp.Expr] = [

@@ -19,6 +19,7 @@ from support.scored_rows import MIXED, ROW, types
 
 from dpnb_columnar.model import score_batches, scoring
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 
@@ -44,6 +45,18 @@ def test_random_models_score_alike(case: tuple[Model, list[dict[str, Any]]]) -> 
     by_expressions = model.predict(frame.lazy()).collect()
     assert in_batches(model, frame).equals(by_expressions)
     assert model.predict(frame).equals(by_expressions)
+
+
+def test_classes_that_no_attribute_tells_apart_score_alike_under_a_line() -> None:
+    # Polars holds their scores as constants, and divides by a constant otherwise than by a column.
+    priors = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+    domain = declared({"x": {"values": ["a", "b"]}}, ("0", "1", "2", "3"))
+    weights = AttributeWeights(
+        "learned", (0.0,), (0.0,) * 4, None, (), CalibrationLine(0, (0.5, 1.5), (1.0, 2.0), (0.0, 0.5), 0.0)
+    )
+    model = replace(model_of(domain, [table_of("x", *[[0.5, 0.5]] * 4)], priors), attribute_weights=weights)
+    frame = pl.DataFrame({"x": ["a"] * 20})
+    assert in_batches(model, frame).equals(model.predict(frame.lazy()).collect())
 
 
 def test_values_that_are_looked_up_computed_or_missing_score_alike() -> None:
