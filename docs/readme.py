@@ -22,11 +22,11 @@ PAGES = {"CHANGELOG.md": "changelog.md", **{file: page for page, file in SHOWN.i
 
 def linked(text: str) -> str:
     """Write links from the top folder as links from ``docs``; a notebook is a page there."""
-    return re.sub(r"\]\(([\w./-]+\.)(md|ipynb)(?=[)#])", _link, text)
+    return re.sub(r"\]\(([\w./-]+\.)(md|ipynb|png)(?=[)#])", _link, text)
 
 
 def _link(link: re.Match[str]) -> str:
-    path = f"{link[1]}md"
+    path = link[1] + link[2].replace("ipynb", "md")
     return f"]({PAGES.get(path, path.removeprefix('docs/'))}"
 
 

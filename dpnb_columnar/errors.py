@@ -27,6 +27,7 @@ scheduled run is read by people who may not see the data.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -127,8 +128,20 @@ class DomainError(ConfigurationError):
     def __init__(self, source: str, faults: Sequence[Fault]) -> None:
         self.source = source
         self.faults = tuple(faults)
-        lines = "".join(f"\n  {fault}" for fault in self.faults)
-        super().__init__(f"{source}: {len(self.faults)} fault(s) in the domain declaration{lines}")
+        super().__init__(faults_text(source, "the domain declaration", self.faults))
+
+
+def faults_text(source: str, document: str, faults: Sequence[Fault]) -> str:
+    """Say what is wrong with a document: one fault in one line, several in lines below a heading.
+
+    Args:
+        source: Name of the document.
+        document: What it is.
+        faults: At least one.
+    """
+    if len(faults) == 1:
+        return f"{source}: {faults[0]}"
+    return "\n  ".join([f"{source}: {len(faults)} faults in {document}", *map(str, faults)])
 
 
 def excerpt(value: object) -> str:
@@ -139,27 +152,59 @@ def excerpt(value: object) -> str:
         return "a value too large to write out"
 
 
+NOT_PRINTABLE = re.compile(
+    "[^\t\n -~\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+"""Characters that a terminal obeys, that no XML document may hold, that end a line, or that put text in another order:
+the twelve controls of Unicode's bidirectional algorithm."""
+
+
+def printable(text: str) -> str:
+    r"""Escape characters that no terminal, no page and no drawing may be given.
+
+    They are written as JSON and TOML write them, so that a document of either means the same.
+
+    Examples:
+        >>> print(printable("paid \u202edlog\x1b[2J"))
+        paid \u202edlog\u001b[2J
+    """
+    return NOT_PRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable_line(text: str) -> str:
+    """Escape what ``printable`` does, and line breaks: a name that holds one could forge a line of output."""
+    return printable(text).replace("\n", "\\n")
+
+
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 """What stands above exact figures."""
 
 
 class FrontDoor(Protocol):
-    """How remedies are written for those who came in by a front door."""
+    """How remedies are written for those who came in by a front door.
+
+    Attributes:
+        between: What stands between options that are given together.
+    """
+
+    between: str
 
     def option(self, name: str, value: object = None) -> str:
         """Write what is an option of the command line."""
 
-    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str | None]) -> str:
         """Write what is a command of the command line."""
 
 
 class CommandLine:
     """Remedies to type: ``--noise gaussian``, ``dpnb-columnar ingest rows.csv --output NAME.parquet``."""
 
+    between = " "
+
     def option(self, name: str, value: object = None) -> str:
         return f"--{name}" if value is None else f"--{name} {shlex.quote(str(value))}"
 
-    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str | None]) -> str:
         written = [self.option(name, value) for name, value in options.items()]
         return " ".join(["dpnb-columnar", verb, *map(shlex.quote, arguments), *written])
 
@@ -167,11 +212,14 @@ class CommandLine:
 class Python:
     """Remedies to call: ``noise="gaussian"``, ``dpnb.ingest("rows.csv", output="NAME.parquet")``."""
 
+    between = ", "
+
     ARGUMENTS: Final = {
         "declared-rows": "rows",
         "key": "keys",
         "overwrite": "overwrite=True",
         "master": "Spark's master",
+        "no-header": "header=False",
     }
     """Arguments that are not called as their option is."""
 
@@ -182,7 +230,7 @@ class Python:
         argument = self.ARGUMENTS.get(name, name.replace("-", "_"))
         return argument if value is None else f"{argument}={json.dumps(value, ensure_ascii=False)}"
 
-    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str | None]) -> str:
         if verb not in self.FUNCTIONS or "given" in options:  # the function ``count_given`` takes a model, and no file
             return CommandLine().command(verb, arguments, options)
         written = [json.dumps(each, ensure_ascii=False) for each in arguments]
@@ -203,13 +251,18 @@ def option(name: str, value: object = None) -> str:
     return _front_door.option(name, value)
 
 
-def command(verb: str, *arguments: str, **options: str) -> str:
+def together(options: Mapping[str, object]) -> str:
+    """Write options that are to be given together, with their values, as the front door in use takes them."""
+    return _front_door.between.join(option(name, value) for name, value in options.items())
+
+
+def command(verb: str, *arguments: str, **options: str | None) -> str:
     """Write a command in a remedy as the front door in use runs it: the command line's, or the call of a function.
 
     Args:
         verb: The verb, or two such as ``ledger init``.
         arguments: Paths and the like, or what stands for them.
-        options: Values by the name of their option.
+        options: Values by the name of their option; None for one that takes none.
     """
     return _front_door.command(verb, arguments, {name.replace("_", "-"): value for name, value in options.items()})
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, fields
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
-from dpnb_columnar.domain.editing import Number
+from dpnb_columnar.domain.editing import ImputedValues, Number
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,43 @@ if TYPE_CHECKING:
 
 Epsilon = Number
 """A budget, or a delta, that is taken exactly: text as it is typed, a float by its shortest text."""
+
+MechanismName: TypeAlias = Literal[
+    "auto",
+    "smooth",
+    "paper",
+    "trimmed-mean",
+    "global",
+    "global-variance",
+    "adaptive-histogram",
+    "histogram",
+    "majority",
+    "none",
+]
+NoiseName: TypeAlias = (
+    Literal[
+        "polyplace",
+        "student-3",
+        "cauchy",
+        "nissim-cauchy",
+        "gaussian",
+        "laplace",
+        "classical-gaussian",
+        "classical-laplace",
+        "laplace-log-normal",
+        "uniform-log-normal",
+        "arsinh-normal",
+    ]
+    | str
+)
+"""Names of noise families, which an editor offers; or ``student-NU`` for other degrees of freedom."""
+
+AttributeWeights: TypeAlias = Literal["auto", "none", "tempered", "calibrated", "learned"] | str | PathLike[str]
+"""Names of ways to weight attributes, which an editor offers; or the path of a public file."""
+
+NeighboursName: TypeAlias = Literal["add-remove", "replace-one"] | Neighbours
+ImputedName: TypeAlias = Literal["missing", "counted"] | ImputedValues
+"""Texts, or members of the enumeration: a type checker refuses others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +162,17 @@ class LabelledDomain(DomainSource):
     ] = None
 
 
+IMPUTED = Option(
+    text="What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers "
+    "count, or ``counted`` like them. None for what the domain declares.",
+    help="What becomes of values that the codebook's flags say were allocated: missing, so that only answers count, or "
+    "counted like them.",
+    type=ImputedValues,
+    metavar="TREATMENT",
+    shown="as declared",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Declared(LabelledDomain):
     """What is declared of the rows: their domain and label, and the unit and weight by which they are counted."""
@@ -150,6 +198,20 @@ class Declared(LabelledDomain):
             type=int,
             metavar="INTEGER",
             shown="as declared, else 1",
+        ),
+    ] = None
+    unit_cap: Annotated[
+        int | None,
+        Option(
+            text="Make the prior of all rows of the units, at most so many of each, in place of those that count: one "
+            "more query, whose noise is made for this number. A multiple of ``unit_rows``, public, and so not to "
+            "be taken from the rows. None for what the domain declares, if anything.",
+            help="Make the prior of all rows of the units, such as of all persons, at most so many of each, in place "
+            "of those that count alone: one more query, whose noise is made for this number. A multiple of "
+            "--unit-rows, public, and so not to be taken from the rows.",
+            type=int,
+            metavar="INTEGER",
+            shown="as declared, else none",
         ),
     ] = None
     weight: Annotated[
@@ -185,13 +247,15 @@ class Declared(LabelledDomain):
         ),
     ] = None
 
+    imputed: Annotated[ImputedName | None, IMPUTED] = None
+
     def counted(self, resolved: ResolvedDomain) -> ResolvedDomain:
-        """Return the domain, counted by the unit and the weight that are declared here.
+        """Return the domain, with the flags, the unit and the weight that are declared here.
 
         Raises:
-            UsageError: if a unit or a weight does not fit the domain.
+            UsageError: if a unit or a weight does not fit the domain, or it knows no flags.
         """
-        by_unit = resolved.by_unit(self.unit, self.unit_rows)
+        by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows, self.unit_cap)
         return by_unit.by_weight(self.weight, self.weight_cap, self.weight_step)
 
 
@@ -234,7 +298,7 @@ class Terms:
         ),
     ] = None
     mechanism: Annotated[
-        str,
+        MechanismName,
         Option(
             text="``auto``, which chooses one by public facts and says why; or ``smooth``, ``paper``, "
             "``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, "
@@ -245,7 +309,7 @@ class Terms:
         ),
     ] = "auto"
     noise: Annotated[
-        str | None,
+        NoiseName | None,
         Option(
             text="Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``; None for "
             "the mechanism's default.",
@@ -257,7 +321,7 @@ class Terms:
         ),
     ] = None
     attribute_weights: Annotated[
-        str | PathLike[str],
+        AttributeWeights,
         Option(
             text="Weights of the attributes in the score: ``none``; ``tempered``, for histograms of two classes: "
             "d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice, which costs "
@@ -283,7 +347,7 @@ class Terms:
         ),
     ] = "auto"
     neighbours: Annotated[
-        str,
+        NeighboursName,
         Option(
             text="Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.",
             help="Neighbouring relation that epsilon refers to.",
@@ -365,10 +429,29 @@ class Charged:
         ),
     ] = None
 
+    witness: Annotated[
+        str | PathLike[str] | None,
+        Option(
+            text="The ledger's witness, a file in another folder or on another disk that ``dpnb-columnar ledger init`` "
+            "or ``ledger verify --begin-witness`` began: where it knows more than the ledger, nothing is spent. None "
+            "for none.",
+            help="The ledger's witness, a file on another disk that dpnb-columnar ledger init or ledger verify "
+            "--begin-witness began: where it knows more than the ledger, which was rolled back then, nothing is spent.",
+            type=Path,
+            metavar="FILE",
+            shown="none: a roll-back is not noticed",
+        ),
+    ] = None
+
     @property
     def ledger_file(self) -> Path | None:
         """The ledger's file, if one pays."""
         return None if self.ledger is None else Path(self.ledger)
+
+    @property
+    def witness_file(self) -> Path | None:
+        """The witness's file, if there is one."""
+        return None if self.witness is None else Path(self.witness)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.rows.input_files import scan_file
+from dpnb_columnar.rows.object_stores import DataFile, stored_objects
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, read_metadata
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.table_formats import refuse_table_files
@@ -145,7 +146,7 @@ def open_public_file(
     path: Path,
     domain: Domain,
     label: str | None = None,
-    inputs: Sequence[Path] = (),
+    inputs: Sequence[DataFile] = (),
     parts: Collection[str] = (),
 ) -> PublicFile:
     """Open a file of public rows. Opens no row.
@@ -165,7 +166,9 @@ def open_public_file(
     """
     domain = domain.per_row  # nobody counts a public file for a release
     content, size = _digest(path), path.stat().st_size
-    alike = [file for file in inputs if file.exists() and file.stat().st_size == size]
+    local = [file for file in inputs if isinstance(file, Path)]
+    parts = {*parts, *file_parts(stored_objects(inputs))}
+    alike = [file for file in local if file.exists() and file.stat().st_size == size]
     copy = next((file for file in alike if path.samefile(file) or _digest(file) == content), None)
     with _named():
         if copy is not None:
@@ -210,15 +213,13 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
 
 
 def _open_source(path: Path, domain: Domain) -> ParquetSource:
-    """Open a file, and check the headers of the pages that will be read.
+    """Open a file.
 
     Raises:
         DataError: if the file belongs to a Delta, Iceberg or Hudi table.
     """
     refuse_table_files([path])
-    source = open_parquet([path], domain)
-    source.check_pages()
-    return source
+    return open_parquet([path], domain)
 
 
 def _check_domain(carried: Declaration, domain: Domain, label: str | None, path: Path) -> None:
@@ -305,7 +306,7 @@ def resolve_attribute_weights(
     value: str | os.PathLike[str],
     domain: Domain,
     mechanism: str,
-    inputs: Sequence[Path] = (),
+    inputs: Sequence[DataFile] = (),
     label: str | None = None,
     parts: Collection[str] = (),
 ) -> str | PublicWeights:
@@ -348,7 +349,7 @@ def planned_release(
     attribute_weights: str | os.PathLike[str],
     rows: int | None = None,
     *,
-    inputs: Sequence[Path] = (),
+    inputs: Sequence[DataFile] = (),
     label: str | None = None,
     parts: Collection[str] = (),
     declared: Domain | None = None,

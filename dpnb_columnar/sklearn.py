@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,18 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpnb_columnar.api.arguments import described_by
+from dpnb_columnar.api.arguments import described_by, payment_of
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.editing import with_unit
-from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.options import Terms
+from dpnb_columnar.options import AttributeWeights, Charged, MechanismName, NeighboursName, NoiseName, Terms
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
@@ -73,8 +74,13 @@ def labelled_by_y(domain: Domain) -> Domain:
     """Return the domain with its label read from one column, that of y.
 
     Raises:
-        ValueError: if the domain declares a weight.
+        ValueError: if the domain declares a weight, or flags of allocated values.
     """
+    if domain.imputed:
+        raise ValueError(
+            f"domain: values of {named(domain.imputed)} are missing by flags, and fit is given attributes and classes "
+            "alone; train a frame with the flags' columns by dpnb_columnar.train"
+        )
     if domain.weight is not None:
         raise ValueError(
             f"domain: declares the weight {domain.weight.column}, and fit takes none, since a sample_weight of 2 would "
@@ -104,7 +110,8 @@ def by_groups(domain: Domain, rows: int | None, *, given: bool) -> Domain:
         return domain
     most = domain.unit.rows if rows is None and domain.unit is not None else rows
     columns = None if domain.unit is None or len(domain.unit.columns) > 1 else domain.unit.columns
-    return with_unit(domain, columns or [free_name(domain.columns, "group")], most)
+    cap = None if domain.unit is None else domain.unit.cap
+    return with_unit(domain, columns or [free_name(domain.columns, "group")], most, cap)
 
 
 def free_name(names: Sequence[str], name: str = "y") -> str:
@@ -317,14 +324,15 @@ PUBLIC = "public"
 """Value of ``classes`` where it is public knowledge which labels occur in y."""
 
 
-@described_by(Terms)
+@described_by(Terms, Charged)
 class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Differentially private naive Bayes: what ``dpnb_columnar.train`` does, on arrays and frames.
 
     EVERY ``fit`` SPENDS ITS EPSILON ANEW. k-fold cross-validation fits k times, a grid search k times for every
-    candidate and once more: all these epsilons add up. And what scorers return is computed from the rows without noise,
-    so it is confidential. Tune on public or simulated rows. Each fit logs what it spent (logger
-    ``dpnb_columnar.sklearn``, level INFO).
+    candidate and once more: all these epsilons add up. With a ``ledger`` each fit is charged there, to ``account`` or
+    to "SmoothNaiveBayes", and one that its limit does not allow is refused before a row is counted. What scorers return
+    is computed from the rows without noise, so it is confidential. Tune on public or simulated rows. Each fit logs what
+    it spent (logger ``dpnb_columnar.sklearn``, level INFO).
 
     Bounds, categories and classes are public facts, declared here and never taken from the data. Numbers beyond the
     bounds count as the nearest bound. A row whose label is not declared does not count in ``fit``. NaN, None, or a
@@ -379,15 +387,18 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         epsilon: Any = 1.0,
         delta: Any = 0,
-        mechanism: str = "auto",
-        noise: str | None = None,
-        attribute_weights: Any = "auto",
-        neighbours: str = "add-remove",
+        mechanism: MechanismName = "auto",
+        noise: NoiseName | None = None,
+        attribute_weights: AttributeWeights = "auto",
+        neighbours: NeighboursName = "add-remove",
         unit_rows: int | None = None,
         bounds: Any = None,
         categories: Any = None,
         classes: Any = None,
         domain: Domain | None = None,
+        ledger: str | PathLike[str] | None = None,
+        account: str | None = None,
+        witness: str | PathLike[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -401,6 +412,9 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.categories = categories
         self.classes = classes
         self.domain = domain
+        self.ledger = ledger
+        self.account = account
+        self.witness = witness
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> SmoothNaiveBayes:
@@ -438,7 +452,10 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 beside += [series_of(values, name) for name, values in zip(domain.unit.columns, units, strict=True)]
             frame = frame_of(table, names, domain, *beside)
             draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))
-            self.model_ = train(planned, FrameInput(frame), draw=draw)
+            if self.ledger is not None and draw is not None:
+                raise ValueError("random_state: makes models without guarantee, which no ledger pays for; leave it out")
+            payment = payment_of(planned, (), Charged(ledger=self.ledger, account=self.account, witness=self.witness))
+            self.model_ = train(planned, FrameInput(frame), payment, draw=draw)
         order = np.argsort(classes, kind="stable")
         self.classes_ = classes[order]
         self._class_names = [domain.classes[position] for position in order]

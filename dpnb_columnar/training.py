@@ -276,11 +276,13 @@ class Payment:
         ledger: The ledger's file.
         charge: Data set, run id, cost and inputs: public facts.
         kind: The kind of release that it is.
+        witness: The ledger's witness; None for none.
     """
 
     ledger: Path
     charge: Charge
     kind: Kind
+    witness: Path | None = None
 
     def admit(self) -> Release | None:
         """Ask the ledger whether it admits the release, before any row is opened.
@@ -295,10 +297,11 @@ class Payment:
         """
         from dpnb_columnar.ledger import Ledger
 
-        with Ledger(self.ledger) as ledger:
+        with Ledger(self.ledger, self.witness) as ledger:
             run = ledger.refuse_if_unaffordable(self.charge)
-        if run is None or run.document is None:
-            return None
+            if run is None or run.document is None:
+                return None
+            ledger.note_witness()  # which a run that was killed as it kept the model has not done
         with self._alone():
             pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
         return ChargedRun(ledger, run, self.kind).released
@@ -330,7 +333,7 @@ class Payment:
         """
         from dpnb_columnar.ledger import Ledger
 
-        with self._alone(), Ledger(self.ledger) as ledger:
+        with self._alone(), Ledger(self.ledger, self.witness) as ledger:
             bound = ledger.account(self.charge.dataset).parts
             if bound is not None and not bound.issuperset(parts):
                 raise DataError(
@@ -371,7 +374,12 @@ class Payment:
 
 
 def payment_for(
-    plan: Plan, ledger: Path, data: Sequence[str], account: str | None = None, run: str | None = None
+    plan: Plan,
+    ledger: Path,
+    data: Sequence[str],
+    account: str | None = None,
+    run: str | None = None,
+    witness: Path | None = None,
 ) -> Payment:
     """Make the payment of a planned release: names, cost, and the inputs that a run begun again must share. Public.
 
@@ -381,12 +389,14 @@ def payment_for(
         data: Names of the files or tables that are counted.
         account: Data set of the ledger that is charged; None for the domain's name.
         run: Run id; None for the plan's own, or for a new one.
+        witness: The ledger's witness; None for none.
 
     Raises:
         UsageError: if no budget pays for the release (``check_payable``), or if a name cannot be one.
     """
     from dpnb_columnar.ledger import Charge, check_dataset, check_run, fresh_run
     from dpnb_columnar.ledger.records import unit_named
+    from dpnb_columnar.rows.holdout import parts_of
 
     plan.check_payable()
     unit, inputs = plan.domain.unit, plan.inputs
@@ -397,7 +407,7 @@ def payment_for(
         neighbours=plan.budget.neighbours,
         mechanism=inputs["mechanism"],
         noise=inputs.get("noise"),
-        inputs={"data": sorted(data), **inputs},
+        inputs={"data": sorted(data), **({"parts": parts} if (parts := parts_of(map(Path, data))) else {}), **inputs},
         unit=() if unit is None else unit_named(unit.columns),
     )
-    return Payment(ledger, charge, kind_of(plan))
+    return Payment(ledger, charge, kind_of(plan), witness)

@@ -20,12 +20,13 @@ from support.spark import local_session
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulation import simulate_census
 
-# The same examples in every run, however busy the machine: what a change did not cause is not held against it. New ones
-# are looked for with --hypothesis-profile=default, and new files with tests/fuzz.
+# The same examples and the same noise in every run, however busy the machine: what a change did not cause is not held
+# against it. New examples are looked for with --hypothesis-profile=default, new noise with --fresh, and new files with
+# tests/fuzz.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
-pytest_plugins = ["support.tiers", "support.scheduling"]
+pytest_plugins = ["support.tiers", "support.repeatable", "support.scheduling", "support.patience"]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -51,7 +51,7 @@ def time_count(data: str, step: str) -> None:
     """Time counting."""
     from dpnb_columnar.counting.engines import polars
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.rows import row_rules
+    from dpnb_columnar.rows import value_codes
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -59,7 +59,7 @@ def time_count(data: str, step: str) -> None:
     domain = find_domain(files).domain
     source = open_parquet(files, domain)
     if step == "lookups":
-        row_rules.MOST_LOOKED_UP = -1  # codes are computed for each row
+        value_codes.MOST_LOOKED_UP = -1  # codes are computed for each row
     elif step == "counters":
         polars.MOST_COUNTERS = -1  # each part of the rows is grouped
     count = {"polars": polars_alone, "duckdb": duckdb_alone}.get(step, as_it_is)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from shlex import quote
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.plan_text import (
@@ -23,21 +24,19 @@ from dpnb_columnar.advice.plan_text import (
     shares_line,
     small_cells_line,
     unit_facts,
-    unrehearsed_line,
     weights_line,
 )
 from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise
+from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise, what_auto_takes
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
-from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.declared_domain import predicts, table_lines, weighs_by, whose_rows
+from dpnb_columnar.domain.names import html_fragment, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import command, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.expected_error import (
     USUAL_SIZES,
     SmallCells,
@@ -48,7 +47,7 @@ from dpnb_columnar.mechanisms.expected_error import (
 )
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.rows_asked import rows_asked
-from dpnb_columnar.model.guarantee import SCOPE
+from dpnb_columnar.model.guarantee import scope
 from dpnb_columnar.runtime.row_progress import track_work
 
 
@@ -96,6 +95,10 @@ class Outlook:
 
     def __repr__(self) -> str:
         return "\n".join(outlook_lines(self))
+
+    def _repr_html_(self) -> str:
+        """Show the outlook in a notebook."""
+        return html_fragment(outlook_lines(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,21 +152,18 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int 
     Raises:
         UsageError: if the class shares are not as many positive numbers as there are classes.
     """
-    noise = plan.noise if plan.budget.delta else None
-    automatic = (
-        resolved_mechanism(AUTO, plan.domain, plan.budget.row_epsilon, known, noise).name
-        if plan.mechanism_reason is None
-        else plan.mechanism.name
-    )
+    automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
+    if plan.mechanism_reason is not None:
+        automatic = replace(automatic, mechanism=plan.mechanism.name)
     sizes = None if class_shares is None else parse_class_sizes(class_shares, plan.domain)
     domain = plan.domain
     # What a public file says of the attributes' dependence holds for real rows, not for made-up ones.
     expected = len(rehearsals(domain, sizes)) * releases(domain) if plan.public is None else 0
-    with track_work(expected + releases_to_advise(domain, sizes), "releases"):
+    with track_work(expected + releases_to_advise(domain, sizes, automatic), "releases"):
         expectations = expect(plan, rows, sizes) if plan.public is None else ()
         advice = advise(domain, plan.budget, rows, sizes, automatic)
     below = worst(expectations)
-    helpful = [] if below is None else remedies(plan, below, rows, automatic)
+    helpful = [] if below is None else remedies(plan, below, rows, automatic.mechanism)
     return Rehearsal(plan, expectations, below, helpful, advice)
 
 
@@ -259,7 +259,10 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     """Yield the lines of an outlook for people."""
     planned = outlook.plan
     yield f"domain {planned.domain.name}, from {outlook.origin}"
-    if not outlook.label_chosen:
+    if outlook.label_chosen:
+        yield predicts(planned.domain)
+        yield from (f"{heading}: {text}" for heading, text in whose_rows(planned.domain))
+    else:
         yield (
             "no label is chosen yet: planned for two classes, every column an attribute; to plan for yours, name "
             f'what to predict, such as {option("label")} "COLUMN > 1000"'
@@ -270,8 +273,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield "mechanism none: NOT PRIVATE, nothing is protected and nothing is spent"
         return
     yield budget_line(planned)
-    if planned.domain.weight is not None:
-        yield prior_line(planned.domain.weight)
+    if planned.domain.sums is not None:
+        yield prior_line(planned.domain)
     elif (available := planned.domain.available_weight) is not None:
         by = f"{option('weight')} {named([available.column])}"
         yield f"prior: of rows; with {by} of noisy sums of {weighs_by(available)}"
@@ -284,21 +287,27 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield from asked_lines(planned)
     yield ""
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
-    yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
+    header = [f"error at {size} rows" for size in outlook.sizes]
+    yield from composition_lines(planned.shares, header, cells, planned.domain.titles)
     yield ""
     if planned.by_size and planned.public is None:
         yield shares_line(planned)
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
-    if planned.domain.weight is not None:
-        yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
+    if planned.domain.sums is not None:
+        yield f"the error of a weighted class count is in units of {named([planned.domain.sums.name])}"
     if planned.rounds:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
         yield "a histogram has as many bins as its released rows are good for: its values are the most there may be"
-    yield from SCOPE
+    yield from scope(planned.domain)
     yield from missing_lines(planned)
     if planned.attribute_weights is not None:
         yield weights_line(planned)
+    relatives = label_relatives(planned.domain) if outlook.label_chosen else None
+    if relatives is not None:
+        yield ""
+        dropped = " ".join(f"{option('drop')} {quote(name)}" for name in relatives.names)
+        yield f"{relatives}; to leave them out: {_edited(outlook, dropped)}"
     if outlook.wide:
         yield ""
         epsilon = number_text(planned.budget.epsilon)
@@ -343,10 +352,14 @@ def edit_command(outlook: Outlook) -> str | None:
     """Write the command that narrows the ranges that are too wide; None where none is."""
     if not outlook.wide:
         return None
-    narrower = narrower_ranges(outlook.wide)
+    return _edited(outlook, narrower_ranges(outlook.wide))
+
+
+def _edited(outlook: Outlook, change: str) -> str:
+    """Write the command that edits the domain, given the options of the edit."""
     if outlook.edit is None:
-        return f"declare {narrower}"
-    return f"dpnb-columnar domain edit {outlook.edit} {narrower} {option('output', 'datasets.toml')}"
+        return f"declare {change}"
+    return f"dpnb-columnar domain edit {outlook.edit} {change} {option('output', 'datasets.toml')}"
 
 
 def _automatic_line(outlook: Outlook) -> str:
@@ -364,9 +377,6 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
     yield ""
     if rehearsal.expectations:
-        if outlook.plan.rounds:
-            yield unrehearsed_line(outlook.plan)
-            yield ""
         yield from table_lines(
             ["attributes", "bounds", "largest class", "accuracy", "5 % below", ""],
             [_expected_row(each) for each in rehearsal.expectations],
@@ -379,6 +389,7 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     yield ""
     header = ["mechanism", "attribute weights", *(column for figure in FIGURES for column in (figure, "wide"))]
     best, *others = rehearsal.advice.ranked
+    automatic = rehearsal.advice.automatic.mechanism
     yield from table_lines(header, [_row(prospect) for prospect in (best, *others)])
     yield ""
     beside = ", ".join(f"{other.mechanism} {other.accuracy:.3f}" for other in others[:ALSO_NAMED])
@@ -387,8 +398,8 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
         f"{beside and '; ' + beside})"
         + (
             ""
-            if best.mechanism == rehearsal.advice.automatic
-            else f"; auto takes {rehearsal.advice.automatic}, which is expected to be worse than the largest class"
+            if best.mechanism == automatic
+            else f"; auto takes {automatic}, which is expected to be worse than the largest class"
         )
     )
     yield (f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of")
@@ -400,10 +411,12 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
     """Make a document of an outlook; numbers that must be exact are texts."""
     planned = outlook.plan
     domain, budget = planned.domain, planned.budget
+    relatives = label_relatives(domain)
     return {
         "domain": domain.name,
         "origin": outlook.origin,
         "label_chosen": outlook.label_chosen,
+        "label_relatives": list(relatives.names) if outlook.label_chosen and relatives is not None else [],
         "classes": list(domain.classes) if outlook.label_chosen else len(domain.classes),
         "epsilon": number_text(budget.epsilon),
         "delta": number_text(budget.delta),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import budget_part, composition_table
 from dpnb_columnar.budget.costs import cost_parameters
-from dpnb_columnar.domain import Missing, Unit, Weight
-from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
+from dpnb_columnar.domain import Missing, Unit
+from dpnb_columnar.domain.declared_domain import Declaration, Titles, sums_text, table_lines, with_title
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import option
@@ -61,7 +62,10 @@ def asked_lines(plan: ReleasePlan) -> Iterator[str]:
 
 
 def composition_lines(
-    shares: Sequence[Share], header: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
+    shares: Sequence[Share],
+    header: Sequence[str] = (),
+    cells: Sequence[Sequence[str]] | None = None,
+    titles: Titles = MappingProxyType({}),
 ) -> Iterator[str]:
     """Yield one line per share, with further columns, and the sum.
 
@@ -69,8 +73,12 @@ def composition_lines(
         shares: The shares. The budget that one row costs has a column where it differs from the share.
         header: Names of the further columns.
         cells: Their cells, share by share.
+        titles: Titles of attributes.
     """
     names, rows = composition_table(shares)
+    place = names.index("attribute")
+    for row in rows:
+        row[place] = with_title(str(row[place]), titles)
     further = [()] * len(rows) if cells is None else cells
     yield from table_lines([*names, *header], [[*row, *more] for row, more in zip(rows, further, strict=True)])
     spent = [f"{name} {number_text(number)}" for name, number in cost_parameters(total(shares)).items()]
@@ -97,10 +105,15 @@ def missing_lines(plan: ReleasePlan) -> Iterator[str]:
 
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
-        parts = [budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE and s.attribute in names]
-        if names:
-            cost = f"{sum(parts):.1%} of the budget, to count the values present" if parts else "free"
-            yield f"a missing value of {named(names)} {effect}: {cost}"
+        parts = {s.attribute: budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE}
+        costly, free = ([name for name in names if (name in parts) is costs] for costs in (True, False))
+        if costly:
+            part = sum(parts[name] for name in costly)
+            counted = f"{part:.1%} of the budget, to count the values present"
+            others = f"; of {named(free)}: free" if free else ""
+            yield f"a missing value of {named(costly)} {effect}: {counted}{others}"
+        elif free:
+            yield f"a missing value of {named(free)} {effect}: free"
 
 
 def hidden_ranges(wide: Sequence[WideRange], circumstances: str) -> str:
@@ -143,7 +156,7 @@ def weights_line(plan: ReleasePlan) -> str:
         spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
         return (
             f"a weight of each of {count} attributes and an intercept are fitted in {len(plan.rounds)} further passes "
-            f"over the rows, after a calibration: {spent:.1%} of the budget"
+            f"over the rows, and how probabilities follow from the score in one more: {spent:.1%} of the budget"
         )
     if plan.calibration is not None:
         return (
@@ -155,14 +168,6 @@ def weights_line(plan: ReleasePlan) -> str:
     if count < FEWEST_TEMPERED:
         reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"
     return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"
-
-
-def unrehearsed_line(plan: ReleasePlan) -> str:
-    """Say which weights the rehearsal has in place of those that a plan fits in rounds."""
-    return (
-        f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of calibrated weights, "
-        "which they start from"
-    )
 
 
 def source_text(source: PublicSource) -> str:
@@ -179,14 +184,16 @@ def public_line(public: PublicWeights) -> str:
     return f"weights and shares, free, from {source_text(public.source)}; weights: {weights}"
 
 
-def prior_line(weight: Weight) -> str:
-    """Say what the prior of a model is made of, where rows have a weight."""
-    return f"prior: noisy sums of {weighs_by(weight)}; all else is of unweighted rows"
+def prior_line(domain: Declaration) -> str:
+    """Say what the prior of a model is made of, where the domain declares sums."""
+    return f"prior: noisy sums of {sums_text(domain)}; all else is of unweighted rows"
 
 
 def unit_facts(unit: Unit | None) -> dict[str, object] | None:
     """Return a unit as facts, for a log and for JSON; None where the guarantee is for one row."""
-    return None if unit is None else {"columns": list(unit.columns), "rows": unit.rows}
+    if unit is None:
+        return None
+    return {"columns": list(unit.columns), "rows": unit.rows} | ({} if unit.cap is None else {"cap": unit.cap})
 
 
 def public_facts(public: PublicWeights) -> dict[str, object]:

@@ -14,16 +14,16 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
 from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import by_unit, plan
+from dpnb_columnar.mechanisms.release_plan import by_unit, mechanism_named, plan
 from dpnb_columnar.runtime.row_progress import report_work
 
 MAJORITY = "majority"
 """The floor."""
 
-PREFERRED_WEIGHTS = (CALIBRATED, TEMPERED, NONE)
+PREFERRED_WEIGHTS = (CALIBRATED, LEARNED, TEMPERED, NONE)
 PREFERRED = ("adaptive-histogram", "smooth", "histogram", MAJORITY)
 """Chosen first among what is as good: the weights first, then the mechanism. Mechanisms whose noise follows smooth
 sensitivity come first, since they bear loose bounds."""
@@ -65,28 +65,58 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True)
+class Automatic:
+    """What ``auto`` takes.
+
+    Attributes:
+        mechanism: Name of the mechanism.
+        weights: Name of the way to weight attributes.
+    """
+
+    mechanism: str
+    weights: str
+
+
+def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str | None = None) -> Automatic:
+    """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes.
+
+    Args:
+        domain: The declared domain.
+        budget: What the release may spend.
+        rows: Declared number of rows; None if there is none. Public.
+        noise: Name of the noise family for smooth sensitivity; None where none is chosen.
+    """
+    epsilon = by_unit(budget, domain).row_epsilon
+    name = resolved_mechanism(AUTO, domain, epsilon, rows, noise).name
+    method = resolved_method(AUTO, mechanism_named(name), domain, epsilon, rows, repeatable=True)
+    return Automatic(name, method or NONE)
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """What a rehearsal says.
 
     Attributes:
         rows: Rows of the invented populations.
         prospects: Every candidate that the budget suffices for, with its default noise.
-        automatic: Name of the mechanism that ``auto`` takes.
+        automatic: The mechanism that ``auto`` takes, with the attribute weights that it takes for it.
     """
 
     rows: int
     prospects: tuple[Prospect, ...]
-    automatic: str
+    automatic: Automatic
 
     @property
     def best(self) -> Prospect:
-        """What to choose: the mechanism that ``auto`` takes, unless it is expected to be worse than the largest class.
+        """What to choose: what ``auto`` takes, unless it is expected to be worse than the largest class.
 
-        Its weights, and then the mechanism as well, are the preferred ones of those that are as good as the best.
+        Then its weights, and then the mechanism as well, are the preferred ones of those that are as good as the best.
         """
-        own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic]
-        if own and not (chosen := _preferred(own)).worse:
-            return chosen
+        own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic.mechanism]
+        default = [prospect for prospect in own if prospect.weights == self.automatic.weights]
+        for prospects in (default, own):
+            if prospects and not (chosen := _preferred(prospects)).worse:
+                return chosen
         return _preferred([prospect for prospect in self.prospects if not prospect.worse] or self.prospects)
 
     @property
@@ -124,7 +154,7 @@ def advise(
     budget: Budget,
     rows: int,
     class_sizes: tuple[Fraction, ...] | None = None,
-    automatic: str | None = None,
+    automatic: Automatic | None = None,
 ) -> Advice:
     """Rehearse the candidates on invented rows whose attributes come in families.
 
@@ -137,27 +167,25 @@ def advise(
             needs none.
         rows: Public number of rows.
         class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
-        automatic: Name of the mechanism that ``auto`` takes, by the declared number of rows; None for what it takes by
-            this number.
+        automatic: What ``auto`` takes by the declared number of rows; None for what it takes by this number.
 
     Raises:
         UsageError: if the budget is too small for every candidate.
     """
-    automatic = automatic or resolved_mechanism(AUTO, domain, by_unit(budget, domain).row_epsilon, rows, None).name
+    automatic = automatic or what_auto_takes(domain, budget, rows)
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
     stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
     family, prospects = stages[0].families[-1], []
     draws = draws_to_compare(domain)
-    for mechanism in (*CANDIDATES, MAJORITY):
-        for weights in METHODS:
-            planned = _plan(domain, pure, mechanism, weights)
-            if planned is None:
-                report_work(draws * len(stages))
-                continue
-            if weights == NONE:
-                errors = tuple(each.errors(planned, draws) for each in stages)
-            outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
-            prospects.append(Prospect(mechanism, weights, errors, outcomes))
+    for mechanism, weights in _choices(automatic):
+        planned = _plan(domain, pure, mechanism, weights)
+        if planned is None:
+            report_work(draws * len(stages))
+            continue
+        if weights == NONE:
+            errors = tuple(each.errors(planned, draws) for each in stages)
+        outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
+        prospects.append(Prospect(mechanism, weights, errors, outcomes))
     if not prospects:
         raise UsageError(
             f"epsilon is too small for every mechanism; raise {option('epsilon')}, or declare fewer attributes"
@@ -165,15 +193,22 @@ def advise(
     return Advice(rows, tuple(prospects), automatic)
 
 
-def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> int:
+def _choices(automatic: Automatic) -> list[tuple[str, str]]:
+    """List mechanisms and weights to rehearse: learned weights, which take the longest, only if ``auto`` takes them."""
+    mechanisms = (*CANDIDATES, MAJORITY)
+    own = {each: (automatic.weights,) if each == automatic.mechanism else () for each in mechanisms}
+    return [(each, weights) for each in mechanisms for weights in dict.fromkeys((*METHODS, *own[each]))]
+
+
+def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None, automatic: Automatic) -> int:
     """Return how many releases ``advise`` rehearses at most.
 
     Args:
         domain: The declared domain.
         class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+        automatic: What ``auto`` takes.
     """
-    choices = (len(CANDIDATES) + 1) * len(METHODS)
-    return choices * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
+    return len(_choices(automatic)) * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
 
 
 def _plan(domain: Domain, budget: Budget, mechanism: str, weights: str) -> ReleasePlan | None:

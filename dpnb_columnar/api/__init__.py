@@ -5,17 +5,21 @@ In this order: preparing rows and domains, planning, training and the releases i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
     GIVEN,
     Data,
     EngineChoice,
+    EngineName,
     GivenDomain,
     GivenTerms,
     Paths,
@@ -38,12 +42,14 @@ from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
-from dpnb_columnar.counting.inputs import Engine, FrameInput
+from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
 from dpnb_columnar.counting.scores import LaterAnswer
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import provisional
+from dpnb_columnar.domain.groupings import By, divisions_of
+from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.model_release import query_given
 from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_passes
@@ -53,38 +59,46 @@ from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.released_scores import load_scores as read_scores_file
 from dpnb_columnar.options import (
+    IMPUTED,
     Charged,
     ChargedRun,
     Declared,
     DomainSource,
     Epsilon,
+    ImputedName,
     LabelledDomain,
+    NeighboursName,
     Option,
     Terms,
     options_of,
 )
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
-from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
+from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.streaming import Source
-from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.rows.streaming import NAME, Source
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.outlook import Outlook
     from dpnb_columnar.extracts.convert import Conversion
+    from dpnb_columnar.model.attack_figures import AttackReport
     from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.report.findings import Findings
+    from dpnb_columnar.report.page import Page
 
+
+Part = TypeVar("Part")
+FrameT = TypeVar("FrameT", bound=Frame)
 
 DECLARE = "declare"
 """How a domain is edited in Python: in its declaration."""
 
 
-class Parts(NamedTuple):
+class Parts(NamedTuple, Generic[Part]):
     """The two parts of a split: names of files, or frames of the library of the frame that was split.
 
     Attributes:
@@ -92,8 +106,22 @@ class Parts(NamedTuple):
         test: The rows that are held out. Confidential.
     """
 
-    train: Any
-    test: Any
+    train: Part
+    test: Part
+
+
+class ThreeParts(NamedTuple, Generic[Part]):
+    """The three parts of a split: names of files, or frames of the library of the frame that was split.
+
+    Attributes:
+        train: The rows to train on. Confidential.
+        validation: The rows that are held out to choose a model by. Confidential.
+        test: The rows that are held out to test on. Confidential.
+    """
+
+    train: Part
+    validation: Part
+    test: Part
 
 
 class Ingested(NamedTuple):
@@ -141,8 +169,7 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
     path = Path(output)
     check_parquet(path)
     check_output(path, overwrite)
-    with output_lock(path):
-        simulate_census(path, rows=rows, seed=seed, overwrite=overwrite)
+    simulate_census(path, rows=rows, seed=seed, overwrite=overwrite)
     return path
 
 
@@ -155,8 +182,11 @@ def ingest(
     dataset: str | None = None,
     catalogue: str | PathLike[str] | None = None,
     types: str | PathLike[str] | None = None,
+    header: bool = True,
+    names: str | PathLike[str] | None = None,
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
+    imputed: ImputedName | None = None,
     name: str | None = None,
     overwrite: bool = False,
 ) -> Ingested:
@@ -169,8 +199,12 @@ def ingest(
             for the ``.xml`` beside each extract.
         dataset: Catalogue entry with the domain of CSV that has no codebook.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
+        header: Whether the first line of CSV names its columns.
+        names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
         columns: Names of the columns to write; ``adult-like`` for those that the Adult data set has; None for all.
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
+        imputed: What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers
+            count, or ``counted``; None to declare the flags as available.
         name: Name of the data set, whose persons share one budget; None for the codebook's.
         overwrite: Whether to replace an existing file.
 
@@ -207,10 +241,12 @@ def ingest(
         dataset=dataset,
         catalogue=None if catalogue is None else Path(catalogue),
         types=None if types is None else Path(types),
+        imputed=imputed,
+        header=header,
+        names=None if names is None else Path(names),
     )
     refuse_copies(found)
-    with output_lock(path):
-        convert(conversion, path, overwrite=overwrite)
+    convert(conversion, path, overwrite=overwrite)
     return Ingested(path, conversion)
 
 
@@ -225,6 +261,7 @@ class CheckArguments(LabelledDomain, GivenDomain, Table):
             "catalogue entry declares, else 1."
         ),
     ] = None
+    imputed: Annotated[ImputedName | None, IMPUTED] = None
 
 
 @keywords_of(CheckArguments)
@@ -253,15 +290,66 @@ def check(given: CheckArguments) -> Findings:
 
     if is_frame(given.data):
         refuse_table(given.table)
-        resolved = declared_domain(FrameInput(given.data), given, given.label)
-        rows: Frame | Source = to_polars(given.data, resolved.domain.columns)
+        resolved = declared_domain(FrameInput(given.data), given, given.label).by_flags(given.imputed)
+        rows: Frame | Source = to_polars(given.data, resolved.domain.counted_columns)
         files = 0
     else:
         opened = opened_paths(given.data, given.table)
-        resolved = declared_domain(opened, given, given.label)
-        rows, files = opened.open_once(resolved.domain), 0 if given.table else len(opened.files)
+        resolved = declared_domain(opened, given, given.label).by_flags(given.imputed)
+        rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     spent = resolved.effective_epsilon(None) if given.epsilon is None else given.epsilon
     return find(rows, resolved, spent, DECLARE, files)
+
+
+FEW_ROWS = 200
+"""Rows of which a part may well be empty, without a warning."""
+
+Share: TypeAlias = "float | str | Fraction | Decimal"
+"""A share of the rows, taken exactly."""
+
+
+@overload
+def split(
+    data: Paths,
+    *,
+    table: str | None = None,
+    test: Share = "0.2",
+    validation: None = None,
+    by: str | Sequence[str] = (),
+    seed: int = 1,
+    train_output: str | PathLike[str] | None = None,
+    test_output: str | PathLike[str] | None = None,
+    validation_output: None = None,
+    overwrite: bool = False,
+) -> Parts[Path]: ...
+
+
+@overload
+def split(
+    data: Paths,
+    *,
+    table: str | None = None,
+    test: Share = "0.2",
+    validation: Share,
+    by: str | Sequence[str] = (),
+    seed: int = 1,
+    train_output: str | PathLike[str] | None = None,
+    test_output: str | PathLike[str] | None = None,
+    validation_output: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> ThreeParts[Path]: ...
+
+
+@overload
+def split(
+    data: FrameT, *, test: Share = "0.2", validation: None = None, by: str | Sequence[str] = (), seed: int = 1
+) -> Parts[FrameT]: ...
+
+
+@overload
+def split(
+    data: FrameT, *, test: Share = "0.2", validation: Share, by: str | Sequence[str] = (), seed: int = 1
+) -> ThreeParts[FrameT]: ...
 
 
 @described_by(Table)
@@ -269,29 +357,35 @@ def split(
     data: Data,
     *,
     table: str | None = None,
-    test: Any = "0.2",
+    test: Share = "0.2",
+    validation: Share | None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
+    validation_output: str | PathLike[str] | None = None,
     overwrite: bool = False,
-) -> Parts:
+) -> Parts[Any] | ThreeParts[Any]:
     """Hold rows out, to evaluate a model on them. The parts are CONFIDENTIAL, as the rows are.
 
     Each row is decided by its own values and the seed, or by its unit, so that a guarantee from a part holds for every
-    row, or unit, of the data. Equal rows go together, and of few rows a part may be empty.
+    row, or unit, of the data. Equal rows go together, and of few rows a part may be empty. Where a part is not as large
+    as was asked for, by more than chance explains, a warning says so.
 
     Args:
         test: Share that is held out, on average: above 0 and below 1, taken exactly.
+        validation: Share of a third part, to choose among models by; the rows of ``test`` stay the same.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
-        seed: The same seed puts the same row, or unit, into the same part; give another one to divide a part of a frame
-            again. Choose it without a look at results.
+        seed: The same seed puts the same row, or unit, into the same part. A part is divided anew by the same seed, if
+            it is the file, or the very frame, that was returned. Choose it without a look at results.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
+        validation_output: File of the third part; None for ``NAME.validation.parquet``. Not for a frame.
         overwrite: Whether to replace existing files.
 
     Returns:
-        The rows to train on and the rows held out: two files that keep the domain, or two frames of the same library.
+        The rows to train on, those of ``validation`` where it is given, and those of ``test``: files that keep the
+        domain, or frames of the same library.
 
     Raises:
         dpnb_columnar.errors.Error: if an argument is faulty, a column is missing, or an output exists.
@@ -304,18 +398,26 @@ def split(
         >>> parts.train["household"].to_list(), parts.test["household"].to_list()
         ([3, 3], [1, 1, 2, 2])
     """
-    division = split_of(test, (by,) if isinstance(by, str) else by, seed)
+    division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
+    typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
+    parts: Mapping[str, Any]
     if is_frame(data):
         refuse_table(table)
-        if train_output is not None or test_output is not None:
-            raise UsageError("train_output and test_output are for files; a frame is divided into two frames")
-        return Parts(*split_frame(data, division))
-    rows = opened_paths(data, table)
-    named = [None if each is None else Path(each) for each in (train_output, test_output)]
-    names = paths_of(data) if table is None else [table]
-    train, held_out = split_outputs(names, rows.files, named[0], named[1], overwrite)
-    split_rows(rows.batches(division.by), division, train, held_out, overwrite=overwrite)
-    return Parts(train, held_out)
+        if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
+            raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
+        parts, sizes = split_frame(data, division)
+        called = {part: f"the part {part}" for part in parts}
+    else:
+        rows = opened_paths(data, table)
+        named = {part: None if output is None else Path(output) for part, output in typed.items()}
+        names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
+        parts = split_outputs(names, rows.files, division, named, overwrite)
+        sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
+        called = {part: str(output) for part, output in parts.items()}
+    if sum(sizes.values()) > FEW_ROWS:
+        for remark in size_remarks(division, sizes, called):
+            warnings.warn(remark, stacklevel=2)
+    return ThreeParts(**parts) if division.validation else Parts(**parts)
 
 
 @described_by(LabelledDomain)
@@ -447,7 +549,7 @@ def plan(given: PlanArguments) -> Outlook:
     )
 
 
-def _domain(files: Sequence[Path], given: PlanArguments) -> ResolvedDomain:
+def _domain(files: Sequence[DataFile], given: PlanArguments) -> ResolvedDomain:
     """Return the domain given, or find that of the files; without a label, with one that stands in for it.
 
     Raises:
@@ -508,8 +610,77 @@ def load_model(path: str | PathLike[str]) -> Model:
     return read_model(Path(path))
 
 
-@described_by(Table)
-def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluation:
+def sheet(
+    model: Model,
+    path: str | PathLike[str] | None = None,
+    *,
+    record: str | PathLike[str] | Mapping[str, Any] | None = None,
+    ledger: str | PathLike[str] | None = None,
+    scores: str | PathLike[str] | ReleasedScores | None = None,
+    audit: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> Page:
+    """Make the release sheet of a model, one page for whoever signs: as ``model.sheet``. A notebook shows it.
+
+    Args:
+        model: The model.
+        path: File to write, which ends in ``.html``; None for none.
+        record: What the model does not hold, such as title, purpose and approvals: a TOML file, or its keys and values.
+        ledger: Ledger that may have paid for the model.
+        scores: Released scores of this model, or their file; with a ledger, one of its releases.
+        audit: What the command ``audit --output`` wrote.
+        overwrite: Whether to replace an existing file.
+
+    Returns:
+        The page, as text.
+
+    Raises:
+        dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
+        >>> model = dpnb.train(census, epsilon=1)
+        >>> page = dpnb.sheet(model, "sheet.html", record={"title": "Wages"}, overwrite=True)
+        >>> "Release sheet: Wages" in page
+        True
+    """
+    from dpnb_columnar.model.model_document import document_digest
+    from dpnb_columnar.report.page import check_single_page
+    from dpnb_columnar.report.release_papers import read_papers
+    from dpnb_columnar.report.release_sheet import release_sheet, write_release_sheet
+
+    papers = read_papers(
+        model,
+        record=record if isinstance(record, Mapping | None) else Path(record),
+        ledger=None if ledger is None else Path(ledger),
+        scores=scores if isinstance(scores, ReleasedScores | None) else Path(scores),
+        audit=None if audit is None else Path(audit),
+    )
+    name, digest = f"{model.domain.name}.model.json", document_digest(model)
+    if path is not None:
+        check_single_page(Path(path), overwrite)
+        write_release_sheet(model, name, digest, Path(path), papers, overwrite=overwrite)
+    return release_sheet(model, name, digest, papers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped:
+    """How rows are divided into groups."""
+
+    by: Annotated[
+        By | None,
+        Option(
+            text="Columns by whose declared values rows are divided into groups, to see for whom the model is worse: a "
+            'list such as ``["SEX", "RACE"]``, each for itself, with ``"SEX:RACE"`` or a tuple of names for every '
+            'value of the one with every value of the other. ``"AGE=18,65"`` says where the groups of a numeric '
+            'attribute begin, ``"REGION=1,2,3,4"`` which values a column has that the model lacks.'
+        ),
+    ] = None
+
+
+@described_by(Table, Grouped)
+def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | None = None) -> Evaluation:
     """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
 
     Args:
@@ -518,7 +689,8 @@ def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluatio
             not trained on, such as ``split`` holds out, say how well it does on others.
 
     Returns:
-        Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals.
+        Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals; in
+        ``groups`` those of each group.
 
     Raises:
         dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
@@ -526,17 +698,62 @@ def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluatio
     Examples:
         >>> import dpnb_columnar as dpnb
         >>> training, held_out = dpnb.split(dpnb.simulate("census.parquet", rows=2000, overwrite=True), overwrite=True)
-        >>> figures = dpnb.evaluate(dpnb.train(training, epsilon=1, mechanism="histogram"), held_out)
+        >>> model = dpnb.train(training, epsilon=1, mechanism="histogram")
+        >>> figures = dpnb.evaluate(model, held_out)
         >>> figures.rows, figures.auc > 0.6
         (327, True)
+        >>> (by_sex,) = dpnb.evaluate(model, held_out, by=["SEX"]).groups
+        >>> [group.values for group in by_sex.groups]
+        [('1',), ('2',), (None,)]
     """
-    if is_frame(data):
-        refuse_table(table)
-        return model.evaluate(data)
     from dpnb_columnar.model.exact_evaluation import evaluate as evaluate_rows
     from dpnb_columnar.model.exact_evaluation import open_evaluated
 
-    return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, model.domain))
+    divisions = divisions_of(by, model.domain)
+    if is_frame(data):
+        refuse_table(table)
+        return evaluate_rows(model, data, divisions)
+    domain = model.domain if divisions is None else divisions.domain
+    return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, domain), divisions)
+
+
+def attack(
+    model: Model, members: Paths | Frame, others: Paths | Frame, *, sensitive: Sequence[str] = ()
+) -> AttackReport:
+    """Attack a model by rows that trained it and rows that did not: who was a member, and what are its values.
+
+    CONFIDENTIAL.
+
+    Args:
+        model: The model.
+        members: Rows that trained it, all of them or some: files, folders or patterns, or a frame.
+        others: Rows of the same population that did not, such as ``split`` holds out.
+        sensitive: Attributes whose values are guessed; all for none.
+
+    Returns:
+        Exact figures, without noise, beside the bounds that the guarantee implies for every attack (docs/audit.md);
+        ``exceeded`` says what exceeds them beyond sampling error.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the rows do not fit the domain, a row is in both, or too few can be attacked.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> training, held_out = dpnb.split(dpnb.simulate("census.parquet", rows=2000, overwrite=True), overwrite=True)
+        >>> report = dpnb.attack(dpnb.train(training, epsilon=1, mechanism="histogram"), training, held_out)
+        >>> report.exceeded, round(report.implied.advantage, 3)
+        ((), 0.462)
+    """
+    from dpnb_columnar.audit.model_attack import attack as attack_model
+    from dpnb_columnar.audit.model_attack import batches_of_frame
+
+    trained, fresh = (
+        batches_of_frame(rows, f"{NAME} of {name}")
+        if is_frame(rows)
+        else files_of(paths_of(rows, name), name).batches()
+        for name, rows in (("members", members), ("others", others))
+    )
+    return attack_model(model, trained, fresh, sensitive)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -547,11 +764,11 @@ class ScoredModel:
         Model, Option(text="A released model. ``model.evaluate`` gives exact figures, which are confidential.")
     ] = field(kw_only=False)
     epsilon: Annotated[Epsilon, options_of(GivenTerms)["epsilon"]]
-    neighbours: Annotated[str, options_of(GivenTerms)["neighbours"]] = Neighbours.ADD_REMOVE
+    neighbours: Annotated[NeighboursName, options_of(GivenTerms)["neighbours"]] = Neighbours.ADD_REMOVE
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreArguments(EngineChoice, ChargedRun, Table, ScoredModel):
+class ScoreArguments(Grouped, EngineChoice, ChargedRun, Table, ScoredModel):
     """Arguments of ``release_scores``."""
 
 
@@ -563,7 +780,7 @@ def release_scores(given: ScoreArguments) -> ReleasedScores:
 
     Returns:
         The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
-        with intervals that include the noise.
+        with intervals that include the noise, and in ``groups`` those of each group.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -576,9 +793,10 @@ def release_scores(given: ScoreArguments) -> ReleasedScores:
         >>> lower < scores.figures.accuracy.value < upper, str(scores.guarantee.epsilon)
         (True, '1/2')
     """
-    planned = plan_scores(given.model, Terms(neighbours=given.neighbours).budget(given.epsilon))
+    budget = Terms(neighbours=given.neighbours).budget(given.epsilon)
+    planned = plan_scores(given.model, budget, divisions=divisions_of(given.by, given.model.domain))
     with opened_data(given.data, given.engine, given.table) as opened:
-        payment = payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
+        payment = payment_of(planned, opened.names, given, given.run_id)
         return training.carry_out(planned, opened, payment)
 
 
@@ -670,7 +888,7 @@ def release(given: ReleaseArguments) -> Model:
             repeatable=counted.repeatable,
         )
     )
-    return training.train(planned, counted, payment_of(planned, (), given.ledger, given.account, None))
+    return training.train(planned, counted, payment_of(planned, (), given))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -715,12 +933,14 @@ def train(given: TrainArguments) -> Model:
             label=given.label,
             repeatable=opened.repeatable,
         )
-        payment = payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
+        payment = payment_of(planned, opened.names, given, given.run_id)
         return training.train(planned, opened, payment)
 
 
 @described_by(Table, EngineChoice)
-def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> LaterAnswer:
+def count_given(
+    data: Data, model: Model, *, table: str | None = None, engine: EngineName = Engine.LOCAL
+) -> LaterAnswer:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
     That is the rows by the margins that the model gives them, or the sums of a round. They are read in its domain.
@@ -753,6 +973,7 @@ def calibrate(
     *,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
+    witness: str | PathLike[str] | None = None,
 ) -> Model:
     """Release the next attribute weights of a model, for the next part of the budget that it left for them.
 
@@ -777,4 +998,5 @@ def calibrate(
     planned = plan_given(model)
     if counts.query != query_given(model):
         raise DataError("counts: were counted given another model, or for another round; count the rows given this one")
-    return training.train(planned, AskedRows(counts), payment_of(planned, (), ledger, account, None))
+    charged = Charged(ledger=ledger, account=account, witness=witness)
+    return training.train(planned, AskedRows(counts), payment_of(planned, (), charged))

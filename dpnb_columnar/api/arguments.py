@@ -11,22 +11,25 @@ from dataclasses import dataclass, field
 from functools import wraps
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, Union
+from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, Union
 
 from dpnb_columnar.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
-from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LocalInput, local_input, opened_input
+from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LakeInput, LocalInput, local_input, opened_input
 from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.options import DomainSource, Epsilon, Option, Terms, options_of
-from dpnb_columnar.rows.frames import Frame, is_frame
+from dpnb_columnar.options import Charged, DomainSource, Epsilon, Option, Terms, options_of
+from dpnb_columnar.rows.frames import Frame, is_frame, unknown_rows
+from dpnb_columnar.rows.lake_tables import table_object
 from dpnb_columnar.training import Payment, Plan, payment_for
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Data: TypeAlias = Union[Paths, "Frame"]
+
+EngineName: TypeAlias = Literal["local", "spark"] | Engine
+"""A text, or a member of the enumeration: a type checker refuses others."""
 
 Parameters = ParamSpec("Parameters")
 Record = TypeVar("Record")
@@ -56,9 +59,10 @@ class Table:
     data: Annotated[
         Data,
         Option(
-            text="Parquet files, folders or patterns; or a frame held in memory, such as a Polars DataFrame or "
-            "LazyFrame or an Arrow table, which counts as a file of the same rows would; or a database: a DuckDB or "
-            "SQLite file, or the address of a PostgreSQL server."
+            text="Parquet files, folders or patterns, here or in an object store (``s3://``); or a frame held in "
+            "memory, such as a Polars DataFrame or LazyFrame or an Arrow table, data set or stream, which counts as a "
+            "file of the same rows would; or a Delta or Iceberg table: its folder, or an object of its library; or a "
+            "database: a DuckDB or SQLite file, or the address of a PostgreSQL server."
         ),
     ] = field(kw_only=False, repr=False)
     table: Annotated[str | None, Option(text="Table or view of the database, as it writes the name.")] = None
@@ -69,7 +73,7 @@ class EngineChoice:
     """The engine that counts."""
 
     engine: Annotated[
-        str,
+        EngineName,
         Option(text="``local``, or ``spark`` for files: in this process's session of Spark, or in a new one."),
     ] = Engine.LOCAL
 
@@ -173,26 +177,22 @@ def _entry(name: str, text: str) -> str:
     return wrapper.fill(f"{name}: {text}")
 
 
-def payment_of(
-    plan: Plan,
-    data: Sequence[str],
-    ledger: str | PathLike[str] | None,
-    account: str | None,
-    run_id: str | None,
-) -> Payment | None:
+def payment_of(plan: Plan, data: Sequence[str], charged: Charged, run_id: str | None = None) -> Payment | None:
     """Make the payment of a release; None where nobody accounts.
 
     Raises:
         UsageError: if arguments do not go together, or as ``payment_for``.
     """
-    if ledger is None and (account is not None or run_id is not None):
-        raise UsageError("account and run_id are for a ledger; name its file with ledger")
+    if charged.ledger_file is None:
+        if (charged.account, charged.witness, run_id) != (None, None, None):
+            raise UsageError("account, witness and run_id are for a ledger; name its file with ledger")
+        return None
     if run_id is not None and not data:
         raise UsageError(
             "run_id: what is held in memory has no name by which a ledger could tell it from other data; leave run_id "
             "out, or give files"
         )
-    return None if ledger is None else payment_for(plan, Path(ledger), data, account, run_id)
+    return payment_for(plan, charged.ledger_file, data, charged.account, run_id, charged.witness_file)
 
 
 @contextmanager
@@ -210,7 +210,9 @@ def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[I
             raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
         yield FrameInput(data)
         return
-    if engine == Engine.LOCAL:
+    if engine == Engine.LOCAL or table_object(data) is not None:
+        if engine != Engine.LOCAL:
+            raise UsageError(f"engine: {engine} counts files; a table's object is read here, so leave engine out")
         yield opened_paths(data, table)
         return
     if table is not None:
@@ -225,6 +227,10 @@ def opened_paths(data: Paths, table: str | None) -> LocalInput:
     Raises:
         UsageError: if there is a database without a table, or a table without a database.
     """
+    if (lake := table_object(data)) is not None:
+        if table is not None:
+            raise UsageError("table: is of a database that data names, and data is a table itself; leave table out")
+        return LakeInput(lake)
     paths = paths_of(data)
     if table is None and any(map(parse_database, paths)):
         raise UsageError(
@@ -252,8 +258,8 @@ def paths_of(data: Paths, argument: str = "data") -> list[str]:
     """
     paths = [data] if isinstance(data, str | PathLike) else data
     if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
-        beside = " nor a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)" * (argument == "data")
-        raise UsageError(f"{argument}: {'neither' if beside else 'not'} names of files{beside}")
+        framed = argument not in ("source", "extracts")
+        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
     return [str(path) for path in paths]
 
 

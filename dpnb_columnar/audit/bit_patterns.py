@@ -23,9 +23,10 @@ from dpnb_columnar.audit.universe import Universe
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS as ROUND_GRID_BITS
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal, Table
+from dpnb_columnar.model.score_values import ScoreValues
 from dpnb_columnar.noise import ExactSampler, NoiseFamily
+from dpnb_columnar.training import Release
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
 RESIDUES, DISTRIBUTION = "residues", "distribution of the noise"
@@ -90,10 +91,10 @@ def check_reachable(configuration: Configuration, universe: Universe, pair: Adve
 def check_repeats(configuration: Configuration, universe: Universe, pair: AdversarialPair) -> list[Finding]:
     """Check that releases with their own source of noise draw anew each time, and state that they do."""
     plan, rows = configuration.plan(universe.domain), universe.counted(pair.two)
-    models = [model for _ in range(AGAIN) if (model := record(plan, rows, None).model) is not None]
-    if models and all(numbers(model) == numbers(models[0]) for model in models):
-        return [Finding(REPEATS, pair.name, f"{len(models)} releases are the same")]
-    if not all(model.guarantee.private for model in models):
+    releases = [each for _ in range(AGAIN) if (each := record(plan, rows, None).release) is not None]
+    if releases and all(numbers(each) == numbers(releases[0]) for each in releases):
+        return [Finding(REPEATS, pair.name, f"{len(releases)} releases are the same")]
+    if not all(each.guarantee.private for each in releases):
         return [Finding(REPEATS, pair.name, "a release says that its noise can be repeated")]
     return []
 
@@ -112,13 +113,15 @@ def _off_grid(domain: Domain, records: Sequence[Record]) -> Iterator[Finding]:
                 seen = f"draw {place}, {drawn.noise.name}: {drawn.answer} is not a multiple of 2**-{drawn.grid_bits}"
                 yield Finding(GRID, "released draws", seen)
                 return
-        if each.model is not None and (name := _off_grid_number(domain, each.model)):
-            yield Finding(GRID, "released models", f"{name} is not on the public grid")
+        if each.release is not None and (name := _off_grid_number(domain, each.release)):
+            yield Finding(GRID, "released numbers", f"{name} is not on the public grid")
             return
 
 
-def _off_grid_number(domain: Domain, model: Model) -> str | None:
+def _off_grid_number(domain: Domain, model: Release) -> str | None:
     """Name of a released number that no point of the grid is carried to."""
+    if isinstance(model, ScoreValues):
+        return next((name for name, number in numbers(model).items() if number != int(number)), None)
     if any(count != int(count) for count in model.classes.released):
         return "a class count"
     for parameters in model.attributes:
@@ -135,9 +138,9 @@ def _off_grid_number(domain: Domain, model: Model) -> str | None:
         for mean in parameters.released_mean:
             if not _carried(mean, scale.origin, scale.step):
                 return f"a mean of {parameters.attribute}"
-        drawn, numbers = parameters.released_spread
+        drawn, spreads = parameters.released_spread
         unit = scale.step if drawn == "released_deviation" else scale.step**2
-        for number in numbers:
+        for number in spreads:
             if not _carried(number, 0.0, unit):
                 return f"a {drawn} of {parameters.attribute}"
     return None

@@ -138,7 +138,7 @@ def _released(
     shapes: list[str] = []
     for number in range(releases):
         outcome = record(plan, counted, Witness())
-        row = {} if outcome.model is None else numbers(outcome.model)
+        row = {} if outcome.release is None else numbers(outcome.release)
         rows.append(row)
         shapes.append(outcome.failure or ", ".join(row))
         if number < RECORDED:

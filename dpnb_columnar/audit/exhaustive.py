@@ -29,8 +29,8 @@ from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.training import Release
 
 Floats = NDArray[np.float64]
 
@@ -228,7 +228,7 @@ def _epsilon(loss: PrivacyCost) -> float:
 
 
 FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
-"""Names of the checks: exceptions, which draws are made, the model computed from the answers, the claim of each draw,
+"""Names of the checks: exceptions, which draws are made, what is computed from the answers, the claim of each draw,
 and all draws together."""
 
 Change = tuple[NoiseFamily, int, Fraction, Fraction]
@@ -296,15 +296,15 @@ class Comparison:
 
     def _compare(self, pair: Pair, one: Record, two: Record) -> None:
         if one.failure or two.failure:
-            self._report(FAILURES, pair, f"{one.failure or 'a model'} or {two.failure or 'a model'}")
+            self._report(FAILURES, pair, f"{one.failure or 'a release'} or {two.failure or 'a release'}")
         elif difference := next(_different_queries(one.draws, two.draws), None):
             self._report(QUERIES, pair, difference)
-        elif one.model is not None and two.model is not None:
-            if one.model != two.model:
-                self._report(POST_PROCESSING, pair, _difference(numbers(one.model), numbers(two.model)))
-            elif len(one.draws) != sum(share.values for share in one.model.guarantee.composition):
+        elif one.release is not None and two.release is not None:
+            if one.release != two.release:
+                self._report(POST_PROCESSING, pair, _difference(numbers(one.release), numbers(two.release)))
+            elif len(one.draws) != sum(share.values for share in one.release.guarantee.composition):
                 self._report(QUERIES, pair, f"{len(one.draws)} draws are not what the composition table says")
-        rounds = _sums(one.model)
+        rounds = _sums(one.release)
         of_gradients = {place for _, places in rounds for place in places}
         changed: dict[int, int] = {}
         for place, (first, second) in enumerate(zip(one.draws, two.draws, strict=False)):
@@ -393,17 +393,17 @@ def compare(
 
 
 def claim_of(configuration: Configuration, universe: AnyUniverse) -> Approximate:
-    """Read the guarantee that a model of this configuration states; its budget where no model can be released.
+    """Read the guarantee that a release of this configuration states; its budget where nothing can be released.
 
     Raises:
-        ValueError: if its models state no guarantee.
+        ValueError: if its releases state no guarantee.
     """
     nobody: Database = (0,) * len(universe.rows)
-    model = record(configuration.plan(universe.domain), universe.counted(nobody), Answers((9, 9), 0)).model
-    stated = model.guarantee if model is not None else configuration.budget
+    release = record(configuration.plan(universe.domain), universe.counted(nobody), Answers((9, 9), 0)).release
+    stated = release.guarantee if release is not None else configuration.budget
     epsilon, delta = stated.epsilon, stated.delta
     if epsilon is None or delta is None:
-        raise ValueError(f"{configuration}: its models carry no guarantee")
+        raise ValueError(f"{configuration}: its releases carry no guarantee")
     return Approximate(epsilon, delta)
 
 
@@ -418,12 +418,12 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
             yield f"draw {place} is rounded to {first.grid_bits} or {second.grid_bits} bits"
 
 
-def _sums(model: Model | None) -> list[tuple[Share, range]]:
+def _sums(release: Release | None) -> list[tuple[Share, range]]:
     """List the shares of sums over rows, with the places of their draws: shares are in the order of these.
 
     These are the gradients, by their name: what a share says of itself may be the fault.
     """
-    composition = () if model is None else model.guarantee.composition
+    composition = () if release is None else release.guarantee.composition
     ends = [0, *accumulate(share.values for share in composition)]
     placed = [(share, range(*each)) for share, each in zip(composition, pairwise(ends), strict=True)]
     return [(share, places) for share, places in placed if share.query.startswith(GRADIENT)]
@@ -438,4 +438,4 @@ def _difference(one: dict[str, float], two: dict[str, float]) -> str:
     for name in [*one, *two]:
         if one.get(name) != two.get(name):
             return f"{name} is {one.get(name)} or {two.get(name)} under the same answers"
-    return "the models differ under the same answers"
+    return "the releases differ under the same answers"

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
+from dpnb_columnar.audit.recording import Answers
 from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
+from dpnb_columnar.counting.statistics import assemble
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, mechanism_named, plan
+from dpnb_columnar.mechanisms.score_release import SCORES, plan_scores
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.training import Plan
 
 EPSILON = Fraction(4)
 """Large enough for a few hundred releases to show some of it."""
@@ -61,9 +68,46 @@ WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 every mechanism."""
 
 
+CAPPED: dict[tuple[str, str | None, str], tuple[tuple[int, int, bool], ...]] = {
+    ("histogram", None, NONE): ((1, 2, False), (1, 2, True))
+}
+"""Likewise rows and cap of the units of which all rows are in the prior, and whether rows have a weight as well."""
+
+
+GROUPED = ("category", "number:copy 1=p")
+"""Divisions into groups that scores are audited with: by a declared attribute, and by another one crossed with a column
+that the domain of two classes does not declare."""
+
+GROUPED_IN_THREE = ("category", "number:copy 1")
+"""The same divisions of rows of three classes, whose domain declares that column."""
+
+SCORED: tuple[tuple[int, tuple[str, ...], int | None, int | None], ...] = (
+    (2, (), None, None),
+    (2, GROUPED, None, None),
+    (2, GROUPED, 1, None),
+    (2, GROUPED, 1, 2),
+    (3, (), None, None),
+    (3, GROUPED_IN_THREE, None, None),
+)
+"""Number of classes, divisions, and rows and cap of a unit of the released scores that are audited."""
+
+
+SCORED_SEED = 582
+"""Seed of the released numbers of the model whose scores are audited: in every audited domain it predicts two classes,
+and some rows with a probability of nearly 0 or 1, so that one of them moves a sum of probabilities by all it may."""
+
+
+@cache
+def scored_model(domain: Domain) -> Model:
+    """Release a model of no rows under forced answers: its scores are attacked as those of any fixed model."""
+    sizes = tuple(10**place for place in range(len(domain.classes)))
+    planned = plan(domain, Budget(EPSILON), "histogram", None, NONE)
+    return Model.of(release(assemble(domain, []), planned, Answers(sizes, SCORED_SEED)))
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A way to plan a release, whatever the domain."""
+    """A way to plan a release, whatever the domain: of a model, or of the scores of a fixed one."""
 
     mechanism: str
     noise: str | None
@@ -71,45 +115,57 @@ class Configuration:
     attribute_weights: str = NONE
     unit_rows: int | None = None
     """The most rows of a unit that count, where databases are of units; None where they are of rows."""
+    unit_cap: int | None = None
+    """The most rows of a unit that those stand for; None where they stand for themselves."""
     weighted: bool = False
     """Whether rows have a weight, of which the prior is made."""
     classes: int = 2
     """Number of classes; three in rows of copies of an attribute."""
     copies: bool = False
     """Whether rows of two classes have copies of an attribute, so that a gradient scales them down."""
+    by: tuple[str, ...] = ()
+    """Divisions into groups, where scores are released."""
 
     @property
     def few(self) -> bool:
         """Whether databases are of few rows that count by unit or by weight, and draws are those of other rows."""
         return self.weighted or self.unit_rows is not None
 
-    def plan(self, domain: Domain) -> ReleasePlan:
+    def plan(self, domain: Domain) -> Plan:
         """Plan the release in a domain."""
+        if self.mechanism == SCORES:
+            return plan_scores(scored_model(domain), self.budget, divisions=divisions_of(self.by or None, domain))
         return plan(domain, self.budget, self.mechanism, self.noise, self.attribute_weights)
 
     def __str__(self) -> str:
         weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
         units = None if self.unit_rows is None else f"units of {self.unit_rows}"
+        units = units if self.unit_cap is None else f"{units} for {self.unit_cap}"
         prior = "weighted prior" if self.weighted else None
         classes = None if self.classes == 2 else f"{self.classes} classes"
         copies = "copies of an attribute" if self.copies else None
-        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior, classes, copies]
+        groups = f"groups of {' and '.join(self.by)}" if self.by else None
+        relation = str(self.budget.neighbours)
+        named = [self.mechanism, self.noise, weights, relation, units, prior, classes, copies, groups]
         return ", ".join(filter(None, named))
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
-    """List every configuration of some mechanisms; of all private ones where none is named.
+    """List every configuration of some mechanisms; of all private ones, and of released scores, where none is named.
+
+    Args:
+        mechanisms: Names of mechanisms, and of released scores.
 
     Raises:
         UsageError: if a mechanism is unknown, or promises no privacy.
     """
-    chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms)]
+    chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms) if name != SCORES]
     for mechanism in chosen:
         if not mechanism.private:
             raise UsageError(f"mechanism: {mechanism.name!r} promises no privacy, so there is nothing to audit")
     of_rows = [
         Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
-        for mechanism in chosen or [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
+        for mechanism in (chosen if mechanisms else [each for each in MECHANISMS.values() if each.private])
         for weights in (NONE, CALIBRATED, LEARNED)
         for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
         for neighbours in Neighbours
@@ -121,11 +177,22 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         for each in of_rows
         for rows in audited.get((each.mechanism, each.noise, each.attribute_weights), ())
     ]
+    of_units += [
+        replace(each, unit_rows=rows, unit_cap=cap, weighted=weighted)
+        for each in of_rows
+        for rows, cap, weighted in CAPPED.get((each.mechanism, each.noise, each.attribute_weights), ())
+    ]
     of_classes = [replace(each, classes=3) for each in of_rows if each.attribute_weights == CALIBRATED]
     # Under noise with a delta gradients are pure, as under pure noise.
     learned = [each for each in of_rows if each.attribute_weights == LEARNED and each.noise != GAUSSIAN]
     of_copies = [replace(each, copies=True) for each in learned]
-    return of_rows + of_units + of_classes + of_copies
+    of_scores = [
+        Configuration(SCORES, None, Budget(EPSILON, neighbours), NONE, rows, cap, classes=classes, by=by)
+        for classes, by, rows, cap in SCORED
+        for neighbours in Neighbours
+        if not mechanisms or SCORES in mechanisms
+    ]
+    return of_rows + of_units + of_classes + of_copies + of_scores
 
 
 def _delta(noise: str | None) -> Fraction:
@@ -154,12 +221,12 @@ class Outcome:
 
     Attributes:
         configuration: The attacked configuration.
-        claim: The guarantee that its models state, exactly.
+        claim: The guarantee that its releases state, exactly.
         loss: Largest epsilon of any pair of neighbours, from exact distributions.
         number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
-        model_bound: Likewise from whole models.
+        model_bound: Likewise from whole releases.
         pairs: Pairs of neighbours whose distributions were compared exactly.
-        releases: Models released to count outcomes.
+        releases: Releases to count outcomes.
         findings: Promises that do not hold.
     """
 

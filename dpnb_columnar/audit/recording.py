@@ -1,4 +1,4 @@
-"""Recorded releases: samplers that note each draw, and a model as named numbers."""
+"""Recorded releases: samplers that note each draw, and a model or its scores as named numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from random import Random
 from typing import Any
 
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
+from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table
+from dpnb_columnar.model.score_values import ScoreValues
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.sensitivity import RunLengthColumns, end_to_end
-from dpnb_columnar.training import train
+from dpnb_columnar.training import Plan, Release, carry_out
 
 COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)
 """Forced answers to counts."""
@@ -90,32 +89,32 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One release: its draws, and the model, or the kind of exception that it ended with."""
+    """One release: its draws, and the model or the scores, or the kind of exception that it ended with."""
 
     draws: tuple[Drawn, ...]
-    model: Model | None
+    release: Release | None
     failure: str = ""
 
 
-def record(plan: ReleasePlan, rows: Rows, sampler: Answers | Witness | None) -> Record:
-    """Release a model and record it. An exception is an outcome as well: whoever sees it, learns from it.
+def record(plan: Plan, rows: Rows, sampler: Answers | Witness | None) -> Record:
+    """Carry out a release and record it. An exception is an outcome as well: whoever sees it, learns from it.
 
     Args:
         plan: How to release.
         rows: A database.
         sampler: Source of the noise; None for the release's own, whose draws are not recorded.
     """
-    model, failure = None, ""
+    release, failure = None, ""
     try:
-        model = train(plan, rows, draw=sampler)
+        release = carry_out(plan, rows, draw=sampler)
     except Exception as error:
         failure = type(error).__name__
-    return Record(() if sampler is None else tuple(sampler.draws), model, failure)
+    return Record(() if sampler is None else tuple(sampler.draws), release, failure)
 
 
-def numbers(model: Model) -> dict[str, float]:
-    """Name every released number and every parameter computed from them: all that a model's receiver sees."""
-    return dict(_numbers(model))
+def numbers(release: NaiveBayes | ScoreValues) -> dict[str, float]:
+    """Name every released number and every parameter computed from them: all that the receiver of a release sees."""
+    return dict(_scores(release) if isinstance(release, ScoreValues) else _numbers(release))
 
 
 def is_drawn(name: str) -> bool:
@@ -123,7 +122,7 @@ def is_drawn(name: str) -> bool:
     return not name.endswith("*")
 
 
-def _numbers(model: Model) -> Iterator[tuple[str, float]]:
+def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
     for klass, (count, prior) in enumerate(zip(model.classes.released, model.classes.probability, strict=True)):
         yield f"count of class {klass}", count
         yield f"prior of class {klass} *", prior
@@ -154,6 +153,21 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
                     yield f"{part} of {name}, class {klass} *", number
             continue
         yield from _cells(name, parameters)
+
+
+def _scores(scores: ScoreValues) -> Iterator[tuple[str, float]]:
+    """Name the counts of scores, and those and the sums of each group; the figures follow from them."""
+    for klass, counts in enumerate(scores.counts):
+        for place, count in enumerate(counts):
+            yield f"count of bin {place}, class {klass}", count
+    for division in scores.groups:
+        columns = ":".join(division.columns)
+        for group, by_class in enumerate(division.counts):
+            for klass, predicted in enumerate(by_class):
+                for place, count in enumerate(predicted):
+                    yield f"count of {columns} {group}, class {klass} predicted as {place}", count
+        for group, total in enumerate(division.expected or ()):
+            yield f"sum of probabilities of {columns} {group}", total
 
 
 def _cells(name: str, cells: Table | Histogram | Presence) -> Iterator[tuple[str, float]]:

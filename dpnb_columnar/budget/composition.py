@@ -19,6 +19,7 @@ from dpnb_columnar.budget.costs import (
     pure_within,
 )
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,15 @@ class Parallel:
 
 
 PARALLEL_CELLS = Parallel("one row changes one of these counts by 1", RowEffect.ONE_DRAW)
+
+
+def parallel_cells(most: int) -> Parallel:
+    """Say that one row changes one of a query's counts, by so much at most."""
+    if most == 1:
+        return PARALLEL_CELLS
+    return Parallel(f"one row changes one of these counts by at most {most}", RowEffect.ONE_DRAW)
+
+
 PARALLEL_CLASSES = Parallel("one row changes the sample of one class only, in one place", RowEffect.ONE_DRAW)
 BOUNDED_TOGETHER = Parallel("one row changes all these sums together by a bounded amount", RowEffect.ALL_DRAWS)
 
@@ -74,7 +84,7 @@ class Request:
     kind: type[PrivacyCost] = Pure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Share:
     """One row of the composition table.
 
@@ -96,6 +106,12 @@ class Share:
     cost: PrivacyCost
     row_cost: PrivacyCost
     effect: RowEffect
+
+    def __repr__(self) -> str:
+        """Write the share as one line: the query, its part of the total, and its noise."""
+        asked = self.query if self.attribute is None else f"{self.query} of {excerpt(self.attribute)}"
+        cost = ", ".join(f"{name} {number_text(number)}" for name, number in cost_parameters(self.cost).items())
+        return f"Share({asked}: {self.values} values, {cost}, noise {self.noise})"
 
 
 def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:

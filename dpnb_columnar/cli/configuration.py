@@ -88,7 +88,7 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
     if len(content) > MAX_CONFIGURATION_BYTES:
         raise ConfigurationError(f"{path}: not the configuration of a job: larger than {MAX_CONFIGURATION_BYTES} bytes")
     try:
-        document = parse_toml(content.decode("utf-8"))
+        document = parse_toml(content)
     except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from None
     for name, table in document.items():

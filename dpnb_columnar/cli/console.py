@@ -12,23 +12,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from shutil import get_terminal_size
+from signal import Signals
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
 from dpnb_columnar.errors import CONFIDENTIAL as CONFIDENTIAL
-from dpnb_columnar.errors import OutputError, PipeClosedError
+from dpnb_columnar.errors import OutputError, PipeClosedError, printable, printable_line
 from dpnb_columnar.runtime.row_progress import Advance, Watcher, watch_progress
+from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+UNINDENTED, BREAK = re.compile(r"\n(?!  )"), r"\\n"
+"""A line break that no line of faults follows, and how it is printed."""
 
 
 class LogFormat(StrEnum):
@@ -75,7 +83,7 @@ def is_json() -> bool:
 
 
 def print_line(line: str = "", event: str = "note", **fields: object) -> None:
-    """Print a line of the verb's result on standard output.
+    """Print a line of the verb's result on standard output, what a terminal would obey in it escaped.
 
     Args:
         line: The line.
@@ -85,7 +93,15 @@ def print_line(line: str = "", event: str = "note", **fields: object) -> None:
     if is_json():
         _print_event(event, line, fields)
     else:
-        typer.echo(line)
+        typer.echo(printable_line(line))
+
+
+def print_text(text: str) -> None:
+    """Print a text of several lines on standard output, such as a document: one event for programs that read logs."""
+    if is_json():
+        _print_event("note", text, {})
+    else:
+        print_lines(text.split("\n"))
 
 
 def print_warning(line: str, event: str = "warning", **fields: object) -> None:
@@ -132,21 +148,34 @@ def log_event(event: str, line: str = "", **fields: object) -> None:
         _print_event(event, line, fields)
 
 
-def final_event(code: int) -> str:
-    """Return the last event of a run that ends at once with this exit code; empty where events are not printed."""
-    return _log.event("finished", "", {"exit_code": code}) + "\n" if is_json() else ""
+def signal_line(code: int) -> str:
+    """Return the line for people of a run that a signal ends with this exit code."""
+    return f"ended by {Signals(code - SIGNAL_EXIT_BASE).name}; no unfinished output is left"
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def final_output(code: int) -> tuple[str, str]:
+    """Return what a run that a signal ends at once writes to standard output, its last event, and to standard error."""
+    if is_json():
+        return _log.event("finished", "", {"exit_code": code}) + "\n", ""
+    return "", f"dpnb-columnar: {signal_line(code)}\n"
+
+
+COLUMNS = 100
+"""Characters of a line where nothing says how wide the terminal is."""
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, folded: bool = False) -> None:
     """Print an aligned table; columns of numbers are aligned to the right.
 
     Args:
         header: Names of the columns.
         rows: Cells of each row, one a column.
+        folded: Whether columns for which the terminal is too narrow, such as those of many classes, follow in tables
+            below, each of which names the rows by the first column again.
     """
     from dpnb_columnar.domain.declared_domain import table_lines
 
-    print_lines(table_lines(header, rows))
+    print_lines(table_lines(header, rows, get_terminal_size((COLUMNS, 24)).columns if folded else None))
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -204,9 +233,8 @@ def _print_event(event: str, line: str, fields: dict[str, object]) -> None:
 
 
 def _print_error(line: str) -> None:
-    # A file's name may hold what a terminal obeys, or what shows a text in another order.
-    shown = "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in line)
-    typer.echo(f"dpnb-columnar: {shown}", err=True)
+    # Faults of a domain stand in lines of their own, which are indented: a name that holds a line break forges no line.
+    typer.echo(f"dpnb-columnar: {UNINDENTED.sub(BREAK, printable(line))}", err=True)
 
 
 @contextmanager

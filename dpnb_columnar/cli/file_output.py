@@ -29,9 +29,11 @@ from dpnb_columnar.cli.console import (
     print_line,
     print_lines,
     print_table,
+    print_text,
     print_warning,
     stage,
 )
+from dpnb_columnar.cli.group_tables import print_groups
 from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -44,7 +46,7 @@ from dpnb_columnar.mechanisms.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.model.evaluation import fold_classes, shown_classes
-from dpnb_columnar.model.guarantee import relation_text, statement
+from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -54,6 +56,8 @@ from dpnb_columnar.training import Output, Plan, Release, checked_rows, kind_of
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.noisy_intervals import Estimate
+    from dpnb_columnar.options import ChargedRun
+    from dpnb_columnar.rows.object_stores import DataFile
     from dpnb_columnar.training import Payment
 
 
@@ -79,7 +83,7 @@ class FileOutput(Output):
     plan: Plan
     path: Path
     overwrite: bool
-    inputs: Sequence[Path]
+    inputs: Sequence[DataFile]
     resolved: ResolvedDomain
     rule: str | None = None
     silent: bool = False
@@ -212,8 +216,8 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
         yield f"{budget_line(plan)}, {queries} {'query' if queries == 1 else 'queries'}", "budget", facts
         if plan.mechanism_reason is not None:
             yield mechanism_line(plan), "note", {}
-        if plan.domain.weight is not None:
-            yield prior_line(plan.domain.weight), "note", {}
+        if plan.domain.sums is not None:
+            yield prior_line(plan.domain), "note", {}
         if plan.uncalibrated:
             yield uncalibrated_line(), "uncalibrated", {}
     else:
@@ -231,13 +235,14 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
 def _score_lines(plan: ScorePlan) -> Iterator[Line]:
     """Say what the release of scores spends."""
     epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
-    facts: dict[str, object] = {"mechanism": SCORES, "queries": 1}
+    facts: dict[str, object] = {"mechanism": SCORES, "queries": len(plan.shares)}
     facts |= {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
     facts["composition"] = composition_facts(plan.shares)
     if unit is not None:
         facts["unit"] = unit_facts(unit)
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
-    yield f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells", "budget", facts
+    groups = "" if plan.divisions is None else f", and {len(plan.shares) - 1} queries of groups"
+    yield f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells{groups}", "budget", facts
     if plan.domain.weight is not None:
         weight = named([plan.domain.weight.column])
         yield f"released scores are of rows: the weight {weight} does not enter them", "note", {}
@@ -260,32 +265,28 @@ def rehearse(rows: Rows, payment: Payment | None, output: FileOutput) -> None:
     print_line(f"dry run: {admitted}no row was opened, nothing is spent, nothing is written")
 
 
-def payment(
-    plan: Plan, data: Sequence[str], seed: int | None, ledger: Path | None, account: str | None, run: str | None
-) -> Payment | None:
+def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: ChargedRun) -> Payment | None:
     """Make the payment of a release, by the options that were typed.
 
     Args:
         plan: The release.
         data: Names of the files or tables that are counted.
         seed: Seed of repeatable noise.
-        ledger: The ledger's file; None where nobody accounts.
-        account: Data set of the ledger that is charged; None for the domain's name.
-        run: Run id; None for a new one.
+        charged: Who pays, and the name of the run.
 
     Raises:
         UsageError: if options do not go together, or as ``payment_for``.
     """
-    if ledger is None:
-        if account is not None or run is not None:
-            named = "--run-id" if account is None else "--account"
-            raise UsageError(f"{named} is for a ledger; name its file with --ledger")
+    if charged.ledger_file is None:
+        named = {"--account": charged.account, "--run-id": charged.run_id, "--witness": charged.witness}
+        for name in (name for name, value in named.items() if value is not None):
+            raise UsageError(f"{name} is for a ledger; name its file with --ledger")
         return None
     if seed is not None:
         raise UsageError("--seed makes a model without a guarantee, which no budget pays for; leave --ledger out")
     from dpnb_columnar.training import payment_for
 
-    made = payment_for(plan, ledger, data, account, run)
+    made = payment_for(plan, charged.ledger_file, data, charged.account, charged.run_id, charged.witness_file)
     add_log_fields(run=made.charge.run)
     return made
 
@@ -297,7 +298,7 @@ def sampler(seed: int | None) -> ExactSampler | None:
 
 def print_json(scores: ReleasedScores) -> None:
     """Print the document of released scores."""
-    print_line(to_json(scores_document(scores)).rstrip())
+    print_text(to_json(scores_document(scores)).rstrip())
 
 
 def print_scores(scores: ReleasedScores) -> None:
@@ -320,6 +321,8 @@ def print_scores(scores: ReleasedScores) -> None:
     if figures.auc is not None:
         _print_figure("AUC", figures.auc)
     print_line(f"Brackets hold {figures.level:.0%} confidence intervals, noise and sampling of rows included.")
+    if domain.unit is not None:
+        print_line(f"They are for {drawn_from(domain)}.")
     if figures.auc is None:
         print_line(UNRANKED)
     print_line()
@@ -328,23 +331,25 @@ def print_scores(scores: ReleasedScores) -> None:
     rest = [f"{others} others"] if others else []
     confused = zip([*(names[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
     print_table(
-        ["true \\ predicted", *(short[code] for code in shown), *rest], [[name, *row] for name, row in confused]
+        ["true \\ predicted", *(short[code] for code in shown), *rest],
+        [[name, *row] for name, row in confused],
+        folded=True,
     )
     print_line()
     rows = [[names[code], *_cells(figures.recall[code]), *_cells(figures.precision[code])] for code in shown]
     print_table(["class", "recall", "", "precision", ""], rows)
     if others:
         print_line(f"  and {others} classes of fewer rows; all of them in the file")
-    if not figures.calibration:
-        return
-    print_line()
-    print_table(
-        [f"probability of {domain.classes[1]}", "rows", f"part that is {domain.classes[1]}", ""],
-        [
-            [f"{band.lower:.4f} to {band.upper:.4f}", band.rows, *_cells(band.share)]
-            for band in reversed(figures.calibration)
-        ],
-    )
+    if figures.calibration:
+        print_line()
+        print_table(
+            [f"probability of {domain.classes[1]}", "rows", f"part that is {domain.classes[1]}", ""],
+            [
+                [f"{band.lower:.4f} to {band.upper:.4f}", band.rows, *_cells(band.share)]
+                for band in reversed(figures.calibration)
+            ],
+        )
+    print_groups(figures.groups, domain)
 
 
 def _print_figure(name: str, estimate: Estimate, remark: str = "") -> None:

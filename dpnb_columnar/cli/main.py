@@ -8,30 +8,35 @@ import os
 import signal
 import sys
 import warnings
+from datetime import UTC, datetime
 from typing import NoReturn
 
 from dpnb_columnar.cli import console
-from dpnb_columnar.cli.program import NAME, app
+from dpnb_columnar.cli.program import NAME, PARSER_ERROR, app, usage_text
 from dpnb_columnar.errors import (
     CommandLine,
+    ConfigurationError,
     Error,
     MissingInputError,
     OutputError,
     PipeClosedError,
+    UnavailableError,
     UsageError,
     front_door,
 )
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
-from dpnb_columnar.runtime.outputs import remove_unfinished_files
 from dpnb_columnar.runtime.shortage import shortage
 from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, failures_after_signals
+from dpnb_columnar.runtime.unfinished import remove_unfinished_files
 
 INTERNAL_ERROR = 70
 INTERRUPTED = SIGNAL_EXIT_BASE + signal.SIGINT
-CLICK_USAGE = 2
 
-UNREACHABLE = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR})
-"""Errors of a path that was typed, which the operating system does not follow to a file."""
+UNREACHABLE = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EIO, errno.ESTALE})
+"""Errors of a path that was typed, which the operating system does not follow to a file, or whose disk fails."""
+
+PANICS = "POLARS_PANIC_ON_ERR"
+"""Variable under which Polars ends itself by errors that it would handle, such as while it reads a sound file."""
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
 LEAST_READ_AHEAD = 8
@@ -41,8 +46,9 @@ of ten million rows: 30 million in three files, counted by units, took 447 MiB i
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    exit_on_signals(console.final_event)
+    exit_on_signals(console.final_output)
     keep_rows_in_memory()
+    os.environ.pop(PANICS, None)
     os.environ.setdefault(READ_AHEAD, str(max(LEAST_READ_AHEAD, 2 * (os.cpu_count() or 1))))
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
@@ -58,6 +64,8 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     finally:
         remove_unfinished_files()  # a signal may have come between a block's end and its tidying up
         console.flush_streams()
+    if code and "pyarrow.csv" in sys.modules:  # its thread may read ahead: while Python ends, our file ends the process
+        os._exit(code)
     gc.freeze()  # or Python searches all modules for garbage as it ends: a fifth of the time of a small training
     sys.exit(code)
 
@@ -66,6 +74,10 @@ def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     console.start_log()
     with front_door(CommandLine()), console.standard_output_checked():
+        try:
+            datetime.now(UTC)  # ledgers, locks and logs tell the time
+        except (ValueError, OverflowError):
+            return _report_error(ConfigurationError("the system's clock is beyond the year 9999; set it"))
         code = _run_verb(arguments)
         try:
             console.log_event("finished", exit_code=code)
@@ -77,21 +89,28 @@ def exit_code(arguments: list[str] | None = None) -> int:
 def _run_verb(arguments: list[str] | None) -> int:
     try:
         with failures_after_signals():
-            app(sys.argv[1:] if arguments is None else arguments, prog_name=NAME)
-    except SystemExit as end:
-        return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
+            ended = app(sys.argv[1:] if arguments is None else arguments, prog_name=NAME, standalone_mode=False)
+    except SystemExit as end:  # of a signal
+        return _report_signal(int(end.code or 0))
+    except PARSER_ERROR as error:
+        return _report_error(UsageError(usage_text(error)))
     except Error as error:
         return _report_error(shortage(error) or error)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _report_signal(INTERRUPTED)
     except BaseException as error:  # a panic of Polars is no Exception
         # A library's text may quote rows, so only the type of the failure is printed.
-        if getattr(error.__context__, "exit_code", None) == CLICK_USAGE:  # what it says about an option goes nowhere
-            return UsageError.exit_code
         if shows_confidential_texts():
             raise
         if isinstance(error, FileNotFoundError) and not _has_working_directory():
             return _report_error(MissingInputError("the working directory was removed; start from another one"))
+        if isinstance(error, ModuleNotFoundError) and not str(error.name or NAME).startswith("dpnb"):
+            package = str(error.name).partition(".")[0]
+            return _report_error(
+                UnavailableError(
+                    f"the package {package} is not installed; install it with: pip install --upgrade {NAME}"
+                )
+            )
         if (lacking := shortage(error)) is not None:
             return _report_error(lacking)
         if isinstance(error, OSError) and error.errno in UNREACHABLE and error.filename is not None:
@@ -105,7 +124,7 @@ def _run_verb(arguments: list[str] | None) -> int:
             error="InternalError",
         )
         return INTERNAL_ERROR
-    return 0
+    return _report_signal(int(ended or 0))
 
 
 def _has_working_directory() -> bool:
@@ -114,6 +133,13 @@ def _has_working_directory() -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _report_signal(code: int) -> int:
+    """Print for people which signal ended the run, and return its exit code."""
+    if code > SIGNAL_EXIT_BASE and not console.is_json():
+        console.print_failure(console.signal_line(code))
+    return code
 
 
 def _report_error(error: Error) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.mechanisms.expected_error import WideRange
 
 
-def training_command(domain: Declaration, source: Path | None, catalogue: Path) -> str:
+def training_command(domain: Declaration, source: object, catalogue: Path) -> str:
     """Return the command that trains by an entry, wherever it was written.
 
     Args:
@@ -33,7 +33,7 @@ def training_command(domain: Declaration, source: Path | None, catalogue: Path) 
     return f"dpnb-columnar train {join([str(source or 'DATA.parquet'), *named])}{label}"
 
 
-def edit_command(source: Path | None, name: str, dataset: str | None, catalogue: Path | None) -> str:
+def edit_command(source: object, name: str, dataset: str | None, catalogue: Path | None) -> str:
     """Return the command that edits a domain, to which edits are added.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,6 +15,7 @@ from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.counting.inputs import Engine
+from dpnb_columnar.domain.editing import ImputedValues
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Declared, DomainSource, LabelledDomain, Option, Terms, flags_of, options_of
@@ -114,8 +115,10 @@ COUNTED_BY = tuple(flag for name, flag in flags_of(Declared).items() if name not
 DataOrTable = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Parquet files, folders of them, or quoted patterns; or one database with --table: a DuckDB or SQLite "
-        "file, or postgresql://USER@HOST/NAME; with --engine spark also addresses such as s3a://census/2018.",
+        help="Parquet files, folders of them, or quoted patterns; of this machine, or as s3://, gs://, az:// or "
+        "https:// addresses; or one Delta or Iceberg table: FOLDER, FOLDER@SNAPSHOT or iceberg:NAMESPACE.TABLE; or one "
+        "database with --table: a DuckDB or SQLite file, or postgresql://USER@HOST/NAME; with --engine spark also "
+        "addresses such as hdfs://census/2018.",
         metavar="DATA...",
         show_default=False,
     ),
@@ -148,14 +151,20 @@ SparkOrDatabaseTable = Annotated[
 
 Data = Annotated[
     list[str],
-    typer.Argument(help="Parquet files, folders of them, or quoted patterns.", metavar="DATA", show_default=False),
+    typer.Argument(
+        help="Parquet files, folders of them, or quoted patterns; of this machine, or as s3://, gs://, az:// or "
+        "https:// addresses.",
+        metavar="DATA",
+        show_default=False,
+    ),
 ]
 DataOrDatabase = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet files, folders of them (those named COLUMN=VALUE are columns), or quoted patterns; or one "
-        "database with --table: a DuckDB file "
-        "(.duckdb), a SQLite file (.sqlite), or postgresql://USER@HOST/NAME.",
+        help="Parquet files, folders of them (those named COLUMN=VALUE are columns), or quoted patterns; of this "
+        "machine, or as s3://, gs://, az:// or https:// addresses; or one Delta or Iceberg table: FOLDER, "
+        "FOLDER@SNAPSHOT or iceberg:NAMESPACE.TABLE; or one database with --table: a DuckDB file (.duckdb), a SQLite "
+        "file (.sqlite), or postgresql://USER@HOST/NAME.",
         metavar="DATA",
         show_default=False,
     ),
@@ -171,7 +180,9 @@ Query = Annotated[
 Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
 Catalogue = Annotated[Path | None, typed(DomainSource, "catalogue")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
+Imputed = Annotated[ImputedValues | None, typed(Declared, "imputed")]
 UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
+UnitCap = Annotated[int | None, typed(Declared, "unit_cap")]
 Weight = Annotated[str | None, typed(Declared, "weight")]
 WeightCap = Annotated[str | None, typed(Declared, "weight_cap")]
 WeightStep = Annotated[str | None, typed(Declared, "weight_step")]
@@ -205,6 +216,11 @@ Seed = Annotated[
         show_default=False,
     ),
 ]
+
+
+def columns_of(typed: Sequence[str] | None) -> list[str]:
+    """Return the columns that an option names, which is repeated or names several with commas."""
+    return [name for each in typed or () for part in each.split(",") if (name := part.strip())]
 
 
 def entry_defaults(resolved: ResolvedDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:

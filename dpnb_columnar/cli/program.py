@@ -11,8 +11,9 @@ import NumPy. What is plain becomes a value here; all else goes to Typer, which 
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -24,7 +25,11 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.version import __version__
+
+PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""What Typer raises for every wrong use of the command line; ``usage_text`` says it in one line."""
 
 
 class PlainValues:
@@ -57,7 +62,11 @@ class PlainValues:
                 return values
         elif not several and (plain := self._plain(value, kind)) is not None:
             return plain
-        return type(self.parameter).get_runtime_param(self.parameter).coerce(value, **place)
+        try:
+            return type(self.parameter).get_runtime_param(self.parameter).coerce(value, **place)
+        except typer.BadParameter:
+            self._refuse(value if several and isinstance(value, list | tuple) else [value], kind)
+            raise
 
     def _plain(self, value: Any, kind: type) -> Any:
         """Return the value of one text or default; None where Typer has to look at it."""
@@ -73,8 +82,68 @@ class PlainValues:
             inside = number is not None and (low is None or low <= number) and (high is None or number <= high)
             return number if inside else None
         if isinstance(kind, type) and issubclass(kind, Enum):
-            return value if isinstance(value, kind) else {each.value: each for each in kind}.get(value)
+            try:
+                return kind(value)
+            except ValueError:
+                return None
         return None
+
+    def _refuse(self, values: Sequence[Any], kind: Any) -> None:
+        """Say in words of this program which choices, or which whole numbers, an option takes.
+
+        Raises:
+            UsageError: if a value is none of them.
+        """
+        kind = next(iter(get_args(kind)), kind)
+        wrong = next((value for value in values if self._plain(value, kind) is None), None)
+        info = self.parameter.type_descriptor.parameter_info
+        if kind is int:
+            least, most = info.min, info.max
+            limits = f" of {least} or more" * (least is not None) + f" and at most {most}" * (most is not None)
+            raise UsageError(f"{name_of(self.parameter)}: expected a whole number{limits}, found {excerpt(wrong)}")
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            known = ", ".join(str(each.value) for each in kind)
+            raise UsageError(f"{name_of(self.parameter)}: no {excerpt(wrong)}; known: {known}")
+
+
+def name_of(parameter: Any) -> str:
+    """Return an option, or an argument, as the help names it."""
+    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.display_name_raw)
+
+
+def usage_text(error: Any) -> str:
+    """Say in one line what is wrong with a command that the parser refuses, and what to do.
+
+    Args:
+        error: A ``PARSER_ERROR``.
+    """
+    parameter, context = getattr(error, "param", None), error.ctx
+    see = "" if context is None else f"; see {context.command_path} --help"
+    if (name := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
+        near = " or ".join(error.possibilities or ())
+        return f"No such option: {name}" + (f"; did you mean {near}?" if near else see)
+    if parameter is None:
+        return f"{error.message.rstrip('.')}{see}"
+    if not hasattr(error, "param_type"):
+        return f"{name_of(parameter)}: {error.message.removeprefix('Value error, ').rstrip('.')}{see}"
+    kind = parameter.type_descriptor.annotation
+    choices = f" ({', '.join(kind)})" if isinstance(kind, type) and issubclass(kind, Enum) else ""
+    said = (parameter.help or "").partition(". ")[0].partition("; ")[0].rstrip(".")
+    return f"Missing {parameter.param_type_name} '{name_of(parameter)}': {said}{choices}{see}"
+
+
+def unknown(name: str, known: Collection[str], path: str) -> UsageError:
+    """Return the error to raise for a command that there is not.
+
+    Args:
+        name: The command, as typed.
+        known: All commands.
+        path: What stands before it, such as ``dpnb-columnar ledger``.
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    return UsageError(
+        f"No such command {excerpt(name)}; " + (f"did you mean {near[0]!r}?" if near else f"see {path} --help")
+    )
 
 
 class PlainParameters:
@@ -88,6 +157,23 @@ class PlainParameters:
                 parameter.get_runtime_param = PlainValues(parameter).validator
         return parameters
 
+    def make_parser(self, ctx: Any) -> Any:
+        """Build the parser of what is typed, which refuses an option that is typed twice."""
+        parser = super().make_parser(ctx)  # type: ignore[misc]
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            values, remaining, order = parse(args)
+            for parameter in [] if ctx.resilient_parsing else order:
+                if order.count(parameter) > 1 and not parameter.multiple and not getattr(parameter, "is_flag", False):
+                    raise UsageError(
+                        f"{name_of(parameter)}: is given twice, and takes one value; leave one of them out"
+                    )
+            return values, remaining, order
+
+        parser.parse_args = parse_once
+        return parser
+
 
 class PlainCommand(PlainParameters, TyperCommand):
     """Parser of a verb, or of one command of a verb that has several."""
@@ -95,6 +181,25 @@ class PlainCommand(PlainParameters, TyperCommand):
 
 class PlainGroup(PlainParameters, TyperGroup):
     """Parser of a verb that has several commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what is typed; print the help where that is nothing."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help(), err=True)
+            raise typer.Exit(UsageError.exit_code)
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, parser and remaining arguments of the command that is typed.
+
+        Raises:
+            UsageError: if there is no such command.
+        """
+        offered = self.list_commands(ctx)
+        if not args[0].startswith("-") and args[0] not in offered and not ctx.resilient_parsing:
+            raise unknown(args[0], offered, ctx.command_path)
+        return super().resolve_command(ctx, args)
 
 
 NAME = "dpnb-columnar"
@@ -129,6 +234,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "datasets": "List the data sets of datasets.toml, prepare raw files.",
         "domain": "Show the declared domain of a file, or change it.",
         "sql": "Print SQL that scores rows, or that counts them.",
+        "export": "Write a model as one file for ONNX, R, Stata, SAS or SPSS.",
         "ledger": "Keep account of privacy budgets: init, show, verify, export.",
     }
 )
@@ -149,11 +255,11 @@ class VerbGroup(PlainGroup):
         """Return the parser of a verb; None if there is no such verb."""
         return verb_parser(cmd_name) if cmd_name in VERBS else None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return name, parser and remaining arguments of the verb that is typed."""
-        if args[0] not in VERBS:  # Typer suggests near names among the commands that the group holds
-            self.commands = {name: self.get_command(ctx, name) for name in VERBS}
-        return super().resolve_command(ctx, args)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what is typed; ``help VERB`` and ``version`` are words for options."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the help line of every verb without building its parser."""
@@ -198,6 +304,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(
+        False, "--version", "-v", callback=_print_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     """Train differentially private naive Bayes classifiers on confidential Parquet extracts."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,22 +27,32 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import beginning_of, file_parts
 from dpnb_columnar.counting.query import AnswerT, Query, with_parts
-from dpnb_columnar.counting.statistics_files import format_of, load_answer, save_answer
+from dpnb_columnar.counting.statistics_files import FORMATS, format_of, load_answer, save_answer
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, Error, OutputError, option
+from dpnb_columnar.errors import BusyError, DataError, Error, OutputError, option
 from dpnb_columnar.rows.input_files import folder_values
+from dpnb_columnar.rows.object_stores import StoredObject, changed_error
 from dpnb_columnar.rows.parquet import ParquetSource, rows_in_footers
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import unit_names, unit_values
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.outputs import remove_abandoned
+from dpnb_columnar.runtime.outputs import refuse_address
 from dpnb_columnar.runtime.row_progress import begin_pass, watch_progress
+from dpnb_columnar.runtime.unfinished import remove_abandoned
 
 if TYPE_CHECKING:
     import polars as pl
 
 PRIVATE_FOLDER = 0o700
+
+FORMAT = 2
+"""What the name of a checkpoint ends in, raised whenever names or contents change. Those of earlier programs, which are
+of no use to this one and hold exact counts, are removed."""
+
+NAME = re.compile(
+    rf"[0-9a-f]{{64}}\.(?:{'|'.join(kind.suffix for kind in FORMATS.values())})(?:-(\d{{1,9}}))?\.parquet"
+)
 
 
 @confined()
@@ -92,13 +103,14 @@ def _of_file(source: ParquetSource, query: Query[AnswerT], folder: Path) -> Answ
         return local.answer(source, query)
     kind = format_of(query)
     name = "\n".join([query.digest, str(kind.version), *sorted(part), written])
-    checkpoint = folder / f"{hashlib.sha256(name.encode()).hexdigest()}.{kind.suffix}.parquet"
+    checkpoint = folder / f"{hashlib.sha256(name.encode()).hexdigest()}.{kind.suffix}-{FORMAT}.parquet"
     saved = _load(checkpoint, query)
     if saved is not None and saved.parts == part | saved.own_part:
         return with_parts(saved, part)
     answered = local.answer(source, query)
     _check_unchanged(source, answered.parts, (part, written))
-    save_answer(with_parts(answered, part | answered.own_part), checkpoint, overwrite=True)
+    with suppress(BusyError):  # another run writes the same answer
+        save_answer(with_parts(answered, part | answered.own_part), checkpoint, overwrite=True)
     return answered
 
 
@@ -150,7 +162,8 @@ def _identity(source: ParquetSource) -> tuple[frozenset[str], str]:
 
     try:
         (file,) = source.files
-        written = f"{beginning_of(file)}\n{file.stat().st_mtime_ns}"
+        time = file.modified if isinstance(file, StoredObject) else file.stat().st_mtime_ns
+        written = f"{beginning_of(file)}\n{time}"
         return file_parts([file]), "\n".join([written, *(map(repr, folder_values(file).items()))])
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise source.unreadable() from None
@@ -163,11 +176,11 @@ def _check_unchanged(source: ParquetSource, counted: frozenset[str], identity: t
         DataError: if the file's digest or identity has changed.
     """
     if counted != identity[0] or _identity(source) != identity:
-        raise DataError(f"{source.names}: changed while it was read; start again when it is complete")
+        raise changed_error(source.names)
 
 
 def _prepare(folder: Path) -> Path:
-    """Create the folder if it does not exist, check that it is private, and remove what killed runs left unfinished.
+    """Create the folder if it does not exist, check that it is private, and remove what is of no use any more.
 
     Returns:
         The folder itself where its name is a link, or leads through one: another user could change that afterwards.
@@ -175,6 +188,7 @@ def _prepare(folder: Path) -> Path:
     Raises:
         OutputError: if the folder cannot be created, is not a folder, is open to others, or belongs to another user.
     """
+    refuse_address(folder)
     try:
         if not folder.exists():
             with suppress(FileExistsError):  # another run has made it meanwhile
@@ -188,9 +202,13 @@ def _prepare(folder: Path) -> Path:
         ) from None
     if not stat.S_ISDIR(status.st_mode):
         raise OutputError(f"{folder}: is not a folder; name another {option('checkpoint')}")
-    if os.name == "posix" and stat.S_IMODE(status.st_mode) & ~PRIVATE_FOLDER:
+    if stat.S_IMODE(status.st_mode) & ~PRIVATE_FOLDER:
         raise OutputError(f"{folder}: is open to others, and checkpoints are confidential; chmod 700 {folder}")
-    if os.name == "posix" and status.st_uid != os.geteuid():  # root may write there, and its owner would read it
+    if status.st_uid != os.geteuid():  # root may write there, and its owner would read it
         raise OutputError(f"{folder}: belongs to another user, and checkpoints are confidential; name another folder")
     remove_abandoned(real)
+    with suppress(OSError):
+        for file in real.iterdir():
+            if (found := NAME.fullmatch(file.name)) and int(found[1] or 1) < FORMAT:
+                file.unlink(missing_ok=True)
     return real

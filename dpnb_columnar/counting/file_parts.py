@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpnb_columnar.counting.query import digest_blocks
 from dpnb_columnar.errors import DataError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.rows.object_stores import DataFile
 
 BEGINNING = 2**20
 """Bytes at the beginning of files that are compared where their footers are equal."""
 
 
-def file_parts(files: Iterable[Path]) -> frozenset[str]:
+def file_parts(files: Iterable[DataFile]) -> frozenset[str]:
     """Return the digests of Parquet files. A file without rows has none: it may be counted any number of times.
 
     Raises:
         DataError: if a file is not a complete Parquet file.
         OSError: if a file cannot be read.
     """
-    return frozenset(part for part, has_rows in map(_part_and_rows, files) if has_rows)
+    from dpnb_columnar.rows.parquet import number_of_rows  # a release, which has no rows, loads nothing of them
+
+    return frozenset(_part(file) for file in files if number_of_rows(file))
 
 
-def refuse_copies(files: Iterable[Path]) -> None:
+def refuse_copies(files: Iterable[DataFile]) -> None:
     """Refuse Parquet files of which one is a copy of another; only files of equal size are looked at.
 
     Small files of different people may have equal footers, so the beginnings of such files are compared as well.
@@ -34,19 +39,20 @@ def refuse_copies(files: Iterable[Path]) -> None:
         DataError: if two files with rows have the same size, footer and beginning, in folders of the same values.
         OSError: if a file cannot be read.
     """
-    from dpnb_columnar.rows.input_files import find_copies  # a release, which has no rows, loads nothing of them
+    from dpnb_columnar.rows.input_files import find_copies
+    from dpnb_columnar.rows.parquet import number_of_rows
 
     for first, second, *_ in find_copies(files, _size_and_folder, _part, beginning_of):
-        _, has_rows = _part_and_rows(first)
-        if has_rows:  # as its footer says, and so that of the second
+        if number_of_rows(first):  # as its footer says, and so that of the second
             raise copies_error(first, second)
 
 
-def _size_and_folder(file: Path) -> tuple[int, tuple[tuple[str, str | None], ...]]:
+def _size_and_folder(file: DataFile) -> tuple[int, tuple[tuple[str, str | None], ...]]:
     """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
     from dpnb_columnar.rows.input_files import folder_values  # statistics, which a release is made of, know no file
 
-    return file.stat().st_size, tuple(folder_values(file).items())
+    with file.open("rb") as stream:
+        return stream.seek(0, 2), tuple(folder_values(file).items())
 
 
 def copies_error(first: object, second: object) -> DataError:
@@ -57,7 +63,7 @@ def copies_error(first: object, second: object) -> DataError:
     )
 
 
-def beginning_of(file: Path) -> str:
+def beginning_of(file: DataFile) -> str:
     """Return the digest of the beginning of a file, in which small files differ where their footers do not.
 
     Raises:
@@ -67,18 +73,12 @@ def beginning_of(file: Path) -> str:
         return digest_blocks("beginning", [stream.read(BEGINNING)])
 
 
-def _part_and_rows(file: Path) -> tuple[str, bool]:
-    """Return the digest of a file, and whether its footer tells of rows."""
-    from dpnb_columnar.rows.parquet_footer import footer_of, has_rows
+def _part(file: DataFile) -> str:
+    from dpnb_columnar.rows.parquet_footer import footer_of
 
     with file.open("rb") as stream:
         footer = footer_of(stream, str(file))
-        return footer_part(stream.seek(0, 2), footer), has_rows(footer, str(file))
-
-
-def _part(file: Path) -> str:
-    part, _ = _part_and_rows(file)
-    return part
+        return footer_part(stream.seek(0, 2), footer)
 
 
 def footer_part(size: int, footer: bytes) -> str:

@@ -19,11 +19,21 @@ from dpnb_columnar.datasets.catalogue import (
 )
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
-from dpnb_columnar.domain.editing import Number, no_label, provisional, with_unit, with_weight
+from dpnb_columnar.domain.editing import (
+    ImputedValues,
+    Number,
+    no_label,
+    provisional,
+    with_imputed,
+    with_unit,
+    with_weight,
+)
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
-from dpnb_columnar.rows.parquet import read_metadata
+from dpnb_columnar.rows.object_stores import DataFile
+from dpnb_columnar.rows.parquet import read_metadata, read_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +92,13 @@ class ResolvedDomain:
             raise ConfigurationError(f"{self.origin}: {error}") from None
         return declared
 
-    def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
+    def by_flags(self, imputed: ImputedValues | str | None) -> ResolvedDomain:
+        """Return the same, with allocated values treated as options say (``domain.editing.with_imputed``)."""
+        return replace(self, domain=with_imputed(self.domain, imputed))
+
+    def by_unit(self, unit: str | Sequence[str] | None, rows: int | None, cap: int | None) -> ResolvedDomain:
         """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
-        return replace(self, domain=with_unit(self.domain, unit, rows))
+        return replace(self, domain=with_unit(self.domain, unit, rows, cap))
 
     def by_weight(self, weight: str | None, cap: Number | None, step: Number | None) -> ResolvedDomain:
         """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""
@@ -92,7 +106,7 @@ class ResolvedDomain:
 
 
 def find_domain(
-    files: Sequence[Path | str],
+    files: Sequence[DataFile | str],
     dataset: str | None = None,
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
@@ -123,7 +137,7 @@ def find_domain(
 
 
 def find_domain_to_plan(
-    files: Sequence[Path | str],
+    files: Sequence[DataFile | str],
     dataset: str | None = None,
     label: str | None = None,
     catalogue: Path | None = None,
@@ -152,7 +166,7 @@ def find_domain_to_plan(
 
 
 def find_declaration(
-    files: Sequence[Path | str],
+    files: Sequence[DataFile | str],
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
     catalogue: Path | None = None,
@@ -181,17 +195,19 @@ def find_declaration(
         pairs = metadata(file)
         if (text := pairs.get(DOMAIN_KEY)) not in carried:  # most files carry the same text
             carried[text] = domain_from_metadata(pairs, str(file))
-    # Of domains that differ in what is for people alone, the first file's is taken.
-    domains = {digest(domain): domain for domain in reversed(carried.values()) if domain is not None}
-    if len(domains) == 1 and None not in carried:
-        (domain,) = domains.values()
+    domains = [domain for domain in carried.values() if domain is not None]
+    if len({*map(digest, domains)}) == 1 and None not in carried:
+        domain = united(domains)  # they differ in what is for people alone
         return ResolvedDeclaration(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with {option('dataset')}"
         )
-    claimed = entry_for(list(map(Path, files)))
+    claimed = entry_for([Path(str(file)) for file in files])
     if claimed is None:
+        if metadata is read_metadata:  # neither a table nor an address of Spark's, which have no schema here
+            file = files[0]
+            read_schema(Path(file) if isinstance(file, str) else file)  # a model, or statistics, is told as such
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; take it from "
             f"a codebook ({command('domain edit', codebook='FILE')}), name an entry with {option('dataset')}, its file "
@@ -200,13 +216,13 @@ def find_declaration(
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 
 
-def _claiming(files: Sequence[Path | str], catalogue: Path) -> ResolvedDeclaration:
+def _claiming(files: Sequence[DataFile | str], catalogue: Path) -> ResolvedDeclaration:
     """Return what the entry of a catalogue declares that claims the files.
 
     Raises:
         ConfigurationError: if no entry claims them. To use what they carry would pass over the catalogue unseen.
     """
-    claimed = entry_for(list(map(Path, files)), catalogue)
+    claimed = entry_for([Path(str(file)) for file in files], catalogue)
     if claimed is None:
         known = named([entry.name for entry in entries(catalogue)]) or "none"
         raise ConfigurationError(

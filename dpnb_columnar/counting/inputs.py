@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
+from dpnb_columnar.counting.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.database_query import SelectedRows
     from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.lake_tables import LakeTable, NamedTable
+    from dpnb_columnar.rows.object_stores import DataFile
     from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
     from dpnb_columnar.rows.streaming import OpenedFrame
 
@@ -32,8 +35,8 @@ PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""
 
 
-LocalInput: TypeAlias = "LocalFiles | DatabaseInput"
-"""Rows that are read here: files, or those of a database."""
+LocalInput: TypeAlias = "LocalFiles | DatabaseInput | LakeInput"
+"""Rows that are read here: files, or those of a database or of a lake table."""
 
 
 class Engine(StrEnum):
@@ -47,8 +50,8 @@ class Input(Rows, Protocol):
     """Rows that a user names."""
 
     @property
-    def files(self) -> Sequence[Path]:
-        """Those of this machine's files that are read; no output may replace them."""
+    def files(self) -> Sequence[DataFile]:
+        """The files that are read; no output may replace one of this machine's."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -63,7 +66,7 @@ class FrameInput:
     """A frame as rows to count; it has no file, and no name by which a ledger could tell it from another."""
 
     frame: Frame
-    files: Sequence[Path] = ()
+    files: Sequence[DataFile] = ()
     names: Sequence[str] = ()
     repeatable = True
 
@@ -169,7 +172,45 @@ def local_input(
         return DatabaseInput(database, table, query)
     if any(map(PASSWORD.search, data)):
         raise UsageError("a password in an address can be read by every user of the machine; leave it out")
+    if (lake := lake_table_in(data)) is not None:
+        if checkpoint is not None:
+            raise UsageError(f"{option('checkpoint')} is for files; a table is counted in one pass")
+        return LakeInput.of(lake)
     return LocalFiles(data, checkpoint)
+
+
+def lake_table_in(data: Sequence[str]) -> NamedTable | None:
+    """Return the lake table among what a user names; None if there is none.
+
+    Raises:
+        UsageError: if it stands beside another name.
+    """
+    from dpnb_columnar.rows.lake_tables import named_table
+
+    tables = [table for name in data if (table := named_table(name))]
+    if tables and len(data) > 1:
+        raise UsageError(f"{tables[0].table}: a table is read alone; run the command once for each input")
+    return tables[0] if tables else None
+
+
+def files_of(data: Sequence[str], name: str) -> LocalFiles:
+    """Return rows that stand in files, for what reads them more than once, in one order.
+
+    Args:
+        data: Parquet files, folders or patterns.
+        name: Name of the option that has them.
+
+    Raises:
+        UsageError: if a database is among them.
+        MissingInputError: if there is no such file.
+    """
+    if any(map(parse_database, data)) or lake_table_in(data) is not None:
+        raise UsageError(
+            f"{option(name)}: reads files; write the table to Parquet first, or give a frame of it in Python"
+        )
+    rows = local_input(data)
+    assert isinstance(rows, LocalFiles)
+    return rows
 
 
 def database_in(data: Sequence[str], table: str | None, query: Path | None = None) -> Database | None:
@@ -197,8 +238,95 @@ def database_in(data: Sequence[str], table: str | None, query: Path | None = Non
     return databases[0]
 
 
+@dataclass(frozen=True, slots=True)
+class LakeInput:
+    """The live rows of one snapshot of a lake table, whatever is written to the table meanwhile.
+
+    Attributes:
+        table: The snapshot.
+    """
+
+    table: LakeTable
+    repeatable = True
+
+    @classmethod
+    def of(cls, named: NamedTable) -> LakeInput:
+        """Open the table that a user names.
+
+        Raises:
+            UnavailableError, MissingInputError, DataError: as ``lake_tables.open_table``.
+        """
+        from dpnb_columnar.rows.lake_tables import open_table
+
+        return cls(open_table(named))
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The folders of the table's files."""
+        return self.table.files
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The snapshot and the table's own id, which stand in place of digests."""
+        return self.table.names
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Digests of the table and of the snapshot: rows of two snapshots of one table are never added up."""
+        identity = [self.table.kind.name.encode(), self.table.table_id.encode()]
+        snapshot = [*identity, str(self.table.snapshot).encode()]
+        return frozenset([digest_blocks("table", identity), digest_blocks("snapshot", snapshot)])
+
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+        """Find the domain: of the entry named, or of an entry that claims the table by the name of its folder."""
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        path = Path(self.table.table)
+        folder = path.parents[1] if path.is_file() else path  # of a metadata file
+        return find_domain([folder], dataset, label, lambda _: {}, catalogue)
+
+    def open(self, domain: Domain) -> OpenedFrame:
+        """Check that the table has the domain's columns, of types that it can be read from. No row is read.
+
+        Raises:
+            DataError: if a column is missing, or of a type that does not fit.
+        """
+        from dpnb_columnar.rows.frames import open_frame
+
+        (rows,) = self.scan(domain.counted_columns)
+        return open_frame(rows.rows, domain, rows.name, rows.size)
+
+    open_once = open
+    """A row of a table is in it once, whatever other rows are alike."""
+
+    def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
+        """Return the rows as one lazy frame; the snapshot is read each time that it is computed.
+
+        Raises:
+            DataError: if one of these columns is of a type that cannot be read.
+        """
+        return [self.table.scan(columns)]
+
+    def batches(self, by: Sequence[str] = ()) -> Batches:
+        """Return the rows in order, batch by batch."""
+        return self.table.batches()
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the columns as ``open`` does, for counting.
+
+        Raises:
+            DataError: as ``open``.
+        """
+        from dpnb_columnar.counting.engines import local
+
+        def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
+            return with_parts(local.answer(source, query), self.parts)
+
+        return OpenedRows(self.open(domain), answer)
+
+
 class LocalFiles:
-    """Parquet files that Polars and DuckDB read.
+    """Parquet files, of this machine and of object stores, that Polars and DuckDB read.
 
     Attributes:
         files: The files.
@@ -208,10 +336,11 @@ class LocalFiles:
     repeatable = True
 
     def __init__(self, data: Sequence[str], checkpoint: CheckpointFolder | None = None) -> None:
-        """Resolve paths and patterns.
+        """Resolve paths, addresses and patterns.
 
         Raises:
             MissingInputError: if there is no such file.
+            UsageError, TemporaryError, UnavailableError: as ``rows.object_stores.resolve_address``.
         """
         from dpnb_columnar.rows.input_files import resolve_files
 
@@ -220,8 +349,8 @@ class LocalFiles:
 
     @property
     def names(self) -> Sequence[str]:
-        """Absolute paths of the files."""
-        return [str(file.resolve()) for file in self.files]
+        """Absolute paths of the files; of objects their addresses, and when these were written."""
+        return [str(file.resolve()) if isinstance(file, Path) else file.pinned for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
@@ -240,10 +369,10 @@ class LocalFiles:
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        """Check the files as ``open`` does, the headers of their pages, and that no file is a copy of another.
+        """Check the files as ``open`` does, and that no file is a copy of another.
 
         Raises:
-            DataError: as ``open``, or if a file is a copy, or a header of a page claims what cannot be.
+            DataError: as ``open``, or if a file is a copy.
         """
         from dpnb_columnar.counting.file_parts import refuse_copies
 
@@ -252,18 +381,17 @@ class LocalFiles:
             refuse_copies(source.files)
         except OSError:
             raise source.unreadable() from None
-        source.check_pages()
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, whatever columns are asked for; these alone will be read.
+        """Return the rows of each file as they are, whatever columns are asked for.
 
         Raises:
             DataError: if a file is damaged.
         """
         from dpnb_columnar.rows.parquet import scan_files
 
-        return scan_files(self.files, columns)
+        return scan_files(self.files)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch.
@@ -315,7 +443,7 @@ class DatabaseInput:
     repeatable = True
 
     @property
-    def files(self) -> Sequence[Path]:
+    def files(self) -> Sequence[DataFile]:
         """The database's file, and the query's."""
         return [file for file in (self.database.file, self.query) if file is not None]
 

@@ -30,17 +30,17 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Parallel
-from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CELLS
+from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, parallel_cells
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.code_limits import UNITS as UNITS
 from dpnb_columnar.counting.query import Query, check_disjoint, digest_blocks
@@ -70,21 +70,25 @@ class ScoreTable:
 class ClassScores(ABC):
     """A row's score in each class, the sum of its attributes', and the bins that rows are counted in by them. Public.
 
-    A row of a class is in one bin, which these scores and its class decide.
+    A row of a class is in one bin, which these scores and its class decide. Rows may be counted by group besides: then
+    each group has these bins for itself, those of the first group first.
 
     Attributes:
         domain: Domain of the rows.
         tables: Per class that is scored, one table per attribute.
         offsets: Per class, what is added to its score.
+        group_tables: Tables that give a row, in sum, the number of its group, which is below ``groups``.
+        groups: Number of groups; 1 where all rows are one.
+        by_size: Whether a row is counted once for each row of its unit that it stands for, up to the unit's cap.
     """
 
     domain: Domain
     tables: tuple[tuple[ScoreTable, ...], ...]
     offsets: tuple[int, ...]
+    group_tables: tuple[ScoreTable, ...] = field(default=(), kw_only=True)
+    groups: int = field(default=1, kw_only=True)
+    by_size: bool = field(default=False, kw_only=True)
     later: ClassVar[bool] = True
-    parallel: ClassVar[Parallel] = PARALLEL_CELLS
-    """A row of a class is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
-    sensitivity: ClassVar[int] = 1
 
     @property
     @abstractmethod
@@ -92,14 +96,43 @@ class ClassScores(ABC):
         """What is counted."""
 
     @property
-    @abstractmethod
+    def sensitivity(self) -> int:
+        """How far one row moves the counts: by what it counts as (docs/privacy.md, Lemma 2.15)."""
+        return self.domain.most_stood_for if self.by_size else 1
+
+    @property
+    def parallel(self) -> Parallel:
+        """A row of a class is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
+        return parallel_cells(self.sensitivity)
+
+    @property
     def bins(self) -> int:
-        """Number of bins."""
+        """Number of bins, of all groups."""
+        return self.groups * self.group_bins
+
+    @property
+    @abstractmethod
+    def group_bins(self) -> int:
+        """Number of bins of a group."""
 
     @property
     @abstractmethod
     def cells(self) -> int:
         """How many counts noise is added to."""
+
+    @property
+    def number_type(self) -> type[np.signedinteger[Any]]:
+        """A type that holds every score, and the difference of any two from an edge."""
+        scores = [
+            abs(offset) + sum(map(largest_score, tables))
+            for offset, tables in zip(self.offsets, self.by_class, strict=True)
+        ]
+        return _type_of(2 * max(scores) + self.farthest)
+
+    @property
+    def farthest(self) -> int:
+        """Size of the largest number that scores are compared with."""
+        return 0
 
     @property
     @abstractmethod
@@ -125,9 +158,15 @@ class ClassScores(ABC):
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
 
+    @property
+    def _counted(self) -> list[object]:
+        """What the digest says of groups, and of what a row counts as; nothing of all rows, each once."""
+        groups = [_listed(self.group_tables), self.groups] if self.group_tables else []
+        return [*groups, "by size"] if self.by_size else groups
+
     @abstractmethod
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute the bin of each row.
+        """Compute the bin of each row within its group.
 
         Args:
             scores: Shape (classes, rows): a row's score in each class.
@@ -149,17 +188,17 @@ class Scores(ClassScores):
     @property
     def words(self) -> str:
         """What is counted."""
-        return "rows of each class and class that the model predicts"
+        return "rows of each class and class that the model predicts" + " in each group" * bool(self.group_tables)
 
     @property
-    def bins(self) -> int:
+    def group_bins(self) -> int:
         """One for each class."""
         return len(self.offsets)
 
     @property
     def cells(self) -> int:
         """How many counts noise is added to."""
-        return len(self.domain.classes) * self.bins
+        return self.groups * len(self.domain.classes) * self.group_bins
 
     @property
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
@@ -169,17 +208,16 @@ class Scores(ClassScores):
     @property
     def compared(self) -> tuple[int, ...]:
         """All classes."""
-        return tuple(range(self.bins))
+        return tuple(range(len(self.offsets)))
 
     @property
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
-        return _digest_of(self.domain, chain(*self.tables), self.offsets)
+        return _digest_of(self.domain, chain(*self.tables), self.offsets, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
         """Predict the class of each row."""
-        predicted: Integers = scores.argmax(axis=0)
-        return predicted
+        return _largest(scores, self.compared)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +245,8 @@ class Margins(ClassScores):
     def words(self) -> str:
         """What is counted."""
         truths = "either" if self.columns == 2 else "either or neither"
-        return f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
+        margin = f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
+        return margin + ", in each group" * bool(self.group_tables)
 
     @property
     def ranges(self) -> int:
@@ -220,14 +259,14 @@ class Margins(ClassScores):
         return min(len(self.domain.classes), 3)
 
     @property
-    def bins(self) -> int:
+    def group_bins(self) -> int:
         """Number of bins: one for each range and, of more than two classes, one more for rows of neither class."""
         return self.ranges * (self.columns - 1)
 
     @property
     def cells(self) -> int:
         """How many counts noise is added to."""
-        return self.ranges * self.columns
+        return self.groups * self.ranges * self.columns
 
     @property
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
@@ -242,16 +281,21 @@ class Margins(ClassScores):
     @property
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
-        return _digest_of(self.domain, chain(*self.tables), self.offsets, self.largest, self.edges)
+        numbers = (self.offsets, self.largest, self.edges)
+        return _digest_of(self.domain, chain(*self.tables), *numbers, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
         """Compute the bin of each row."""
-        others = np.array(self.compared)
-        best = scores[others].argmax(axis=0)
-        margin = np.take_along_axis(scores[others], best[None], axis=0)[0] - scores[self.largest]
-        neither = (classes != self.largest) & (classes != others[best])
-        bins: Integers = np.searchsorted(self.edges, margin, side="right") + self.ranges * neither
+        largest, best = _largest(scores, self.compared)
+        bins = _ranges(self.edges)(largest - scores[self.largest])
+        if self.columns > 2:
+            bins += self.ranges * ((classes != self.largest) & (classes != best))
         return bins
+
+    @property
+    def farthest(self) -> int:
+        """Size of the largest number that scores are compared with."""
+        return 1 + max(map(abs, self.edges))
 
     def columns_of(self, counts: Integers) -> Integers:
         """Add up counts per bin and class to those that noise is added to, shape (ranges, columns)."""
@@ -259,6 +303,36 @@ class Margins(ClassScores):
         own = near[:, self.largest]
         columns = [own, near.sum(axis=1) - own, far.sum(axis=1)] if len(far) else [own, near.sum(axis=1) - own]
         return np.stack(columns, axis=1)
+
+
+def _largest(scores: Integers, places: Sequence[int]) -> tuple[Integers, Integers]:
+    """Return the largest score of each row in some classes, and its class, the first of equal ones.
+
+    Args:
+        scores: Shape (classes, rows).
+        places: Places of the classes.
+    """
+    first, *others = places
+    largest, best = scores[first], np.full(scores.shape[1], first)
+    for place in others:
+        best[scores[place] > largest] = place
+        largest = np.maximum(largest, scores[place])
+    return largest, best
+
+
+@lru_cache(maxsize=16)
+def _ranges(edges: tuple[int, ...]) -> Callable[[Integers], Integers]:
+    """Return what counts the edges that margins reach: by look-up, where the edges are not far apart."""
+    first, last = edges[0] - 1, edges[-1]
+    if last - first > MOST_BETWEEN_EDGES:
+        return lambda margins: np.searchsorted(edges, margins, side="right")
+    table = np.searchsorted(edges, np.arange(first, last + 1), side="right")
+    return lambda margins: table.take(margins - first, mode="clip")
+
+
+def _type_of(largest: int) -> type[np.signedinteger[Any]]:
+    """Return the narrower of two types that holds whole numbers up to a size: sums of 32 bits take half the time."""
+    return np.int32 if largest < 2**31 else np.int64
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -323,6 +397,9 @@ class ScoreCounts:
         return self
 
 
+MOST_BETWEEN_EDGES = 2**20
+"""Margins between the outermost edges of ranges of which each has its range in a table."""
+
 CERTAIN = 2**16
 """Probabilities, and what a row is scaled by, are whole numbers of this part of 1."""
 
@@ -386,22 +463,36 @@ class GradientQuery:
         """The hexadecimal SHA-256 of all that decides what a row adds: sums of one digest may be added."""
         return _digest_of(self.domain, self.tables, self.weights, self.log_odds, self.bound)
 
-    def factors_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute what a row multiplies its scores by, as engines do: the sums add up these products, and the factors.
+    @property
+    def number_type(self) -> type[np.signedinteger[Any]]:
+        """A type that holds every score, their weighted sum, and a score times a factor."""
+        sizes = [*map(largest_score, self.tables)]
+        total = abs(self.log_odds) + sum(abs(weight) * size for weight, size in zip(self.weights, sizes, strict=True))
+        return _type_of(max(total, sum(sizes), CERTAIN * max(sizes, default=0), *map(abs, self.weights)))
+
+    def factors_of(self, scores: Iterable[Integers], classes: Integers) -> Integers:
+        """Compute what a row multiplies its scores by: the sums add up these products, and the factors.
 
         Args:
-            scores: Shape (attributes, rows): a row's score in each table.
+            scores: Per table, shape (rows,): a row's score.
             classes: Shape (rows,): the row's class.
 
         Returns:
             Shape (rows,), in 1/``CERTAIN``.
         """
-        total, table = self.log_odds + np.array(self.weights) @ scores, np.array(probabilities())
-        against = table[np.minimum(np.abs(total) // UNITS, len(table) - 1)]
+        total = np.full(len(classes), self.log_odds, dtype=self.number_type)
+        size = np.zeros_like(total)
+        for weight, score in zip(self.weights, scores, strict=True):
+            total += weight * score
+            size += np.abs(score)
+        against = _probabilities().take(np.abs(total) // UNITS, mode="clip")
         second = classes == 1
         error = np.where(second == (total >= 0), against, CERTAIN - against)
-        scaled = np.minimum(self.bound * CERTAIN // np.maximum(np.abs(scores).sum(axis=0), 1), CERTAIN)
-        factors: Integers = np.where(second, 1, -1) * (error * scaled // CERTAIN)
+        # Rows within the bound are not scaled.
+        large = np.flatnonzero(np.maximum(size, 1) > self.bound)
+        scaled = self.bound * CERTAIN // np.maximum(size[large], 1).astype(np.int64)
+        error[large] = error[large] * scaled // CERTAIN
+        factors: Integers = np.where(second, error, -error)
         return factors
 
     def empty(self) -> GradientSums:
@@ -506,9 +597,13 @@ def sum_columns(query: GradientQuery) -> tuple[list[str], list[str]]:
 
 def _digest_of(domain: Domain, tables: Iterable[ScoreTable], *more: object) -> str:
     """Return the hexadecimal SHA-256 of a domain, tables, and further numbers."""
-    listed = [[each.attribute, each.starts, each.scores, each.missing] for each in tables]
-    text = json.dumps([digest(domain), listed, *more], separators=(",", ":"))
+    text = json.dumps([digest(domain), _listed(tables), *more], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _listed(tables: Iterable[ScoreTable]) -> list[object]:
+    """Write tables as JSON values."""
+    return [[each.attribute, each.starts, each.scores, each.missing] for each in tables]
 
 
 def _added(own: Integers, others: Integers) -> Integers:
@@ -527,3 +622,9 @@ def probabilities() -> tuple[int, ...]:
     """Tabulate 1/(1 + exp(k/``UNITS``)) in 1/``CERTAIN``, from k = 0 to the first that rounds to 0."""
     last = math.ceil(math.log(2 * CERTAIN) * UNITS)
     return tuple(round(CERTAIN / (1 + math.exp(step / UNITS))) for step in range(last + 1))
+
+
+@cache
+def _probabilities() -> NDArray[np.int32]:
+    """Return ``probabilities`` as an array."""
+    return np.array(probabilities(), dtype=np.int32)

@@ -53,6 +53,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import (
+    STANDS_FOR,
     Steps,
     add_step,
     coded_rows,
@@ -156,7 +157,7 @@ def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
     return plus(integer(run.start), exp.cast(exp.Floor(this=steps), exp.DType.BIGINT))
 
 
-SCORE, KEY, LARGEST, MARGIN, BEST, BIN = "score", "key", "largest", "margin", "best", "bin"
+SCORE, KEY, LARGEST, MARGIN, BEST, BIN, GROUP = "score", "key", "largest", "margin", "best", "bin", "group"
 
 
 @query_sql.register
@@ -170,9 +171,13 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
     keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
     own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
-    add_step(steps, "scored", [own_column(CLASS), *keys.values(), *own])
+    grouped = [attribute_score(each, domain, dialect) for each in scores.group_tables]
+    group = [as_column(sum_of(grouped), GROUP)] if grouped else []
+    size = [own_column(STANDS_FOR)] if scores.by_size else []
+    kept = [CLASS, *(each.alias for each in group), *(each.name for each in size)]
+    add_step(steps, "scored", [own_column(CLASS), *group, *size, *keys.values(), *own])
     largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
-    add_step(steps, "compared", [own_column(CLASS), largest, *(own_column(each.alias) for each in own)])
+    add_step(steps, "compared", [*map(own_column, kept), largest, *(own_column(each.alias) for each in own)])
     # Twice, since the remainder of a negative number may be negative.
     after = modulo(plus(modulo(own_column(LARGEST), factor), integer(factor)), factor)
     place: exp.Expr = minus(integer(factor - 1), after)
@@ -180,13 +185,16 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
         score = own_column(SCORE) if factor == 1 else times(integer(factor), own_column(SCORE))
         best = [as_column(place, BEST)] if scores.columns > 2 else []
         margin = as_column(minus(own_column(LARGEST), score), MARGIN)
-        add_step(steps, "best", [own_column(CLASS), margin, *best])
+        add_step(steps, "best", [*map(own_column, kept), margin, *best])
         place = _margin_bin(scores)
-    add_step(steps, "placed", [own_column(CLASS), as_column(place, BIN)])
+    if grouped:
+        place = plus(times(own_column(GROUP), integer(scores.group_bins)), place)
+    add_step(steps, "placed", [own_column(CLASS), *size, as_column(place, BIN)])
+    count = exp.cast(exp.Sum(this=size[0]), exp.DType.BIGINT) if size else exp.Count(this=exp.Star())
     columns = [
         own_column(CLASS),
         own_column(BIN),
-        as_column(exp.Count(this=exp.Star()), "count"),
+        as_column(count, "count"),
         as_column(text(digest(domain)), "domain"),
         as_column(text(scores.digest), "scores"),
     ]

@@ -23,6 +23,7 @@ from dpnb_columnar.counting.query import check_whole_units, digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import command, excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
 
@@ -66,26 +67,32 @@ class CellQuery:
     @property
     def words(self) -> str:
         """What is counted."""
-        weights = "" if self.domain.weight is None else ", and the sum of their weights"
+        sums = self.domain.sums
+        weights = (
+            "" if sums is None else f", and the sum of {'their weights' if self.domain.weight else f'the {sums.name}'}"
+        )
         return f"rows of each class{weights}, and of each class and value of {len(self.domain.attributes)} attributes"
 
     @property
     def cells(self) -> int:
         """How many counts there are, those of classes and the sums of weights included."""
         sizes = (each.size if isinstance(each, Categorical) else each.cells + 1 for each in self.domain.attributes)
-        return len(self.domain.classes) * ((1 if self.domain.weight is None else 2) + sum(sizes))
+        return len(self.domain.classes) * ((1 if self.domain.sums is None else 2) + sum(sizes))
 
     @property
     def parallel(self) -> Parallel:
         """One row is in one cell of the class counts, and in at most one of each table (Lemmas 2.1, 2.7 and 2.12)."""
-        weight = "" if self.domain.weight is None else ", and one sum of weights by at most the cap"
+        sums = self.domain.sums
+        weight = "" if sums is None else ", and one sum of weights by at most the cap"
+        if sums is not None and self.domain.weight is None:
+            weight = f", and one sum by at most {sums.steps}"
         reason = f"one row changes one count of the classes, and one of each attribute, by 1{weight}"
         return Parallel(reason, RowEffect.ONE_DRAW)
 
     @property
     def sensitivity(self) -> int:
         """How far one row moves all counts, and sums of weights in steps, together (Lemmas 2.1, 2.7 and 2.12)."""
-        return 1 + len(self.domain.attributes) + (0 if self.domain.weight is None else self.domain.weight.steps)
+        return 1 + len(self.domain.attributes) + (0 if self.domain.sums is None else self.domain.sums.steps)
 
     @property
     def digest(self) -> str:
@@ -112,8 +119,8 @@ class Statistics:
         summands: Digests of the counts of the statistics that were added up to these; empty if none were.
         whole_units: Whether no unit with rows here is declared to have rows in what these are added to. Not compared,
             and not saved: it is declared where statistics are added up.
-        weight_sums: Shape (classes,), int64: the weights of the rows of each class added up, in steps; None where the
-            domain declares no weight.
+        weight_sums: Shape (classes,), int64: what the domain adds up over the rows of each class (``Domain.sums``), in
+            steps; None where it adds up nothing.
     """
 
     domain: Domain
@@ -174,7 +181,8 @@ class Statistics:
         Raises:
             ValueError: if there are more rows than ``assemble`` adds up.
         """
-        return assemble(self.domain, chain(self.cells(), other.cells()), self.parts | other.parts)
+        domain = united([self.domain, other.domain])
+        return assemble(domain, chain(self.cells(), other.cells()), self.parts | other.parts)
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows.
@@ -258,13 +266,13 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
 
 
 def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integers | None]:
-    """Add up the class counts, and where the domain declares a weight that of each class. Raises as ``assemble``."""
-    if domain.weight is None:
+    """Add up the class counts, and what the domain adds up over the rows of each class. Raises as ``assemble``."""
+    if domain.sums is None:
         return _dense(None, parts, len(domain.classes), 1)[:, 0], None
     rows, sums = _dense(None, parts, len(domain.classes), WEIGHT_CODE + 1, LARGEST_SUM).T.copy()
-    if rows.sum() > min(LARGEST_SIZE, LARGEST_SUM // domain.weight.steps):
+    if rows.sum() > min(LARGEST_SIZE, LARGEST_SUM // domain.sums.steps):
         raise ValueError("more rows than weights add up of")
-    if np.any(sums > rows * domain.weight.steps):
+    if np.any(sums > rows * domain.sums.steps):
         raise ValueError("weights add up to more than the cap for every row")
     return rows, sums
 

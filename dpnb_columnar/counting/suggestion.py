@@ -21,7 +21,7 @@ from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_n
 from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader, attribute_document
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError, option
-from dpnb_columnar.rows.parquet import NamedRows, size_of
+from dpnb_columnar.rows.parquet import NamedRows, check_read, size_of, store_failure
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_pass, begin_work, report_rows
@@ -123,10 +123,11 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
                 advance(1)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
-        raise DataError(
+        raise store_failure(given) or DataError(
             f"{given[0].name}: cannot be read to the end, or the files beside it have other columns; copy it again, or "
             "give files of one layout"
         ) from None
+    check_read(given)
     return tuple(profiles)
 
 

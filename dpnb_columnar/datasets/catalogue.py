@@ -179,7 +179,7 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
             content = stream.read(LARGEST_CATALOGUE + 1)
         if len(content) > LARGEST_CATALOGUE:
             raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; not a catalogue")
-        document = parse_toml(content.decode("utf-8"))
+        document = parse_toml(content)
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -462,10 +462,14 @@ def entry_toml(
     """
     name, document = _key(domain.name), document_of(domain, defaults=False)
     keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}
-    keys |= {key: document[key] for key in ("unit", "available_unit") if key in document}
+    keys |= {
+        key: document[key] for key in ("unit", "available_unit", "available_person", "universe") if key in document
+    }
     for key in [each for each in ("weight", "available_weight") if each in document]:
         numbers = {name: text for name, text in document[key].items() if name != "column"}
         keys[key] = document[key] | _numbers(numbers, decimals=True)
+    if "available_imputed" in document:
+        keys["available_imputed"] = document["available_imputed"]
     sections = [_section(name, keys)]
     sections += [
         _section(f"{name}.{key}", value) for key, value in (beside or {}).items() if isinstance(value, Mapping)
@@ -480,6 +484,7 @@ def entry_toml(
         body = _numbers(document["attributes"][attribute.name], decimals=isinstance(attribute, Numeric))
         lines.append(f"{_key(attribute.name)} = {_value(body)}")
     sections.append("\n".join(lines))
+    sections += [_section(f"{name}.{key}", document[key]) for key in ("provenance", "titles") if key in document]
     for column, labels in document.get("value_labels", {}).items():
         sections.append(_section(f"{name}.value_labels.{_key(column)}", labels))
     return "\n\n".join(sections) + "\n"
@@ -492,7 +497,10 @@ def _section(name: str, body: Mapping[str, Any]) -> str:
 def _numbers(value: Any, *, decimals: bool = False) -> Any:
     """Convert texts that spell numbers to numbers, in nested values as well; keys of tables stay texts."""
     if isinstance(value, Mapping):
-        return {key: _numbers(item, decimals=decimals) for key, item in value.items()}
+        return {
+            key: item if key == "column" else _numbers(item, decimals=decimals and key != "imputed")
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [_numbers(item, decimals=decimals) for item in value]
     if WHOLE.fullmatch(value):

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, cast
 from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
-from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 if TYPE_CHECKING:
@@ -253,7 +253,8 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
         ordered = [name for name in frame.collect_schema() if name in columns]
         if absent := [name for name in columns if name not in ordered]:
             raise DataError(f"{entry.name}: the raw files have no column {', '.join(absent)}; found {ordered}")
-        frame.select(ordered).sink_parquet(partial, metadata=domain_metadata(entry.declared))
+        with opened(partial) as file:
+            frame.select(ordered).sink_parquet(file, metadata=domain_metadata(entry.declared))
         return int(pl.scan_parquet(partial).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, zipfile.BadZipFile, ValueError) as error:
         problem = f"not in the form that the reader of {entry.name} expects ({type(error).__name__})"
@@ -270,10 +271,10 @@ def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
     """
     located_files = {relative: located(folder / relative) for relative in entry.raw}
     if absent := [relative for relative, path in located_files.items() if path is None]:
-        lines = "".join(f"\n  {folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
+        files = ", ".join(f"{folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
         raise MissingInputError(
-            f"{entry.name}: {len(absent)} raw file(s) not found:{lines}\n"
-            f"Put them there, or name another folder. Source: {entry.source}"
+            f"{entry.name}: raw files are not there: {files}; put them there, or name another folder; source: "
+            f"{entry.source}"
         )
     return tuple(path for path in located_files.values() if path is not None)
 

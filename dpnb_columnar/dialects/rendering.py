@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -21,7 +23,6 @@ from dpnb_columnar.dialects.nodes import (
     Branch,
     as_double,
     as_text,
-    below,
     case,
     double,
     identifier,
@@ -107,13 +108,18 @@ def _nearest_float(value: exp.Expr, cast: exp.Expr) -> exp.Expr:
     """
     largest, smallest = exp.Literal.number("1.7976931348623158e308"), exp.Literal.number("5e-324")
     is_number = exp.NEQ(this=as_text(cast.copy()), expression=text("NaN"))  # which is above all numbers
-    is_above = exp.and_(exp.GT(this=value.copy(), expression=largest), is_number)
-    is_below = below(value.copy(), exp.Neg(this=largest.copy()))
+    is_above = exp.and_(_postgres_operator(value, ">", largest), is_number)
+    is_below = _postgres_operator(value, "<", exp.Neg(this=largest))
     is_least = exp.and_(
-        exp.GT(this=value.copy(), expression=exp.Neg(this=smallest)), below(value.copy(), smallest.copy())
+        _postgres_operator(value, ">", exp.Neg(this=smallest)), _postgres_operator(value, "<", smallest)
     )
     branches = [(is_above, double(math.inf)), (is_below, double(-math.inf)), (is_least, double(0))]
     return case(branches, as_double(cast.copy()))
+
+
+def _postgres_operator(left: exp.Expr, operator: str, right: exp.Expr) -> exp.Operator:
+    """Compare values of two types by PostgreSQL's own operator, where one of anybody's could fit the types better."""
+    return exp.Operator(this=left.copy(), operator=f"{CATALOGUE}.{operator}", expression=right.copy())
 
 
 def number_of_spark(node: exp.Expr) -> exp.Expr:
@@ -223,6 +229,15 @@ POSTGRES_NAME = 63
 LARGEST_SHIFT = 62
 """Two to this power is the largest that a 64-bit integer holds."""
 
+CATALOGUE = "pg_catalog"
+"""The schema of PostgreSQL's own functions and types."""
+
+GRAMMAR = frozenset({"COALESCE", "GREATEST", "GROUPING", "LEAST", "NULLIF"})
+"""What PostgreSQL's grammar knows, and looks up in no schema."""
+
+NAMED_TYPES = frozenset({"DATE", "OID", "TEXT", "TID"})
+"""Types of PostgreSQL's that are looked up by name, as functions are; its grammar knows ``BIGINT`` and the like."""
+
 UNQUOTED = re.compile(r"[\w$-]+")
 DEFAULT_PARTS = ("this", "db", "catalog")
 """The parts of a table's name, from the last to the first."""
@@ -246,7 +261,31 @@ def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, joined: bo
         if joined and rewrite is _rows_apart:
             rewrite = _steps_apart
         query = query.transform(rewrite, copy=False)
-    return query.sql(dialect=dialect.value, pretty=pretty, copy=False)
+    written_for = _qualified_postgres() if dialect is Dialect.POSTGRES else dialect.value
+    return query.sql(dialect=written_for, pretty=pretty, copy=False)
+
+
+@cache
+def _qualified_postgres() -> type[sqlglot.Dialect]:
+    """Return PostgreSQL's dialect with the schema before each function and type.
+
+    A bare ``length(x)`` is looked up in every schema of the search path, in which whoever may create functions can have
+    one whose arguments fit better, as ``pg_typeof(text)`` does: it would be called with the values of rows.
+    """
+    from sqlglot.dialects.postgres import Postgres
+    from sqlglot.generators.postgres import PostgresGenerator
+
+    class QualifiedPostgres(Postgres):
+        class Generator(PostgresGenerator):
+            def func(self, name: str, *args: Any, **layout: Any) -> str:
+                written: str = super().func(name, *args, **layout)
+                return written if name.upper() in GRAMMAR else f"{CATALOGUE}.{written}"
+
+            def datatype_sql(self, expression: exp.DataType) -> str:
+                written: str = super().datatype_sql(expression)
+                return f"{CATALOGUE}.{written}" if written in NAMED_TYPES else written
+
+    return QualifiedPostgres
 
 
 def _check_names(query: exp.Expr) -> None:
@@ -296,11 +335,11 @@ def select_columns(table: str, columns: Sequence[str] | None, dialect: Dialect) 
     return render(exp.select(*chosen).from_(parse_table(table, dialect)), dialect)
 
 
-def renamed_table(table: str, names: Mapping[str, str], dialect: Dialect) -> exp.Subquery:
+def renamed_table(table: str | exp.Table, names: Mapping[str, str], dialect: Dialect) -> exp.Subquery:
     """Build the query for some columns of a table under other names.
 
     Args:
-        table: Name of the table, as ``parse_table`` reads it.
+        table: The table, or its name, as ``parse_table`` reads it.
         names: The table's name of each column, by the name that it is given.
         dialect: The database.
 
@@ -308,7 +347,20 @@ def renamed_table(table: str, names: Mapping[str, str], dialect: Dialect) -> exp
         UsageError: if the name is not the name of a table.
     """
     columns = [exp.alias_(exp.column(identifier(own)), name, quoted=True) for name, own in names.items()]
-    return exp.select(*columns).from_(parse_table(table, dialect)).subquery()
+    rows = parse_table(table, dialect) if isinstance(table, str) else table
+    return exp.select(*columns).from_(rows).subquery()
+
+
+def rename_source_columns(query: exp.Expr, names: Mapping[str, str]) -> None:
+    """Name the columns of the rows' table as the table does; the tree is changed.
+
+    Args:
+        query: A query in which ``SOURCE`` is the table itself.
+        names: The table's name of each column; of one that is not in it, its own.
+    """
+    for column in query.find_all(exp.Column):
+        if column.table == SOURCE and column.name in names:
+            column.set("this", identifier(names[column.name]))
 
 
 def parse_table(name: str, dialect: Dialect) -> exp.Table:
@@ -407,6 +459,14 @@ def _floor_by_cast(node: exp.Expr) -> exp.Expr:
     return exp.cast(node.this, exp.DType.BIGINT) if isinstance(node, exp.Floor) else node
 
 
+def _one_type(node: exp.Expr) -> exp.Expr:
+    """Divide numbers of one type: PostgreSQL has no remainder of two types, and would take anybody's that fits."""
+    if isinstance(node, exp.Mod):
+        for part in ("this", "expression"):
+            node.set(part, exp.cast(node.args[part], exp.DType.BIGINT))
+    return node
+
+
 def _steps_apart(node: exp.Expr) -> exp.Expr:
     """Keep the steps of a query apart by OFFSET.
 
@@ -447,7 +507,7 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _rows_apart],
-    Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, _one_type, _steps_apart],
     Dialect.SPARK: [_nan_by_order, number_of_spark, _no_variables],
     Dialect.BIGQUERY: [_nan_by_order, number_of_bigquery],
     Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],

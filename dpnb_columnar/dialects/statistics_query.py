@@ -14,13 +14,17 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
     as_column,
+    as_double,
     below,
     case,
+    double,
     identifier,
     integer,
     is_null,
     lookup,
+    minus,
     modulo,
+    over,
     own_column,
     plus,
     source_column,
@@ -28,7 +32,15 @@ from dpnb_columnar.dialects.nodes import (
     times,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render, rows_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number, weight_steps
+from dpnb_columnar.dialects.rules import (
+    Kinds,
+    category_code,
+    class_code,
+    grid_code,
+    number,
+    weight_steps,
+    without_imputed,
+)
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.database_address import Dialect
@@ -36,7 +48,7 @@ from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
 from dpnb_columnar.errors import command
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
 
-RANK = "rank"
+RANK, SIZE, STANDS_FOR = "rank", "size", "stands_for"
 
 Query = TypeVar("Query", bound=exp.Query)
 
@@ -73,12 +85,13 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
     Args:
         steps: Steps whose last has the columns ``class``, null where a row does not count, ``unit_names``, and
             ``code_0``, ``code_1``, ... for the attributes, and ``weight`` where the domain declares one. The last that
-            is added has the class, the codes and the weight.
+            is added has the class, the codes, as ``weight`` what the row adds to the sum of its class, where the
+            domain has such sums, and ``stands_for``, how many rows it counts for, where the unit has a cap.
         domain: The domain.
     """
     if domain.unit is None:
         return
-    units, codes = unit_names(domain), [f"code_{place}" for place in range(len(domain.attributes))]
+    units, codes, most = unit_names(domain), _numbered_names(domain, "code"), domain.unit.rows
     weights = [] if domain.weight is None else [WEIGHT]
     is_united = exp.and_(*(exp.not_(is_null(own_column(name))) for name in units), copy=False)
     terms: list[exp.Expr] = [times(_number(CLASS), integer(multiplier(0)))]
@@ -103,10 +116,33 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
     add_step(steps, "united", [as_column(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *counted)])
     add_step(steps, "summed", [*_columns(CLASS, *units, *counted), x])
     add_step(steps, "ordered", [*_columns(CLASS, *units, *counted), as_column(power, ORDER)])
-    add_step(steps, "ranked", [*_columns(CLASS, *counted), as_column(rank, RANK)])
-    add_step(steps, "chosen", _columns(CLASS, *counted))
-    is_first = below(own_column(RANK), integer(domain.unit.rows + 1))
+    size = exp.Window(this=exp.Count(this=own_column(CLASS)), partition_by=list(map(own_column, units)))
+    sizes = [] if domain.unit.cap is None else [as_column(size, SIZE)]
+    add_step(steps, "ranked", [*_columns(CLASS, *counted), as_column(rank, RANK), *sizes])
+    summands = _columns(*weights)
+    if sizes:
+        summands = [as_column(_dealt_out(domain), WEIGHT), as_column(_stood_for(domain), STANDS_FOR)]
+    add_step(steps, "chosen", [*_columns(CLASS, *codes), *summands])
+    is_first = below(own_column(RANK), integer(most + 1))
     steps[-1][1].where(exp.not_(is_null(own_column(CLASS))), is_first, copy=False)
+
+
+def _dealt_out(domain: Domain) -> exp.Expr:
+    """Write what a row adds to the sum of its class, as ``rows.unit_order.summand``."""
+    rows = _stood_for(domain)
+    return rows if domain.weight is None else _at_most(times(rows, _number(WEIGHT)), domain.weight.steps)
+
+
+def _stood_for(domain: Domain) -> exp.Expr:
+    """Write how many rows of its unit a row counts for, as ``rows.unit_order.stood_for``."""
+    assert domain.unit is not None
+    later = as_double(minus(own_column(SIZE), own_column(RANK)))  # rows of the unit after this one
+    dealt = exp.cast(exp.Floor(this=plus(over(later, double(domain.unit.rows)), double(1))), exp.DType.BIGINT)
+    return _at_most(dealt, domain.unit.most_stood_for)
+
+
+def _at_most(value: exp.Expr, most: int) -> exp.Expr:
+    return case([(below(value, integer(most)), value.copy())], integer(most))
 
 
 def _columns(*names: str) -> list[exp.Expr]:
@@ -173,7 +209,7 @@ def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Sub
     choose_rows(steps, domain)
     rows = last_step(steps)
     counts = [_counts(domain, rows, _classes(), None)]
-    if domain.weight is not None:
+    if domain.sums is not None:
         counts.append(_weights(domain, rows))
     counts += [
         _counts(domain, rows, text(attribute.name), code)
@@ -211,7 +247,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
         steps = coded_rows(domain, kinds, table)
         fits = is_there(CLASS)
         codes = [own_column(name) for name in _numbered_names(domain, "code")]
-        weights = [own_column(WEIGHT) for _ in weights]
+        weights = [] if domain.sums is None else [own_column(WEIGHT)]
     numbers = [integer(0), *codes, *(integer(WEIGHT_CODE) for _ in weights)]
     array = exp.Array(expressions=[exp.cast(number, exp.DType.BIGINT) for number in numbers])
     cell = exp.Aliases(
@@ -258,7 +294,7 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
 
 def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
     """Every row's class, unit, weight, and number or category code of every attribute; null where it has none."""
-    source = exp.alias_(table, SOURCE, table=True, quoted=True)
+    source = without_imputed(domain, kinds, exp.alias_(table, SOURCE, table=True, quoted=True))
     read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
         if isinstance(attribute, Numeric)

@@ -20,17 +20,29 @@ to be refused, and its import takes 0.3 seconds in every command that reads a do
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
+from itertools import count, pairwise, product
 from typing import TypeVar
 
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.numbers import declared_number, exact_number
 from dpnb_columnar.errors import excerpt
 
 Part = TypeVar("Part")
+
+COMPARE: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,88 @@ def comparisons(node: Node) -> Iterator[Comparison]:
             yield from comparisons(part)
 
 
+MOST_CASES = 2**16
+"""Cases that a condition is tried on; of one with more, whether it tells rows apart is not known."""
+
+Value = Fraction | str
+"""A number, or a text, that a column may hold."""
+
+
+def only_outcome(condition: Condition, values: Mapping[str, Collection[Value]]) -> bool | None:
+    """Return the outcome that a condition has whatever its columns hold; None where it has both, or is not decided.
+
+    *Why it is right.* An outcome depends on a column through the outcomes of that column's comparisons alone. So each
+    combination of these is tried once, with those of every other column; rows where the condition is null do not count.
+
+    Args:
+        condition: The condition.
+        values: Per column, values among which is one for every combination of outcomes of the column's comparisons,
+            such as ``possible_values`` gives.
+    """
+    cases: list[list[dict[Comparison, bool | None]]] = []
+    number = 1
+    for column in condition.columns:
+        tests = [each for each in dict.fromkeys(comparisons(condition.root)) if each.column == column]
+        if len(tests) * len(values[column]) > MOST_CASES:
+            return None
+        compared = [[_compare(value, test) for value in values[column]] for test in tests]
+        outcomes = dict.fromkeys(zip(*compared, strict=True))
+        cases.append([dict(zip(tests, each, strict=True)) for each in outcomes])
+        number *= len(outcomes)
+    if number > MOST_CASES:
+        return None
+    tried = ({test: outcome for part in case for test, outcome in part.items()} for case in product(*cases))
+    reached = {_outcome(condition.root, case) for case in tried} - {None}
+    return reached.pop() if len(reached) == 1 else None
+
+
+def possible_values(
+    condition: Condition, column: str, lower: Fraction | None = None, upper: Fraction | None = None
+) -> list[Value]:
+    """List values of a column, one at least for every combination of outcomes of its comparisons.
+
+    Of numbers these change at the constants alone: the constants within the bounds, the bounds, a number between each
+    two of these, and one beyond where there is no bound. Of texts: the constants, and another one.
+    """
+    constants = [each.constant for each in comparisons(condition.root) if each.column == column]
+    texts = [constant for constant in constants if isinstance(constant, str)]
+    others = [next(text for text in map(str, count()) if text not in texts)] if texts else []
+    numbers = [exact_number(constant) for constant in constants if not isinstance(constant, str)]
+    first = min(numbers, default=Fraction(0)) - 1 if lower is None else lower
+    last = max(numbers, default=Fraction(0)) + 1 if upper is None else upper
+    points = sorted({first, last, *(each for each in numbers if first <= each <= last)})
+    return [*texts, *others, *points, *((one + other) / 2 for one, other in pairwise(points))]
+
+
+def _outcome(node: Node, compared: Mapping[Comparison, bool | None]) -> bool | None:
+    """Evaluate a condition as SQL does: null is neither."""
+    match node:
+        case Comparison():
+            return compared[node]
+        case Negation(part=part):
+            outcome = _outcome(part, compared)
+            return None if outcome is None else not outcome
+        case Combination(operator=joined, parts=parts):
+            outcomes = [_outcome(part, compared) for part in parts]
+            decisive = joined == "OR"
+            if decisive in outcomes:
+                return decisive
+            return None if None in outcomes else not decisive
+
+
+def _compare(value: Value, test: Comparison) -> bool | None:
+    """Compare a value; a text that is no number is null where it is compared with one."""
+    constant = test.constant
+    if isinstance(constant, str):
+        return (value == constant) is (test.operator == "=") if isinstance(value, str) else None
+    if isinstance(value, str):
+        number = declared_number(value)
+        if number is None:
+            return None
+        value = Fraction(number)
+    return COMPARE[test.operator](value, exact_number(constant))
+
+
 def in_halves(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> Part:
     """Join parts as a balanced tree: a chain of a thousand is nested deeper than databases accept.
 
@@ -108,6 +202,9 @@ TOKEN = re.compile(
 )
 BOOLEANS = [spelled for word in ("true", "false") for spelled in (word, word.upper(), word.title())]
 """Words that stand for the texts of boolean columns, where a constant is expected."""
+
+MISSPELT = {"==": "=", "=>": ">=", "=<": "<=", "!==": "<>", "><": "<>"}
+"""Comparisons of other languages, and how they are written here."""
 
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
 LONGEST_CONDITION = 4096
@@ -193,6 +290,9 @@ class _Parser:
         if column is None:
             raise self.syntax_error("a column name, NOT or '('")
         if operator := self.take("symbol", "=", "<>", "!=", "<", "<=", ">", ">="):
+            if right := MISSPELT.get(operator + str(self.tokens[self.position][1])):
+                place = self.tokens[self.position - 1][2] + 1
+                raise ValueError(f"write {right} in place of the comparison at character {place}")
             return self.comparison(column, "<>" if operator == "!=" else operator)
         negated = self.take("keyword", "NOT")
         node: Node
@@ -243,7 +343,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     while offset < len(text):
         match = TOKEN.match(text, offset)
         if match is None:
-            raise ValueError(f"unexpected {text[offset : offset + 10]!r} at character {offset + 1}")
+            raise ValueError(
+                f"unexpected {text[offset : offset + 10]!r} at character {offset + 1}; a condition compares columns "
+                "with constants, and joins comparisons by AND, OR and NOT"
+            )
         kind = match.lastgroup or ""
         value = match[kind]
         if kind == "word":

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
@@ -30,6 +31,25 @@ class Dialect(StrEnum):
     SNOWFLAKE = "snowflake"
     SQLITE = "sqlite"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Dialect | None:
+        """Take PostgreSQL's own name, and any name in upper case."""
+        name = str(value).lower()
+        return {"postgresql": cls.POSTGRES, **{each.value: each for each in cls}}.get(name)
+
+
+class Spelling(StrEnum):
+    """How a table's columns are spelled, by the names of a domain."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+    DECLARED = "declared"
+
+
+DialectName: TypeAlias = (
+    Literal["duckdb", "postgres", "postgresql", "spark", "bigquery", "snowflake", "sqlite"] | Dialect
+)
+"""A text, or a member of the enumeration: a type checker refuses others."""
 
 FILES = {
     Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")),
@@ -71,6 +91,18 @@ def parse_dialect(name: str) -> Dialect:
         return Dialect(name)
     except ValueError:
         raise UsageError(f"no dialect {name!r:.80}; known: {', '.join(Dialect)}") from None
+
+
+def parse_spelling(name: str) -> Spelling:
+    """Return the spelling of a name.
+
+    Raises:
+        UsageError: if no spelling has this name; the message lists the names.
+    """
+    try:
+        return Spelling(name)
+    except ValueError:
+        raise UsageError(f"{option('names')}: no spelling {name!r:.80}; known: {', '.join(Spelling)}") from None
 
 
 def parse_database(text: str) -> Database | None:

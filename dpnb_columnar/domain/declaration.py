@@ -17,6 +17,7 @@ from dpnb_columnar.domain.attributes import (
     Attribute,
     Categorical,
     Group,
+    Imputed,
     Missing,
     Numeric,
     Transform,
@@ -25,6 +26,7 @@ from dpnb_columnar.domain.attributes import (
 )
 from dpnb_columnar.domain.condition import Condition, parse_condition
 from dpnb_columnar.domain.declared_domain import (
+    MOST_UNIT_CAP,
     MOST_UNIT_COLUMNS,
     MOST_UNIT_ROWS,
     MOST_WEIGHT_STEPS,
@@ -40,21 +42,29 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE
 from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import declared_number, exact_number, number_text
-from dpnb_columnar.domain.value_labels import with_value_labels
+from dpnb_columnar.domain.words import with_words
 from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt
 
-UNIT_KEYS = ("column", "columns", "rows")
+PERSON_KEYS = ("column", "columns", "rows")
+UNIT_KEYS = (*PERSON_KEYS, "cap")
 WEIGHT_KEYS = ("column", "cap", "step", "missing")
-DOMAIN_KEYS = ("label", "unit", "weight", "available_unit", "available_weight", "attributes", "value_labels")
-LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
+WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
+"""Keys of what is for people alone; see ``domain.words``."""
+
+IMPUTED_KEYS = ("column", "values")
+AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight", "available_imputed")
+DOMAIN_KEYS = ("label", "unit", "weight", *AVAILABLE_KEYS, "attributes", *WORD_KEYS)
+LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values", "imputed")
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
 
 LARGEST_BOUND = 10**100
 """Squares of larger bounds would overflow where variances are turned into floats."""
 
-NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
-CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
+NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values", "imputed")
+CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values", "imputed")
+MOST_FLAGS = 16
+"""Flags of one column; those of a label's condition are of all its columns together."""
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
@@ -133,12 +143,14 @@ class DeclarationReader(FieldReader):
                 self.check_table(attribute, len(label.classes), place)
                 if attribute.name in label.columns:
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
+            for flag in label.imputed:
+                self.check_flag(flag, label.columns, f"{self.place}.label.imputed")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         shared = self.unit_and_weight(table, columns)
         if label is None or self.faults:
             return None
         domain = Domain(self.data_set, label, attributes, **shared)
-        return with_value_labels(self, domain, table, self.place)
+        return with_words(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
         """Read a declaration without a label."""
@@ -148,7 +160,7 @@ class DeclarationReader(FieldReader):
         columns = [each.name for each in attributes]
         shared = self.unit_and_weight(table, columns)
         domain = UnlabelledDomain(self.data_set, attributes, **shared)
-        return with_value_labels(self, domain, table, self.place)
+        return with_words(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
         """Read the label; None where its faults leave none."""
@@ -160,6 +172,7 @@ class DeclarationReader(FieldReader):
             return None
         classes = self.texts(table.get("classes"), f"{place}.classes", "at least two class names", least=2)
         missing_values = self.missing_values(table, classes, place, "classes")
+        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
         if ("column" in table) == ("condition" in table):
             self.fault(place, "give either column or condition")
             return None
@@ -168,7 +181,7 @@ class DeclarationReader(FieldReader):
             groups = self.groups(table, classes, missing_values, place)
             if column is None:
                 return None
-            label = Label(classes, column, None, missing_values, groups)
+            label = Label(classes, column, None, missing_values, groups, imputed)
             self.check_numbers(label.categories, place)
             return label
         if "groups" in table:
@@ -178,7 +191,7 @@ class DeclarationReader(FieldReader):
         if len(classes) > 2:
             self.fault(f"{place}.classes", "a condition has two classes: where it is false, then where it is true")
         condition = self.condition(table["condition"], f"{place}.condition")
-        return None if condition is None else Label(classes, None, condition, missing_values)
+        return None if condition is None else Label(classes, None, condition, missing_values, (), imputed)
 
     def column(self, value: object, place: str) -> str | None:
         """Read the name of the label's column; None where it is no text."""
@@ -209,10 +222,17 @@ class DeclarationReader(FieldReader):
         if len(document) > LARGEST_DECLARATION:
             self.fault(place, f"{len(document)} attributes; at most {LARGEST_DECLARATION} are accepted")
             return ()
-        attributes = (
-            self.attribute(str(name), body, f"{place}.{quoted(str(name))}") for name, body in document.items()
-        )
-        return tuple(attribute for attribute in attributes if attribute is not None)
+        read = (self.attribute(str(name), body, f"{place}.{quoted(str(name))}") for name, body in document.items())
+        attributes = tuple(attribute for attribute in read if attribute is not None)
+        for attribute in attributes:
+            for flag in attribute.imputed:
+                self.check_flag(flag, [attribute.name], f"{place}.{quoted(attribute.name)}.imputed")
+        return attributes
+
+    def check_flag(self, flag: Imputed, columns: Sequence[str], place: str) -> None:
+        """Note a flag that is one of the columns of which it speaks."""
+        if flag.column in columns:
+            self.fault(place, f"the flag {excerpt(flag.column)} is the column itself; name the column of its flag")
 
     def attribute(self, name: str, document: object, place: str) -> Attribute | None:
         """Read an attribute; None where its faults leave none.
@@ -245,6 +265,7 @@ class DeclarationReader(FieldReader):
         lower, upper = (self.number(table, key, place) for key in ("lower", "upper"))
         transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
         missing, missing_values = self.missing(table, place), self.numbers(table, "missing_values", place)
+        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
         if lower is not None and upper is not None and lower >= upper:
             problem = f"lower ({number_text(lower)}) must be below upper ({number_text(upper)})"
             self.fault(f"{place}.lower", f"{problem}; are the bounds reversed?")
@@ -254,7 +275,7 @@ class DeclarationReader(FieldReader):
         step = self.number(table, "step", place) if "step" in table else None
         if lower is None or upper is None or step is None:
             return None
-        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing)
+        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing, imputed)
         if fault := grid_fault(attribute, place):
             self.faults.append(fault)
             return None
@@ -269,7 +290,8 @@ class DeclarationReader(FieldReader):
         missing_values = self.missing_values(table, values, place, "listed in values")
         missing = self.missing(table, place)
         groups = self.groups(table, values, missing_values, place)
-        attribute = Categorical(name, values, missing, missing_values, groups)
+        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
+        attribute = Categorical(name, values, missing, missing_values, groups, imputed)
         self.check_numbers(attribute, place)
         return attribute
 
@@ -293,6 +315,26 @@ class DeclarationReader(FieldReader):
             if owner != code:
                 problem = f"{excerpt(other)} and {excerpt(value)} are one number, and numbers match by value"
                 self.fault(place, f"{problem}; keep one, or put both into one of groups")
+
+    def imputed(self, document: object, place: str) -> tuple[Imputed, ...]:
+        """Read the flags of allocated values: one table, or a list of tables; those with faults are left out."""
+        documents = document if isinstance(document, list) else [document]
+        if len(documents) > MOST_FLAGS:
+            self.fault(place, f"{len(documents)} flags; at most {MOST_FLAGS} are accepted")
+            return ()
+        flags = []
+        for each in documents:
+            if (table := self.table(each, place, IMPUTED_KEYS)) is None:
+                continue
+            column = self.column(table.get("column"), f"{place}.column")
+            values = self.texts(
+                table.get("values"), f"{place}.values", "the values of the flag that say so, at least one", least=1
+            )
+            if column is not None and values:
+                flags.append(Imputed(column, values))
+        if len({flag.column for flag in flags}) < len(flags):
+            self.fault(place, "names one flag twice; list all its values together")
+        return tuple(flags)
 
     def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
         """Read how a row without a value is treated; None where that is not declared, or faulty."""
@@ -393,13 +435,26 @@ class DeclarationReader(FieldReader):
         if "available_unit" in table:
             available = self.unit_columns(table["available_unit"], place, columns)
         unit = self.unit(table["unit"], columns) if "unit" in table else None
+        person = None
+        if "available_person" in table:
+            person = self.unit(table["available_person"], columns, "available_person")
         weights = {key: self.weight(table, key, columns, unit) for key in ("weight", "available_weight")}
-        return {"unit": unit, "available_unit": available, **weights}
+        flags = self.available_imputed(table.get("available_imputed", {}))
+        units = {"unit": unit, "available_unit": available, "available_person": person}
+        return {**units, "available_imputed": flags, **weights}
 
-    def unit(self, document: object, columns: Sequence[str]) -> Unit | None:
-        """Read the unit that the guarantee is for; None where its faults leave none."""
-        place = f"{self.place}.unit"
-        table = self.table(document, place, UNIT_KEYS)
+    def available_imputed(self, document: object) -> Mapping[str, tuple[Imputed, ...]]:
+        """Read the flags that the data has, though no value is missing by them, by the column of which they speak."""
+        place = f"{self.place}.available_imputed"
+        if not isinstance(document, Mapping) or len(document) > LARGEST_DECLARATION:
+            self.fault(place, f"expected a table of at most {LARGEST_DECLARATION} columns, found {excerpt(document)}")
+            return {}
+        return {str(name): self.imputed(flags, f"{place}.{quoted(str(name))}") for name, flags in document.items()}
+
+    def unit(self, document: object, columns: Sequence[str], key: str = "unit") -> Unit | None:
+        """Read the unit that the guarantee is for, or that of a person; None where its faults leave none."""
+        place = f"{self.place}.{key}"
+        table = self.table(document, place, UNIT_KEYS if key == "unit" else PERSON_KEYS)
         if table is None:
             return None
         if ("column" in table) == ("columns" in table):
@@ -416,7 +471,17 @@ class DeclarationReader(FieldReader):
                 f"1, found {'nothing' if rows is None else excerpt(rows)}",
             )
             return None
-        return Unit(named, rows)
+        cap = table.get("cap")
+        if cap is None:
+            return Unit(named, rows)
+        if isinstance(cap, bool) or not isinstance(cap, int) or not rows <= cap <= MOST_UNIT_CAP or cap % rows:
+            self.fault(
+                f"{place}.cap",
+                "expected how many rows of one unit are stood for at most, a whole number up to "
+                f"{MOST_UNIT_CAP} and a multiple of rows ({rows}), such as {8 * rows}, found {excerpt(cap)}",
+            )
+            return None
+        return Unit(named, rows, cap)
 
     def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
         """Read the columns that together name a unit."""
@@ -493,20 +558,26 @@ class DeclarationReader(FieldReader):
             return None
 
 
-def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]:
+def document_of(domain: Declaration, *, defaults: bool = True, words: bool = True) -> dict[str, Any]:
     """Write the declaration of a domain in canonical form: every default written out, numbers as exact text.
 
     Args:
         domain: A domain, with a label or without.
         defaults: Whether to write out steps that are the default, as the canonical form does.
+        words: Whether to write what is for people alone.
     """
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
-    unit = {} if domain.unit is None else {"unit": {**_column_keys(domain.unit), "rows": domain.unit.rows}}
+    unit = {} if domain.unit is None else {"unit": unit_document(domain.unit)}
     weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
     available: dict[str, Any] = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
+    if (person := domain.available_person) is not None:
+        available["available_person"] = {**_column_keys(person), "rows": person.rows}
     if domain.available_weight is not None:
         available["available_weight"] = weight_document(domain.available_weight)
-    kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
+    if domain.available_imputed:
+        available["available_imputed"] = {
+            name: imputed_document(flags) for name, flags in domain.available_imputed.items()
+        }
     return {
         **label,
         **unit,
@@ -515,14 +586,27 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
         "attributes": {
             attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
         },
-        **({"value_labels": kept} if kept else {}),
+        **(words_document(domain) if words else {}),
     }
+
+
+def unit_document(unit: Unit) -> dict[str, Any]:
+    """Write the declaration of a unit; its cap, where it has one."""
+    return {**_column_keys(unit), "rows": unit.rows} | ({} if unit.cap is None else {"cap": unit.cap})
+
+
+def words_document(domain: Declaration) -> dict[str, Any]:
+    """Write what a declaration says for people alone, as ``document_of`` does; empty where it has no such words."""
+    titles = {name: domain.titles[name] for name in domain.columns if name in domain.titles}
+    labels = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
+    provenance = None if domain.provenance is None else domain.provenance.known()
+    values = (titles, labels, domain.universe, provenance)
+    return {key: value for key, value in zip(WORD_KEYS, values, strict=True) if value}
 
 
 def digest(domain: Declaration) -> str:
     """Compute the hexadecimal SHA-256 of the canonical declaration: domains of one digest count the same cells."""
-    uncounted = ("available_unit", "available_weight", "value_labels")
-    document = {key: value for key, value in document_of(domain).items() if key not in uncounted}
+    document = {key: value for key, value in document_of(domain, words=False).items() if key not in AVAILABLE_KEYS}
     canonical = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -540,7 +624,7 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
             document["missing_values"] = list(missing_texts(attribute))
         if attribute.missing is not None:
             document["missing"] = attribute.missing.value
-        return document
+        return document | _imputed_key(attribute.imputed)
     document = {"values": list(attribute.values)}
     if attribute.groups:
         document["groups"] = {group.name: compress_members(group.members) for group in attribute.groups}
@@ -548,7 +632,17 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
         document["missing"] = attribute.missing.value
     if attribute.missing_values:
         document["missing_values"] = list(attribute.missing_values)
-    return document
+    return document | _imputed_key(attribute.imputed)
+
+
+def imputed_document(flags: Sequence[Imputed]) -> dict[str, Any] | list[dict[str, Any]]:
+    """Write the flags of a column: one as a table, several as a list of them."""
+    tables = [{"column": flag.column, "values": list(flag.values)} for flag in flags]
+    return tables[0] if len(tables) == 1 else tables
+
+
+def _imputed_key(flags: Sequence[Imputed]) -> dict[str, Any]:
+    return {"imputed": imputed_document(flags)} if flags else {}
 
 
 def _label_document(label: Label) -> dict[str, Any]:
@@ -561,7 +655,7 @@ def _label_document(label: Label) -> dict[str, Any]:
         document["groups"] = {group.name: compress_members(group.members) for group in label.groups}
     if label.missing_values:
         document["missing_values"] = list(label.missing_values)
-    return document
+    return document | _imputed_key(label.imputed)
 
 
 def _column_keys(unit: Unit) -> dict[str, Any]:

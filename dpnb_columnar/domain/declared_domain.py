@@ -17,24 +17,31 @@ from dpnb_columnar.domain.attributes import (
     Attribute,
     Categorical,
     Group,
+    Imputed,
     Missing,
     Numeric,
     Transform,
 )
-from dpnb_columnar.domain.condition import Condition, comparisons
+from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.groups import RANGE
-from dpnb_columnar.domain.names import listed, named, printable
+from dpnb_columnar.domain.names import html_fragment, listed, named, printable, printable_line
 from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.errors import option
 
 ValueLabels = Mapping[str, Mapping[str, str]]
-"""Words for values, by column and by the value as it is declared; see ``domain.value_labels``."""
+"""Words for values, by column and by the value as it is declared; see ``domain.words``."""
+
+Titles = Mapping[str, str]
+"""Words for columns: the labels of variables in a codebook; see ``domain.words``."""
 
 MOST_UNIT_ROWS = 1000
 """Most rows of a unit that may count: each of so many rows has a thousandth of every share."""
 
 MOST_UNIT_COLUMNS = 8
 """Most columns that together name a unit."""
+
+MOST_UNIT_CAP = 2**20
+"""Most rows of one unit that may be stood for; times the steps of a weight they stay within 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +54,18 @@ class Unit:
     Attributes:
         columns: Columns that together name a row's unit.
         rows: The most rows of one unit that count, 1 to ``MOST_UNIT_ROWS``.
+        cap: The most rows of one unit that those which count stand for in the sums that the prior is made of: a
+            multiple of ``rows``. None where every row that counts stands for itself, and there are no such sums.
     """
 
     columns: tuple[str, ...]
     rows: int
+    cap: int | None = None
+
+    @property
+    def most_stood_for(self) -> int:
+        """The most rows that one row which counts stands for."""
+        return 1 if self.cap is None else self.cap // self.rows
 
 
 MOST_WEIGHT_STEPS = 2**20
@@ -96,6 +111,21 @@ class Weight:
         return int(self.missing / self.step)
 
 
+@dataclass(frozen=True, slots=True)
+class ClassSums:
+    """What is added up over the rows of each class, beside their number: the prior is made of it.
+
+    Attributes:
+        name: What is added up, in a word or two.
+        steps: The most that one row adds to a sum, in steps; that is what its noise is made for.
+        step: Width of a step.
+    """
+
+    name: str
+    steps: int
+    step: Fraction = Fraction(1)
+
+
 @dataclass(frozen=True)
 class Label:
     """The prediction target: a column with declared classes, or a condition over columns.
@@ -106,6 +136,7 @@ class Label:
         condition: Condition with public constants; where it is null, the row is dropped.
         missing_values: Values of the label's columns that mean "missing".
         groups: Classes that stand for other values of the column than their own name.
+        imputed: Flags, one of which leaves the row without a class.
     """
 
     classes: tuple[str, ...]
@@ -113,12 +144,13 @@ class Label:
     condition: Condition | None = None
     missing_values: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
+    imputed: tuple[Imputed, ...] = ()
 
     @property
     def categories(self) -> Categorical:
         """Classes of a label that is a column, as categories of that column."""
         assert self.column is not None
-        return Categorical(self.column, self.classes, None, self.missing_values, self.groups)
+        return Categorical(self.column, self.classes, None, self.missing_values, self.groups, self.imputed)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,15 +161,48 @@ class Label:
         return (self.column,)
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the rows come from, in the publisher's words: each one line of text, empty where it is not known.
+
+    Attributes:
+        name: Name of the survey or the data set, such as IPUMS CPS.
+        producer: Who made it.
+        place: Country or region.
+        period: Years or months.
+        sample: Samples that it is drawn from.
+        citation: The citation that the publisher demands.
+        url: Where it is described, such as ``https://doi.org/10.18128/D030``.
+    """
+
+    name: str = ""
+    producer: str = ""
+    place: str = ""
+    period: str = ""
+    sample: str = ""
+    citation: str = ""
+    url: str = ""
+
+    def known(self) -> dict[str, str]:
+        """Return what is known, by its key."""
+        texts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {key: text for key, text in texts.items() if text}
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Declared(ABC):
     """What a domain declares beside its columns, with a label or without one; ``Domain`` describes it."""
 
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
-    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
+    available_person: Unit | None = field(default=None, compare=False)
+    titles: Titles = field(default_factory=dict, compare=False)
+    value_labels: ValueLabels = field(default_factory=dict, compare=False)
     weight: Weight | None = None
     available_weight: Weight | None = field(default=None, compare=False)
+    universe: str = field(default="", compare=False)
+    provenance: Provenance | None = field(default=None, compare=False)
+    available_imputed: Mapping[str, tuple[Imputed, ...]] = field(default_factory=dict, compare=False)
 
     @property
     @abstractmethod
@@ -154,15 +219,59 @@ class _Declared(ABC):
         """Every column that counting reads, each once: those of the unit and the weight last."""
         units = () if self.unit is None else self.unit.columns
         weights = () if self.weight is None else (self.weight.column,)
-        return (*self.columns, *units, *weights)
+        flags = (flag.column for flags in self.imputed.values() for flag in flags)
+        return tuple(dict.fromkeys((*self.columns, *units, *weights, *flags)))
+
+    @property
+    def most_stood_for(self) -> int:
+        """The most rows that one row stands for in sums and scores; 1 where no unit has a cap."""
+        return 1 if self.unit is None else self.unit.most_stood_for
+
+    @property
+    def sums(self) -> ClassSums | None:
+        """What is added up per class beside the rows: weights, or the rows of units, or both in one; None for neither.
+
+        With both, a row adds its weight times the rows that it stands for, at most the weight's cap.
+        """
+        if self.weight is not None:
+            return ClassSums(self.weight.column, self.weight.steps, self.weight.step)
+        if self.unit is not None and self.unit.cap is not None:
+            return ClassSums(f"rows of {named(self.unit.columns)}", self.unit.most_stood_for)
+        return None
+
+    @property
+    @abstractmethod
+    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
+        """Flags that make a value a missing one, by its column: that of an attribute, or each of the label's."""
 
     def __str__(self) -> str:
         """Show the domain as a table of its attributes."""
         assert isinstance(self, Domain | UnlabelledDomain)
-        return "\n".join(domain_lines(self))
+        return "\n".join(map(printable_line, domain_lines(self)))
+
+    def __repr__(self) -> str:
+        """Name the domain, what it predicts and its attributes, the first of them, in a few lines."""
+        assert isinstance(self, Domain | UnlabelledDomain)
+        kinds = {"numeric": Numeric, "categorical": Categorical}
+        columns = {kind: [each.name for each in self.attributes if isinstance(each, of)] for kind, of in kinds.items()}
+        lines = [
+            f"{type(self).__name__} {named([self.name])}",
+            *heading_lines(self),
+            *(f"{len(names)} {kind}: {named(names)}" for kind, names in columns.items() if names),
+        ]
+        return "\n".join(_cut(printable_line(line), LONGEST_LINE) for line in lines)
+
+    def _repr_html_(self) -> str:
+        """Show the domain in a notebook: what it predicts, whose rows they are, and its first attributes."""
+        assert isinstance(self, Domain | UnlabelledDomain)
+        more = len(self.attributes) - MOST_ROWS
+        lines = [f"domain {self.name}", *heading_lines(self)]
+        if more > 0:
+            lines.append(f"the first {MOST_ROWS} attributes, of {len(self.attributes)}:")
+        return html_fragment(lines, ATTRIBUTE_HEADER, attribute_rows(self)[:MOST_ROWS])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Domain(_Declared):
     """Everything public about a data set.
 
@@ -173,9 +282,17 @@ class Domain(_Declared):
         unit: The unit that a guarantee is for; None where it is for one row.
         available_unit: Columns that name a unit which the data has, though nothing is counted by it; empty for none.
             It changes no count, so domains that differ in it alone are equal.
-        value_labels: Words for values; they change no count either.
+        available_person: The unit of all rows of one person in linked samples, and how many these may be; None where a
+            person has one row, or it is not known. It changes no count either.
+        titles: Words for columns; they change no count either.
+        value_labels: Words for values; nor do these.
         weight: The weight that class counts are sums of as well; None where rows have none.
         available_weight: A weight that the data has, though nothing is weighted by it. It changes no count either.
+        universe: Who the persons are, such as ``AGE >= 16``: a condition, or words; empty where it is not said. It is
+            not applied to the rows, and changes no count.
+        provenance: Where the rows come from; None where it is not said.
+        available_imputed: Flags that the data has, by the column of which they speak, though no value is missing by
+            them. They change no count either.
 
     Examples:
         >>> from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
@@ -216,6 +333,12 @@ class Domain(_Declared):
         return tuple(dict.fromkeys(names))
 
     @property
+    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
+        """Flags that make a value a missing one, by its column: that of an attribute, or each of the label's."""
+        label = {} if not self.label.imputed else dict.fromkeys(self.label.columns, self.label.imputed)
+        return label | {each.name: each.imputed for each in self.attributes if each.imputed}
+
+    @property
     def class_labels(self) -> Mapping[str, str]:
         """Value labels of the classes; none where the label is a condition, whose classes have names of their own."""
         return {} if self.label.column is None else self.value_labels.get(self.label.column, {})
@@ -241,18 +364,24 @@ class Domain(_Declared):
         raise KeyError(name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnlabelledDomain(_Declared):
     """A domain whose label is still to be chosen.
 
     Attributes:
         name: Name of the data set.
         attributes: Every column that may serve as an attribute or as the label, in order.
-        unit, available_unit, value_labels, weight, available_weight: As of a ``Domain``.
+        unit, available_unit, available_person, titles, value_labels, weight, available_weight: As of a ``Domain``.
+        available_imputed, universe, provenance: Likewise.
     """
 
     name: str
     attributes: tuple[Attribute, ...]
+
+    @property
+    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
+        """Flags that make a value of an attribute a missing one, by the attribute."""
+        return {each.name: each.imputed for each in self.attributes if each.imputed}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -275,21 +404,42 @@ def predicts(domain: Domain) -> str:
     """Say what a model of this domain predicts."""
     label = domain.label
     if label.condition is None:
-        return f"predicts {label.column}: {listed(class_texts(domain))}"
+        return f"predicts {with_title(str(label.column), domain.titles)}: {listed(class_texts(domain))}"
     negative, positive = label.classes
     return f"predicts whether {condition_text(domain)}: {positive}, or else {negative}"
 
 
 def condition_text(domain: Domain) -> str:
-    """Write the condition of a label, with the value labels of the values it names."""
+    """Write the condition of a label in the domain's words."""
     assert domain.label.condition is not None
-    words: dict[str, None] = {}
-    for comparison in comparisons(domain.label.condition.root):
+    return _worded(domain.label.condition, domain)
+
+
+def _worded(condition: Condition, domain: Declaration) -> str:
+    """Write a condition, with the titles of its columns and the value labels of the values it names."""
+    words = {with_title(column, domain.titles): None for column in condition.columns if column in domain.titles}
+    for comparison in comparisons(condition.root):
         labels, constant = domain.value_labels.get(comparison.column, {}), comparison.constant
         value = constant if isinstance(constant, str) else number_text(exact_number(constant))
         if value in labels and comparison.operator in ("=", "<>"):
             words[f"{comparison.column} {value_with_label(value, labels)}"] = None
-    return domain.label.condition.text + (f" ({named(words)})" if words else "")
+    return condition.text + (f" ({named(words)})" if words else "")
+
+
+def whose_rows(domain: Declaration) -> Iterator[tuple[str, str]]:
+    """Yield who the persons are and where the rows come from: a heading and a line each, as far as it is known."""
+    if domain.universe:
+        try:
+            yield "persons", f"those with {printable(_worded(parse_condition(domain.universe), domain))}"
+        except ValueError:  # words, no condition
+            yield "persons", printable(domain.universe)
+    if domain.provenance is not None:
+        known = domain.provenance.known()
+        citation = known.pop("citation", "")
+        if known:
+            yield "source", printable(". ".join(known.values()))
+        if citation:
+            yield "to be cited", printable(citation)
 
 
 def counts_by(unit: Unit) -> str:
@@ -299,11 +449,47 @@ def counts_by(unit: Unit) -> str:
     )
 
 
+def linked_text(person: Unit) -> str:
+    """Say how many rows a person in linked samples may have, and how to cover all of them."""
+    offered = f"{option('unit')} {','.join(person.columns)} {option('unit-rows')} {person.rows}"
+    return (
+        f"A person may have up to {person.rows} rows in these linked samples, and is covered as a whole only under "
+        f"{offered}, so far as {named(person.columns)} links them"
+    )
+
+
+def of_whom(unit: Unit) -> str:
+    """Say which rows counts, the prior and released scores are of under a unit.
+
+    With a cap the prior and the scores are of more rows than the counts of attributes are.
+    """
+    if unit.cap is not None:
+        return (
+            f"the rows of each unit of {named(unit.columns)}, at most {unit.cap} of each: in a larger one each counts "
+            "for less, which biases shares towards smaller ones"
+        )
+    rows = "one row" if unit.rows == 1 else f"at most {unit.rows} rows"
+    return (
+        f"{rows} of each unit of {named(unit.columns)}: in a larger one, such as a household of several persons, each "
+        "counts for less"
+    )
+
+
 def weighs_by(weight: Weight) -> str:
     """Say which weight the rows have."""
     step, missing = map(number_text, (weight.step, weight.missing))
     steps = "" if weight.step == 1 else f" in steps of {step}"
     return f"{named([weight.column])}{steps}, at most {number_text(weight.cap)} each, {missing} for a row without one"
+
+
+def sums_text(domain: Declaration) -> str:
+    """Say what the sums of each class are of; empty for a domain without them."""
+    parts = [] if domain.weight is None else [weighs_by(domain.weight)]
+    if domain.unit is not None and domain.unit.cap is not None:
+        rows = f"the rows of each unit of {named(domain.unit.columns)}, at most {domain.unit.cap}, dealt out to "
+        rows += "the one that counts" if domain.unit.rows == 1 else "those that count"
+        parts.append(rows if not parts else f"times {rows}, and no more than the cap")
+    return ", ".join(parts)
 
 
 ATTRIBUTE_HEADER = ("attribute", "kind", "values", "missing")
@@ -317,17 +503,39 @@ TREATMENTS = {
 """What becomes of a row without a value, in a few words."""
 
 
-def attribute_row(attribute: Attribute, labels: Mapping[str, str]) -> list[str]:
-    """Describe an attribute, whose values may have labels, as a row below ``ATTRIBUTE_HEADER``."""
-    fate = TREATMENTS[attribute.missing]
+def attribute_rows(domain: Declaration) -> list[list[str]]:
+    """Describe every attribute, in the words that the domain has, as a row below ``ATTRIBUTE_HEADER``."""
+    return [
+        [with_title(each.name, domain.titles), *_attribute_cells(each, domain.value_labels.get(each.name, {}))]
+        for each in domain.attributes
+    ]
+
+
+def _attribute_cells(attribute: Attribute, labels: Mapping[str, str]) -> list[str]:
+    fate = TREATMENTS[attribute.missing] + (f", allocated ({named(_flags(attribute))})" if attribute.imputed else "")
     if isinstance(attribute, Categorical):
         values = values_text(attribute.values, attribute.groups, labels)
-        return [attribute.name, "categorical", values, fate + missing_text(attribute.missing_values, labels)]
+        return ["categorical", values, fate + missing_text(attribute.missing_values, labels)]
     transform = "" if attribute.transform is Transform.IDENTITY else f", {attribute.transform}"
     lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
     bounds = f"{lower} to {upper}, step {step}{transform}"
     missing_values = tuple(map(number_text, attribute.missing_values))
-    return [attribute.name, "numeric", bounds, fate + missing_text(missing_values, labels)]
+    return ["numeric", bounds, fate + missing_text(missing_values, labels)]
+
+
+def _flags(declared: Attribute | Label) -> list[str]:
+    return [flag.column for flag in declared.imputed]
+
+
+def allocated_text(domain: Declaration) -> str:
+    """Say that allocated values do not count, and by which flags; empty where no flag is used."""
+    flags = dict.fromkeys(flag.column for flags in domain.imputed.values() for flag in flags)
+    if not flags:
+        return ""
+    return (
+        f"Allocated values of {named(domain.imputed)} do not count, so far as the publisher's flags ({named(flags)}) "
+        "tell them"
+    )
 
 
 def values_text(values: Sequence[str], groups: Sequence[Group], labels: Mapping[str, str]) -> str:
@@ -353,7 +561,7 @@ def label_rows(domain: Declaration) -> list[list[str]]:
     for column, attribute in columns_of(domain).items():
         labels = domain.value_labels.get(column, {})
         values = attribute.values if isinstance(attribute, Categorical) else ()
-        rows += [[column, value, printable(labels.get(value, ""))] for value in dict.fromkeys([*values, *labels])]
+        rows += [[column, value, labels.get(value, "")] for value in dict.fromkeys([*values, *labels])]
     return rows
 
 
@@ -368,53 +576,86 @@ def _first(texts: Sequence[str]) -> str:
     return f"{', '.join(texts[:fitting])}, ..." if fitting else f"{line[:room].rstrip()} ..."
 
 
-def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> Iterator[str]:
     """Yield the lines of an aligned table; columns of numbers are aligned to the right.
 
     Args:
         header: Names of the columns.
         rows: Cells of each row, one a column.
+        width: Characters that a line may have: further columns follow in tables below, each of which begins with the
+            first column again. None for any number.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    cells = [[printable_line(str(cell)) for cell in row] for row in rows]
+    names = [printable_line(name) for name in header]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
-    for row in (list(header), ["-" * width for width in widths], *cells):
-        parts = zip(row, widths, right, strict=True)
-        line = "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
-        yield f"  {line}".rstrip()
+    for number, columns in enumerate(_side_by_side(names, widths, width)):
+        yield from [""] * bool(number)
+        for row in (names, ["-" * each for each in widths], *cells):
+            parts = ((row[index].rjust if right[index] else row[index].ljust)(widths[index]) for index in columns)
+            yield f"  {'  '.join(parts)}".rstrip()
+
+
+def _side_by_side(names: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+    """Yield the columns of each table that a table is divided into; one without a name stays beside the one before."""
+    columns: list[int] = []
+    for index, name in enumerate(names):
+        following = takewhile(lambda other: not names[other], range(index + 1, len(names)))
+        line = [*columns, index, *following]
+        if name and len(columns) > 1 and width is not None and sum(widths[one] + 2 for one in line) > width:
+            yield columns
+            columns = [0]
+        columns.append(index)
+    yield columns
 
 
 def domain_lines(domain: Declaration, *, every: bool = False) -> Iterator[str]:
     """Yield the label, the unit, and one line per attribute; with ``every``, also every value with its value label."""
-    if isinstance(domain, Domain):
-        label = domain.label
-        source = label.column if label.condition is None else condition_text(domain)
-        classes = values_text(label.classes, label.groups, domain.class_labels)
-        yield f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}"
-    else:
-        yield f'predicts nothing yet: name what to predict, such as {option("label")} "COLUMN > 1000"'
-    if domain.unit is not None:
-        yield f"counts by unit: {counts_by(domain.unit)}"
-    if domain.weight is not None:
-        yield f"class counts are weighted: {weighs_by(domain.weight)}"
-    if domain.available_unit:
-        yield f"unit available: {named(domain.available_unit)}"
-    if domain.available_weight is not None:
-        yield f"weight available: {weighs_by(domain.available_weight)}"
+    yield from heading_lines(domain)
     yield ""
-    labels = domain.value_labels
-    rows = [attribute_row(each, labels.get(each.name, {})) for each in domain.attributes]
-    yield from table_lines(ATTRIBUTE_HEADER, rows)
+    yield from table_lines(ATTRIBUTE_HEADER, attribute_rows(domain))
     if every:
         yield ""
         yield from table_lines(LABEL_HEADER, label_rows(domain))
 
 
+def heading_lines(domain: Declaration) -> Iterator[str]:
+    """Yield the label, the unit, the weight, and whose rows they are."""
+    if isinstance(domain, Domain):
+        label = domain.label
+        source = condition_text(domain) if label.column is None else with_title(label.column, domain.titles)
+        classes = values_text(label.classes, label.groups, domain.class_labels)
+        yield f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}"
+    else:
+        yield f'predicts nothing yet: name what to predict, such as {option("label")} "COLUMN > 1000"'
+    if allocated := allocated_text(domain):
+        yield allocated
+    if domain.unit is not None:
+        yield f"counts by unit: {counts_by(domain.unit)}"
+    if domain.sums is not None:
+        yield f"class counts are weighted: {sums_text(domain)}"
+    if domain.available_unit:
+        yield f"unit available: {named(domain.available_unit)}"
+    if domain.available_person is not None:
+        yield linked_text(domain.available_person)
+    if domain.available_imputed:
+        yield f"flags of allocated values available: for {named(domain.available_imputed)}"
+    if domain.available_weight is not None:
+        yield f"weight available: {weighs_by(domain.available_weight)}"
+    yield from (f"{heading}: {text}" for heading, text in whose_rows(domain))
+
+
 LONGEST_SHOWN = 40
-"""Characters of a value label in a table."""
+"""Characters of a title or a value label in a table."""
 
 MOST_REMARKED = 8
 """Values of a column that a comment lists."""
+
+LONGEST_LINE = 200
+"""Characters of a line of the short form of a domain."""
+
+MOST_ROWS = 50
+"""Attributes in the table of a notebook."""
 
 SHORT = 20
 """Characters of a value label in a list, or in the header of a table."""
@@ -422,10 +663,17 @@ SHORT = 20
 
 def value_with_label(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:
     """Write a value with its label, such as ``1 = White``; the value alone where it has none."""
-    if value not in labels:
-        return value
-    label = printable(labels[value])
-    return f"{value} = {label if len(label) <= longest else f'{label[: longest - 3].rstrip()}...'}"
+    return f"{value} = {_cut(labels[value], longest)}" if value in labels else value
+
+
+def with_title(column: str, titles: Titles, longest: int = LONGEST_SHOWN) -> str:
+    """Write a column with its title, such as ``EDUC Educational attainment``; its name alone where it has none."""
+    return f"{column} {_cut(titles[column], longest)}" if column in titles else column
+
+
+def _cut(text: str, longest: int) -> str:
+    line = printable(text)
+    return line if len(line) <= longest else f"{line[: longest - 3].rstrip()}..."
 
 
 def class_texts(domain: Domain, longest: int = LONGEST_SHOWN) -> tuple[str, ...]:

@@ -30,12 +30,18 @@ LONGEST_PROBLEM = 200
 """Characters of a parser's error message that are passed on."""
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML with its fractions as decimals.
+def parse_toml(text: str | bytes) -> dict[str, Any]:
+    """Parse TOML, a text or the bytes of a file, with its fractions as decimals.
 
     Raises:
         ValueError: If the text is not TOML, or larger or more deeply nested than any declaration.
     """
+    if isinstance(text, bytes):
+        try:
+            return parse_toml(text.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            line = text.count(b"\n", 0, error.start) + 1
+            raise ValueError(f"line {line} is not text in UTF-8; save the file as such") from None
     _check_text(text)
     if any(CHAIN.match(line.lstrip(" \t[")) for line in text.splitlines() if line.count(".") >= 32):
         raise ValueError("a key of more than 32 parts")

@@ -12,17 +12,26 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
-from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
+from dpnb_columnar.domain.condition import (
+    Comparison,
+    Condition,
+    comparisons,
+    only_outcome,
+    parse_condition,
+    possible_values,
+)
 from dpnb_columnar.domain.declaration import (
     attribute_document,
     document_of,
     read_declaration,
     read_domain,
     weight_document,
+    words_document,
 )
 from dpnb_columnar.domain.declared_domain import (
     MOST_UNIT_COLUMNS,
@@ -36,8 +45,8 @@ from dpnb_columnar.domain.declared_domain import (
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
-from dpnb_columnar.domain.value_labels import applicable_labels
-from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, excerpt, option
+from dpnb_columnar.domain.words import applicable_labels, keep_words
+from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, command, excerpt, option
 
 Body = dict[str, Any]
 
@@ -58,7 +67,8 @@ class Edits:
         missing: ``skip``, ``category`` or ``row`` (``Missing``).
         merge: Group of each code (``groups.read_merge_map``).
         rest: Group of the codes that such a map does not name; None if they keep their categories.
-        value_labels: The label of each value (``value_labels.read_label_file``).
+        value_labels: The label of each value (``words.read_label_file``).
+        titles: The title of each column.
     """
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -70,10 +80,11 @@ class Edits:
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rest: str | None = None
     value_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
-    """Edit a domain. Value labels stay, but those of values that it no longer has.
+    """Edit a domain. Its words stay, but those of values that it no longer has.
 
     Args:
         domain: A domain, with a label or without.
@@ -86,8 +97,7 @@ def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None
             such edit.
         DomainError: If the edited domain has faults.
     """
-    document = document_of(domain, defaults=False)
-    document.pop("value_labels", None)
+    document = document_of(domain, defaults=False, words=False)
     faults = [*_merge(domain, edits, document["attributes"])]
     for column in edits.values:
         if column in edits.bounds:
@@ -100,8 +110,8 @@ def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None
     if isinstance(domain, Domain):
         for column in set(domain.label.columns) & set(edits.missing_values):
             document["label"]["missing_values"] = list(edits.missing_values[column])
-    unknown = [name for name in edits.value_labels if name not in domain.columns]
-    faults += [_unknown("value-labels", name, domain.columns) for name in unknown]
+    for edit, names in (("value-labels", edits.value_labels), ("title", edits.titles)):
+        faults += [_unknown(edit, name, domain.columns) for name in names if name not in domain.columns]
     for edit, column, change in _changes(edits):
         if column in document["attributes"]:
             body = document["attributes"][column]
@@ -111,8 +121,10 @@ def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None
             faults.append(_unknown(edit, column, document["attributes"]))
     _refuse(faults)
     read = read_declaration(name or domain.name, document, source)
-    kept = {**_still_true(domain, read, edits.merge), **edits.value_labels}
-    return read_declaration(read.name, {**document, "value_labels": kept}, source) if kept else read
+    kept = keep_words(read, domain)
+    labels = {**_still_true(domain, read, edits.merge), **edits.value_labels}
+    words = {**words_document(kept), "titles": {**kept.titles, **edits.titles}, "value_labels": labels}
+    return read_declaration(read.name, {**document, **words}, source)
 
 
 def select_attributes(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
@@ -127,15 +139,14 @@ def select_attributes(domain: Declaration, keep: Sequence[str] | None, drop: Seq
         UsageError: If the domain has no attribute of a name given; the text names every such name.
         DomainError: If no attribute is left.
     """
-    document = document_of(domain, defaults=False)
-    document.pop("value_labels", None)
+    document = document_of(domain, defaults=False, words=False)
     bodies: Body = document["attributes"]
     named = [("attributes", column) for column in keep or ()] + [("drop", column) for column in drop]
     _refuse(_unknown(chosen, column, bodies) for chosen, column in named if column not in bodies)
     columns = dict.fromkeys(keep if keep is not None else bodies)
     document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
     read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
-    return replace(read, value_labels=applicable_labels(read, domain.value_labels))
+    return keep_words(read, domain)
 
 
 def _still_true(before: Declaration, after: Declaration, merged: Iterable[str]) -> dict[str, Mapping[str, str]]:
@@ -191,7 +202,8 @@ def _unknown(edit: str, column: str, known: Iterable[str]) -> Fault:
 def _refuse(faults: Iterable[Fault]) -> None:
     """Raise faults, if any, as one error."""
     if listed := [str(fault) for fault in faults]:
-        raise UsageError("\n  ".join([f"{len(listed)} option(s) do not fit the domain", *listed]))
+        heading = [f"{len(listed)} options do not fit the domain"] * (len(listed) > 1)
+        raise UsageError("\n  ".join([*heading, *listed]))
 
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -243,14 +255,16 @@ def labelled(domain: Declaration, label: str) -> Domain:
     """
     columns = _columns(domain)
     chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
+    flags = dict.fromkeys(flag for name in chosen.columns for flag in domain.imputed.get(name, ()))
+    chosen = replace(chosen, imputed=tuple(flags))
     attributes = tuple(
         column.attribute
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    document = document_of(Domain(domain.name, chosen, attributes, **{**domain.shared_fields, "value_labels": {}}))
+    document = document_of(Domain(domain.name, chosen, attributes, **domain.shared_fields), words=False)
     read = read_domain(domain.name, document, f"{option('label')} {excerpt(label)}")
-    return replace(read, value_labels=applicable_labels(read, domain.value_labels))
+    return keep_words(read, domain)
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
@@ -329,6 +343,32 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
                 f"{option('label')} {excerpt(condition.text)}: {excerpt(value)} is no declared value of "
                 f"{comparison.column}; {hint}"
             )
+    values = {name: _values_of(condition, name, columns[name]) for name in condition.columns}
+    outcome = only_outcome(condition, values)
+    if outcome is not None:
+        bounds = ", ".join(
+            f"{name} {number_text(attribute.lower)} to {number_text(attribute.upper)}"
+            for name in condition.columns
+            if isinstance(attribute := columns[name].attribute, Numeric)
+        )
+        declared = f" (declared: {bounds})" if bounds else ""
+        raise UsageError(
+            f"{option('label')} {excerpt(condition.text)}: {'every' if outcome else 'no'} declared value meets it"
+            f"{declared}, so one class would be empty; give a condition that divides the rows, or, if the codebook "
+            f"knows other values, declare them first: {command('domain edit', 'FILE', bounds='NAME=LOWER:UPPER')}"
+        )
+
+
+def _values_of(condition: Condition, name: str, column: _Column) -> list[Fraction | str]:
+    """List what a column may hold: one value at least for every combination of outcomes of its comparisons."""
+    attribute = column.attribute
+    if isinstance(attribute, Categorical):
+        spelled = [each.constant for each in comparisons(condition.root) if isinstance(each.constant, str)]
+        return [value for value in [*attribute.members, *spelled] if column.admits(value)]
+    bounds = (attribute.lower, attribute.upper) if isinstance(attribute, Numeric) else ()
+    missing = {*map(identity, column.missing_values)}
+    values = possible_values(condition, name, *bounds)
+    return [value for value in values if (identity(value) if isinstance(value, str) else float(value)) not in missing]
 
 
 def _classes(condition: Condition) -> tuple[str, str]:
@@ -398,20 +438,21 @@ def unit_columns(text: str) -> tuple[str, ...]:
     return columns
 
 
-def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
+def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None, cap: int | None = None) -> DomainT:
     """Return a domain that is counted by the unit chosen; as it is declared where none is.
 
     Args:
         domain: The domain, with a label or without.
         unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
-            those of its available unit where ``rows`` alone is given.
+            those of its available unit where ``rows`` or ``cap`` alone is given.
         rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
+        cap: The most rows of a unit that these stand for in the prior; None for what the domain declares, if anything.
 
     Raises:
-        UsageError: if rows are given, and neither a unit is, nor does the domain know of one.
-        DomainError: if a column is an attribute or the label's, or the rows are out of range.
+        UsageError: if rows or a cap are given, and neither a unit is, nor does the domain know of one.
+        DomainError: if a column is an attribute or the label's, or the rows or the cap are out of range.
     """
-    if unit is None and rows is None:
+    if unit is None and rows is None and cap is None:
         return domain
     if unit is not None:
         columns = unit_columns(unit) if isinstance(unit, str) else tuple(unit)
@@ -420,10 +461,13 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
     elif domain.available_unit:
         columns = domain.available_unit
     else:
-        raise UsageError(f"unit rows {excerpt(rows)}: rows of which unit? Name its column as the unit, such as SERIAL")
-    declared = domain.unit is not None and domain.unit.columns == columns
-    most = rows if rows is not None else domain.unit.rows if declared and domain.unit is not None else DEFAULT_ROWS
-    chosen = replace(domain, unit=Unit(columns, most))
+        given = f"rows {excerpt(rows)}" if rows is not None else f"cap {excerpt(cap)}"
+        raise UsageError(f"unit {given}: rows of which unit? Name its column as the unit, such as SERIAL")
+    declared = (
+        domain.unit if domain.unit is not None and domain.unit.columns == columns else Unit(columns, DEFAULT_ROWS)
+    )
+    most, stood_for = (declared.rows if rows is None else rows), (declared.cap if cap is None else cap)
+    chosen = replace(domain, unit=Unit(columns, most, stood_for))
     read_declaration(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
     return chosen
 
@@ -437,6 +481,51 @@ def without_unit(domain: DomainT) -> DomainT:
     if domain.unit is None:
         return domain
     return replace(domain, unit=None, available_unit=domain.available_unit or domain.unit.columns)
+
+
+# Values that were allocated.
+
+
+class ImputedValues(StrEnum):
+    """What becomes of values that a publisher's flags say were allocated."""
+
+    MISSING = "missing"
+    """They are missing values: only what respondents answered counts."""
+    COUNTED = "counted"
+    """They count like answers."""
+
+
+def with_imputed(domain: DomainT, treatment: ImputedValues | str | None) -> DomainT:
+    """Return a domain in which allocated values are missing ones, or count like answers; as declared where None.
+
+    Flags that are not used stay known, as available ones, so that either treatment may follow the other.
+
+    Args:
+        domain: The domain, with a label or without.
+        treatment: What becomes of the values.
+
+    Raises:
+        UsageError: if allocated values shall be missing, and the domain knows no flag of its label or attributes.
+        DomainError: if a flag does not fit the domain.
+    """
+    if treatment is None:
+        return domain
+    known = {**domain.available_imputed, **domain.imputed}
+    is_missing = ImputedValues(treatment) is ImputedValues.MISSING
+    attributes = tuple(replace(each, imputed=known.get(each.name, ()) * is_missing) for each in domain.attributes)
+    chosen = replace(domain, attributes=attributes, available_imputed=known)
+    if isinstance(chosen, Domain):
+        flags = dict.fromkeys(flag for name in chosen.label.columns for flag in known.get(name, ()))
+        chosen = replace(chosen, label=replace(chosen.label, imputed=tuple(flags) * is_missing))
+    if is_missing and not chosen.imputed:
+        raise UsageError(
+            f"{option('imputed')} missing: the domain knows no flag of its columns; declare imputed beside the label "
+            "or an attribute, or ingest the extract with its codebook and flags"
+        )
+    if is_missing:
+        chosen = replace(chosen, available_imputed={k: v for k, v in known.items() if k not in chosen.imputed})
+    read_declaration(domain.name, document_of(chosen), "the flags chosen")  # refuses what cannot be
+    return chosen
 
 
 # The weight that class counts are sums of as well.

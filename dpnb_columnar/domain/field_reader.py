@@ -36,6 +36,7 @@ OTHER_WORDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("target", "outcome", "y"), ("label", "column")),
     **dict.fromkeys(("name", "variable"), ("column",)),
     **dict.fromkeys(("values", "labels"), ("classes", "value_labels")),
+    **dict.fromkeys(("variable_labels", "column_labels", "descriptions"), ("titles",)),
     **dict.fromkeys(("features", "columns", "variables", "fields"), ("attributes",)),
 }
 """What others call the keys of a declaration, in lower case, with the keys that may be meant, the likeliest first."""

@@ -114,7 +114,8 @@ def merge_codes(attribute: Attribute, groups: Mapping[str, str], rest: str | Non
     for code, category in merged.items():
         members.setdefault(category, []).append(code)
     merged_groups = tuple(Group(name, in_order(codes)) for name, codes in members.items() if codes != [name])
-    return Categorical(attribute.name, tuple(members), attribute.missing, missing_texts(attribute), merged_groups)
+    texts = missing_texts(attribute)
+    return Categorical(attribute.name, tuple(members), attribute.missing, texts, merged_groups, attribute.imputed)
 
 
 def _categories_by_code(attribute: Attribute) -> dict[str, str]:

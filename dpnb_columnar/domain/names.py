@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.errors import printable as printable
+from dpnb_columnar.errors import printable_line as printable_line
 
 LONGEST_NAME = 256
 """Characters of the name of a column or of an entry."""
@@ -19,9 +21,6 @@ LONGEST_ACCOUNT = 200
 
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
-
-NOT_PRINTABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]")
-"""Characters that no XML document may hold, and those that put what follows them into another order."""
 
 LONGEST_SHOWN = 80
 """Characters of a name in a message."""
@@ -33,11 +32,6 @@ MOST_NAMED = 20
 def is_printable(text: str) -> bool:
     """Return whether a text stays on one line and is valid Unicode: others could forge lines of output."""
     return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
-
-
-def printable(text: str) -> str:
-    """Replace characters that no page and no drawing may hold."""
-    return NOT_PRINTABLE.sub("\ufffd", text)
 
 
 def quoted(key: str) -> str:
@@ -70,6 +64,36 @@ def check_dataset(name: str) -> str:
             "around it"
         )
     return name
+
+
+def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()) -> str:
+    """Write lines, and a table below them, for a notebook. Lines that begin with blanks keep their columns.
+
+    Args:
+        lines: Text of any kind: it is escaped.
+        header: Names of the table's columns; none for no table.
+        rows: Its cells. Whole numbers are set apart by thousands; the first cell names the row.
+    """
+    from html import escape
+    from itertools import groupby
+
+    def text(cell: object) -> str:
+        return escape(printable(f"{cell:,}" if isinstance(cell, int) else str(cell)))
+
+    parts = []
+    for aligned, group in groupby(filter(str.strip, lines), lambda line: line.startswith("  ")):
+        if aligned:
+            parts.append("<pre>" + "\n".join(map(text, group)) + "</pre>")
+        else:
+            parts += [f"<p>{text(line)}</p>" for line in group]
+    if header:
+        names = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
+        body = "".join(
+            f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
+            for first, *cells in rows
+        )
+        parts.append(f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>")
+    return f"<div>{''.join(parts)}</div>"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.names import check_dataset, named
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 from dpnb_columnar.extracts.codebooks.read import read_codebook
-from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of, is_list_of_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,15 +45,18 @@ def shared_codebook_domain(
     if not codebooks:
         return None, ()
     domain, left_out = domain_of(codebooks[0], names)
+    domains = [domain]
     for codebook in codebooks[1:]:
-        if domain_of(codebook, names)[0].attributes != domain.attributes:
+        domains.append(domain_of(codebook, names)[0])
+        other = domains[-1]
+        if (other.attributes, other.available_imputed) != (domain.attributes, domain.available_imputed):
             raise ConfigurationError(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
                 f"one codebook for all extracts with {option('codebook')}, or ingest them apart"
             )
     if not domain.attributes:
         return None, left_out
-    return replace(domain, name=_dataset(codebooks) if name is None else check_dataset(name)), left_out
+    return replace(united(domains), name=_dataset(codebooks) if name is None else check_dataset(name)), left_out
 
 
 def _dataset(codebooks: Sequence[Codebook]) -> str:
@@ -119,15 +123,17 @@ def read_codebook_domain(codebook: str, file: Path | None = None, name: str | No
         UsageError: If no account can have the name.
     """
     book = read_codebook(codebook)
-    variables: dict[str, Variable] = {}
-    for variable in book.variables:  # of a name on several record types the first counts, as for ``domain_of``
-        variables.setdefault(variable.name, variable)
     types: Mapping[str, pl.DataType] = {}
-    unused: dict[str, LeftOut] = {}
     if file is not None:
         from dpnb_columnar.rows.parquet import read_schema
 
         types = read_schema(file)
+        book = _with_words(book.in_spelling_of(types), types)
+    variables: dict[str, Variable] = {}
+    for variable in book.variables:  # of a name on several record types the first counts, as for ``domain_of``
+        variables.setdefault(variable.name, variable)
+    unused: dict[str, LeftOut] = {}
+    if file is not None:
         unused = {left.name: left for left in _unused(variables, types)}
     domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused], name)
     left_out = (*left_out, *unused.values())
@@ -137,6 +143,8 @@ def read_codebook_domain(codebook: str, file: Path | None = None, name: str | No
             "\n  ".join([f"{book.source}: declares no attribute{columns}", *left_out_lines(left_out)])
             + "\n  give the codebook of these rows, or declare their domain yourself (docs/domain.md)"
         )
+    if file is not None:
+        domain = replace(domain, universe=_stated_universe(file))
     notes = [*_notes(domain, variables, types)]
     if book.record_types:
         notes.append(
@@ -145,11 +153,36 @@ def read_codebook_domain(codebook: str, file: Path | None = None, name: str | No
     return CodebookDomain(domain, left_out, tuple(notes))
 
 
-def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
-    """List the variables that no column of a Parquet file holds, and the columns that are no variables.
+def _stated_universe(file: Path) -> str:
+    """Return who the persons of a Parquet file are by the domain that it carries; empty where that does not say it."""
+    from dpnb_columnar.domain.declaration import domain_from_metadata
+    from dpnb_columnar.rows.parquet import read_metadata
+
+    try:
+        carried = domain_from_metadata(read_metadata(file), str(file))
+    except ConfigurationError:  # faulty, and about to be replaced by the codebook's
+        return ""
+    return "" if carried is None else carried.universe
+
+
+def _with_words(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
+    """Return the codebook with the labels of codes as values, for columns that are factors of words in the file.
 
     A factor is a column whose values are in a dictionary, as R writes words for codes.
     """
+    import polars as pl
+
+    def in_words(variable: Variable) -> Variable:
+        if not isinstance(types.get(variable.name), pl.Categorical | pl.Enum) or not is_list_of_words(variable):
+            return variable
+        codes = tuple(replace(code, value=code.value and code.label.strip()) for code in variable.codes)
+        return replace(variable, form=Form.TEXT, codes=codes)
+
+    return replace(book, variables=tuple(map(in_words, book.variables)))
+
+
+def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
+    """List the variables that no column of a Parquet file holds, and the columns that are no variables."""
     import polars as pl
 
     known = {name.casefold() for name in variables}
@@ -157,9 +190,12 @@ def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType])
     for name, variable in variables.items():
         if name in types:
             if variable.form is Form.NUMBER and isinstance(types[name], pl.Categorical | pl.Enum):
-                yield LeftOut(name, "a factor in the file, whose values are words; write its codes in their place")
+                yield LeftOut(
+                    name,
+                    "a factor in the file, and its words do not tell its codes apart; write the codes in their place",
+                )
         elif name.casefold() in columns:
-            yield LeftOut(name, "in lower or other case in the file; rename its column")
+            yield LeftOut(name, "in several spellings of upper and lower case; rename all columns but one")
         else:
             yield LeftOut(name, "not in the file")
     for column in types:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,17 @@ import pyarrow as pa
 from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.domain.declared_domain import Declaration
+from dpnb_columnar.domain.declared_domain import Declaration, whose_rows
+from dpnb_columnar.domain.editing import ImputedValues, with_imputed
 from dpnb_columnar.domain.names import did_you_mean, named
+from dpnb_columnar.domain.words import restricted_to
 from dpnb_columnar.errors import UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
-from dpnb_columnar.extracts.codebooks.to_domain import LeftOut
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, flags_of
+from dpnb_columnar.extracts.delimited import read_names
 from dpnb_columnar.extracts.described_extract import (
     DescribedExtract,
     check_alike,
@@ -210,6 +213,9 @@ def plan_conversion(
     dataset: str | None = None,
     catalogue: Path | None = None,
     types: Path | None = None,
+    imputed: ImputedValues | str | None = None,
+    header: bool = True,
+    names: Path | None = None,
 ) -> Conversion:
     """Find the codebooks, the columns and the domain; only headers of the extracts are read.
 
@@ -222,6 +228,9 @@ def plan_conversion(
         dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
         catalogue: Catalogue to look for the entry in; None for the usual places.
         types: File with the types of columns that no codebook declares.
+        imputed: What becomes of values that the codebooks' flags say were allocated; None to declare the flags alone.
+        header: Whether the first line of CSV names its columns.
+        names: File of the names of the columns of CSV without a header.
 
     Raises:
         UsageError: If a column or an entry does not exist, the condition cannot be parsed, or the name cannot be one.
@@ -229,19 +238,31 @@ def plan_conversion(
         ConfigurationError: If a codebook cannot be used.
         DataError: If the extracts are not alike.
     """
+    if header != (names is None):
+        raise UsageError(f"{option('no-header')} and {option('names', 'FILE')} go together: the file names the columns")
     codebooks: dict[str, Codebook] = {}
     described = []
+    headless = None if names is None else read_names(names)
     for extract in extracts:
         path = codebook or codebook_beside(extract.path)
         if path is not None and str(path) not in codebooks:
             codebooks[str(path)] = read_codebook(path)
-        described.append(describe(extract, None if path is None else codebooks[str(path)]))
-    selection = select(described[0].names, columns, where)
+        described.append(describe(extract, None if path is None else codebooks[str(path)], headless))
+    books = [*{each.codebook.source: each.codebook for each in described if each.codebook is not None}.values()]
+    selection = _with_flags(select(described[0].names, columns, where), described[0].names, books)
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
     domain: Declaration | None
-    domain, left_out = shared_codebook_domain([*codebooks.values()], declared, name)
+    domain, left_out = shared_codebook_domain(books, declared, name)
+    if domain is None and imputed is not None:
+        raise UsageError(
+            f"{described[0].extract}: {option('imputed')}: no codebook declares flags of allocated values; leave it out"
+        )
+    try:
+        domain = None if domain is None else with_imputed(domain, imputed)
+    except UsageError as error:
+        raise UsageError(f"{named([each.source for each in books])}: {error}") from None
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     given: dict[str, pa.DataType] = {}
@@ -252,13 +273,28 @@ def plan_conversion(
             )
         domain = entry_named(dataset, catalogue).declared
         given = types_of(domain)
-        check_types(given, selection.columns, selection.columns, f"{option('dataset')} {excerpt(dataset)}")
+        named_by = f"{option('dataset')} {excerpt(dataset)}"
+        check_types(given, described[0].extract, selection.columns, selection.columns, named_by)
     if types is not None:
-        listed, names = read_types(types), described[0].names
-        check_types(listed, names, undeclared_columns(described[0], names), f"{option('types')} {types}")
+        listed, available = read_types(types), described[0].names
+        undeclared = undeclared_columns(described[0], available)
+        check_types(listed, described[0].extract, available, undeclared, f"{option('types')} {types}")
         given |= listed
+    if domain is not None and selection.condition is not None:
+        domain = restricted_to(domain, selection.condition.text)
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
     return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)
+
+
+def _with_flags(selection: Selection, available: Sequence[str], codebooks: Sequence[Codebook]) -> Selection:
+    """Add the flags of the columns to write, where the extracts have them."""
+    flags = (
+        flag.column
+        for codebook in codebooks
+        for each in flags_of(codebook, selection.columns, available).values()
+        for flag in each
+    )
+    return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *flags))))
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
@@ -307,6 +343,8 @@ def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
     yield f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}"
     if conversion.selection.absent_roles:
         yield f"no column for: {', '.join(conversion.selection.absent_roles)}"
+    if conversion.domain is not None:
+        yield from (f"{heading}: {text}" for heading, text in whose_rows(conversion.domain))
     yield from left_out_lines(conversion.left_out)
     if conversion.undeclared:
         yield f"not declared by a codebook: {first_names(conversion.undeclared)}: kept as text; numbers match by value"

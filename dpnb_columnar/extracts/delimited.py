@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -22,7 +23,7 @@ import pyarrow.csv
 
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
-from dpnb_columnar.errors import DataError, option
+from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, option
 from dpnb_columnar.extracts.decode import BLANK, NUMPY_TYPES, MalformedFieldError
 
 BLOCK_BYTES = 2**22
@@ -54,18 +55,18 @@ def read_header(
     """
     try:
         first = stream.readline(LONGEST_HEADER).decode(encoding).removeprefix("\ufeff")
-        names = next(csv.reader([first], strict=True), [])
+        names = [name.strip(" ") for name in next(csv.reader([first], strict=True, skipinitialspace=True), [])]
     except (UnicodeError, csv.Error):
         names = []
     if not names or not all(_is_name(name) or name in (declared or frozenset()) for name in names):
         raise DataError(
             f"{source}: line 1 is no header with the names of the columns; is this a CSV extract? If so, put a header "
-            "before its first row"
+            f"before its first row, or name the columns with {option('no-header')} and {option('names', 'FILE')}"
         )
-    if declared is not None and not any(name in declared for name in names):
+    if declared is not None and not {name.casefold() for name in names} & {name.casefold() for name in declared}:
         raise DataError(
-            f"{source}: the codebook declares no name of line 1; put a header before the first row, its names in upper "
-            f"and lower case as in the codebook, or name the right codebook with {option('codebook')}"
+            f"{source}: the codebook declares no name of line 1; put a header before the first row, or name the right "
+            f"codebook with {option('codebook')}"
         )
     if len(names) > LARGEST_DECLARATION:
         raise DataError(f"{source}: the header names more than {LARGEST_DECLARATION} columns; write fewer of them")
@@ -79,11 +80,51 @@ def read_header(
     return tuple(names)
 
 
+COMMENT = "|"
+"""What a line of a file of names begins with that says something else."""
+
+
+def read_names(path: Path) -> tuple[str, ...]:
+    """Read the names of the columns of an extract without a header: one a line, or UCI's ``age: continuous``.
+
+    What follows a colon is left out, as are comments. A line of classes, as UCI's files begin with, has a comma, and
+    says that the last column is ``class``.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If it holds no distinct names.
+    """
+    try:
+        lines = [line.split(COMMENT)[0].strip() for line in path.read_text("utf-8").splitlines()]
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    except UnicodeError:
+        raise ConfigurationError(f"{path}: is not text in UTF-8; write one name a line") from None
+    names = [line.partition(":")[0].strip() for line in lines if line and (":" in line or "," not in line)]
+    if any("," in line and ":" not in line for line in lines):
+        names.append("class")
+    faulty = [place for place, name in enumerate(names, start=1) if not _is_name(name)]
+    if not names or faulty or len(names) > LARGEST_DECLARATION or len({name.lower() for name in names}) < len(names):
+        raise ConfigurationError(
+            f"{path}: holds no distinct names of columns; write one a line, {LARGEST_DECLARATION} at most (upper and "
+            "lower case do not count)"
+        )
+    return tuple(names)
+
+
 def _is_name(text: str) -> bool:
     return text.strip() != "" and len(text) <= LONGEST_NAME and is_printable(text) and not NOT_A_NAME.fullmatch(text)
 
 
-def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: str) -> Generator[pa.RecordBatch]:
+def read_delimited(
+    stream: IO[bytes],
+    source: str,
+    schema: pa.Schema,
+    encoding: str,
+    columns: Sequence[str] = (),
+    *,
+    header: bool = True,
+) -> Generator[pa.RecordBatch]:
     """Read the wanted columns, rows in the order of the file; other columns are not converted.
 
     Args:
@@ -91,6 +132,8 @@ def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: 
         source: Name of the extract, for messages.
         schema: Columns wanted and their types.
         encoding: Encoding of the extract.
+        columns: All columns of the extract, in order; those of its header if none are given.
+        header: Whether the first line names them.
 
     Yields:
         Batches of the schema. Confidential.
@@ -98,12 +141,12 @@ def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: 
     Raises:
         DataError: If a row has more or fewer fields than the header, or a field is not of its column's type.
     """
-    row = 2  # the header is the first
-    for batch in read_text(stream, source, schema.names, encoding):
-        columns = []
+    row = 2 if header else 1  # the header is the first
+    for batch in read_text(stream, source, schema.names, encoding, columns, header=header):
+        converted = []
         for texts, field in zip(batch.columns, schema, strict=True):
             try:
-                columns.append(convert_texts(texts, field.type))
+                converted.append(convert_texts(texts, field.type))
             except MalformedFieldError as malformed:
                 wanted = "a number" if field.type == pa.float64() else f"a whole number that {field.type} holds"
                 raise DataError(
@@ -111,18 +154,28 @@ def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: 
                     f"codebook is of another extract: get both again, or name the right one with {option('codebook')}; "
                     f"a type of {option('types')} or {option('dataset')} may have to be text"
                 ) from None
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield pa.RecordBatch.from_arrays(converted, schema=schema)
         row += batch.num_rows
 
 
-def read_text(stream: IO[bytes], source: str, names: Sequence[str], encoding: str) -> Generator[pa.RecordBatch]:
-    """Read the wanted columns as text without the blanks behind it, null where a field is blank.
+def read_text(
+    stream: IO[bytes],
+    source: str,
+    names: Sequence[str],
+    encoding: str,
+    columns: Sequence[str] = (),
+    *,
+    header: bool = True,
+) -> Generator[pa.RecordBatch]:
+    """Read the wanted columns as text without the blanks around it, null where a field is blank.
 
     Args:
         stream: Bytes of the extract, uncompressed.
         source: Name of the extract, for messages.
         names: Columns wanted.
         encoding: Encoding of the extract.
+        columns: All columns of the extract, in order; those of its header if none are given.
+        header: Whether the first line names them.
 
     Yields:
         Batches of string columns. Confidential.
@@ -140,7 +193,13 @@ def read_text(stream: IO[bytes], source: str, names: Sequence[str], encoding: st
     with _csv_errors(source, encoding, damaged, checked):
         reader = pyarrow.csv.open_csv(
             checked,
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=encoding),
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False,
+                block_size=BLOCK_BYTES,
+                encoding=encoding,
+                column_names=list(columns),
+                skip_rows=int(bool(columns) and header),  # names in it may have blanks around them
+            ),
             parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=note),
             convert_options=pyarrow.csv.ConvertOptions(
                 include_columns=names,
@@ -223,10 +282,10 @@ def _refuse_malformed(sound: pa.Array) -> None:
 
 
 def _strip_blanks(texts: pa.Array) -> pa.Array:
-    """Strip the blanks behind each text; null where nothing is left."""
+    """Strip the blanks around each text, such as those behind UCI's commas; null where nothing is left."""
     if not (_characters(texts) == BLANK).any():
         return texts
-    stripped = pc.utf8_rtrim(texts, " ")
+    stripped = pc.utf8_trim(texts, " ")
     return pc.if_else(pc.equal(stripped, ""), pa.scalar(None, pa.string()), stripped)
 
 

@@ -31,11 +31,13 @@ class DescribedExtract:
         extract: The extract.
         codebook: Codebook of the extract; None where a delimited extract has none.
         names: Columns of the extract, in its order.
+        header: Whether the first line of a delimited extract names them.
     """
 
     extract: Extract
     codebook: Codebook | None
     names: tuple[str, ...]
+    header: bool = True
 
     @property
     def encoding(self) -> str:
@@ -54,25 +56,34 @@ class DescribedExtract:
         return {name: variable for name, (_, variable) in self.codebook.column_sources().items()}
 
 
-def describe(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
+def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...] | None = None) -> DescribedExtract:
     """Find the columns of an extract: in its header if it has one, else in the codebook.
+
+    Args:
+        extract: The extract.
+        codebook: Its codebook; None where a delimited extract has none.
+        names: Columns of a delimited extract without a header; None of one that has a header.
 
     Raises:
         ConfigurationError: If the codebook is missing, or describes another kind of extract.
         DataError: If there is no header, or one of another codebook.
     """
+    if names is not None and not extract.delimited:
+        raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; fixed-width text has a codebook")
     if extract.delimited:
         if codebook is not None and codebook.record_types:
             raise ConfigurationError(
                 f"{extract}: {codebook.source} describes lines of the record types {named(codebook.record_types)}, "
                 "which a CSV file does not have; give the .dat file, or the codebook of the CSV file"
             )
+        if names is not None:
+            return DescribedExtract(extract, codebook, names, header=False)
         with open_extract(extract) as stream:
             if codebook is None:
                 names = read_header(stream, str(extract), DEFAULT_ENCODING)
             else:
                 names = read_header(stream, str(extract), codebook.encoding, frozenset(codebook.columns))
-        return DescribedExtract(extract, codebook, names)
+        return DescribedExtract(extract, codebook and codebook.in_spelling_of(names), names)
     if codebook is None:
         raise ConfigurationError(
             f"{extract}: fixed-width text does not name its columns; put its codebook beside it, as "
@@ -106,7 +117,9 @@ def read_batches(
     source = str(described.extract)
     with open_extract(described.extract, progress) as stream:
         if described.extract.delimited or described.codebook is None:
-            yield from read_delimited(stream, source, schema, described.encoding)
+            yield from read_delimited(
+                stream, source, schema, described.encoding, described.names, header=described.header
+            )
         else:
             yield from read_fixed_width(stream, source, described.codebook, schema.names)
 
@@ -128,7 +141,7 @@ def read_types(path: Path) -> dict[str, pa.DataType]:
     """
     try:
         with path.open("rb") as stream:
-            document = parse_toml(stream.read(LARGEST_DOCUMENT + 1).decode("utf-8"))
+            document = parse_toml(stream.read(LARGEST_DOCUMENT + 1))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
     except ValueError as error:
@@ -148,11 +161,14 @@ def types_of(domain: Declaration) -> dict[str, pa.DataType]:
     return {name: TYPES["number" if name in numeric else "text"] for name in domain.columns}
 
 
-def check_types(types: Mapping[str, pa.DataType], names: Sequence[str], undeclared: Sequence[str], source: str) -> None:
+def check_types(
+    types: Mapping[str, pa.DataType], extract: Extract, names: Sequence[str], undeclared: Sequence[str], source: str
+) -> None:
     """Refuse types of columns that the extracts do not have, or whose codebook declares the type.
 
     Args:
         types: The types.
+        extract: The first of the extracts, for messages.
         names: Columns of the extracts.
         undeclared: Those of them that no codebook declares.
         source: The option that gave the types, for messages.
@@ -163,7 +179,7 @@ def check_types(types: Mapping[str, pa.DataType], names: Sequence[str], undeclar
     for name in types:
         if name not in names:
             hint = did_you_mean(name, names, f"it has {named(names)}")
-            raise UsageError(f"{source}: the extract has no column {excerpt(name)}; {hint}")
+            raise UsageError(f"{source}: {extract} has no column {excerpt(name)}; {hint}")
         if name not in undeclared:
             raise UsageError(f"{source}: the codebook declares the type of {excerpt(name)}; take the column out")
 

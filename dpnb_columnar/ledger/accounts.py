@@ -17,6 +17,7 @@ from dpnb_columnar.ledger import former_charges, records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
 from dpnb_columnar.ledger.verification import Verified, verify
+from dpnb_columnar.ledger.witness import Witness
 
 MOST_NAMES = 1000
 """Data sets among which the nearest name is looked up for an error."""
@@ -48,8 +49,12 @@ class Ledger:
         '3/5'
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, witness: Path | None = None) -> None:
         """Open an existing ledger.
+
+        Args:
+            path: Its file.
+            witness: Its witness: nothing is spent, or handed out, that this file does not know. None for none.
 
         Raises:
             MissingInputError: if there is no such file.
@@ -61,9 +66,10 @@ class Ledger:
         self._stack = ExitStack()
         self._connection = self._stack.enter_context(storage.open_connection(path))
         self._entries = Entries(path, self._connection)
+        self._witness = None if witness is None else Witness(witness, path)
 
     @classmethod
-    def create(cls, path: Path) -> Self:
+    def create(cls, path: Path, witness: Path | None = None) -> Self:
         """Make a ledger without accounts, readable by its owner alone, and open it.
 
         Raises:
@@ -71,7 +77,7 @@ class Ledger:
             ConfigurationError: if every user of the machine can put files in its folder.
         """
         storage.create(path)
-        return cls(path)
+        return cls(path, witness)
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +123,9 @@ class Ledger:
             for other in self.accounts():
                 if parts and other.parts and other.parts & parts:
                     raise refusals.bound_twice(self.path, dataset, other)
+            self.witnessed()
             self._entries.append(lambda number: records.account_entry(account, number))
+        self._write_witness()
         return account
 
     def account(self, dataset: str) -> Account:
@@ -164,6 +172,7 @@ class Ledger:
             BudgetError, ConfigurationError, UsageError: As ``spend`` does.
         """
         known = self._known(charge)
+        self.witnessed()
         if known is None:
             self._total_with(charge)
             records.inputs_text(charge)
@@ -185,12 +194,13 @@ class Ledger:
                 than an entry can hold.
         """
         with storage.write_transaction(self.path, self._connection):
+            self.witnessed()
             known = self._known(charge)
-            if known is not None:
-                return known
-            total = self._total_with(charge)
-            self._entries.append(lambda number: records.spend_entry(charge, total, number))
-        return Run(charge)
+            if known is None:
+                total = self._total_with(charge)
+                self._entries.append(lambda number: records.spend_entry(charge, total, number))
+        self.note_witness()
+        return known or Run(charge)
 
     def keep(self, run: str, document: str) -> str:
         """Keep the released model of a run; the first document of a run is the one that counts.
@@ -213,11 +223,11 @@ class Ledger:
             known = self.run(run)
             if known is None:
                 raise UsageError(f"{self.path}: run id {run}: nothing was charged under it; spend first")
-            if known.document is not None:
-                return known.document
-            self._entries.append(lambda number: records.model_entry(run, sha256(document), number))
-            self._entries.keep(run, document)
-        return document
+            if known.document is None:
+                self._entries.append(lambda number: records.model_entry(run, sha256(document), number))
+                self._entries.keep(run, document)
+        self.note_witness()
+        return known.document or document
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Iterate over the entries after a number as they are stored; the chain is not checked."""
@@ -260,6 +270,41 @@ class Ledger:
                 raise refusals.exceeded(self.path, account)
         return verified
 
+    def begin_witness(self) -> None:
+        """Make the witness of a ledger that has none yet.
+
+        Raises:
+            UsageError, DataError, ConfigurationError, OutputError: as ``Witness.begin``.
+        """
+        if self._witness is not None:
+            with storage.write_transaction(self.path, self._connection):
+                self._witness.begin(self._entries)
+
+    def witnessed(self) -> int | None:
+        """Return the number of entries that the witness knows; None without a witness, or for an empty ledger.
+
+        Raises:
+            MissingInputError, DataError, ConfigurationError, UsageError: as ``Witness.require``.
+        """
+        known = None if self._witness is None else self._witness.require(self._entries)
+        return None if known is None else known.entries
+
+    def note_witness(self) -> None:
+        """Have the witness know the last entry, before noise is drawn or a model is handed out.
+
+        Raises:
+            MissingInputError, DataError, ConfigurationError, UsageError, OutputError: as ``Witness.require`` and
+                ``Witness.note``.
+        """
+        self.witnessed()
+        self._write_witness()
+
+    def _write_witness(self) -> None:
+        """Have the witness know the last entry, or begin it where the ledger was empty."""
+        if self._witness is not None:
+            with storage.write_transaction(self.path, self._connection):  # so that no later entry is put back by it
+                self._witness.note(self._entries)
+
     def _datasets(self, most: int) -> list[str]:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
 
@@ -270,7 +315,8 @@ class Ledger:
             UsageError: if the run id was charged for another release.
         """
         known = self.run(charge.run)
-        if known is not None and (error := refusals.other_inputs(self.path, known.charge, charge)):
+        spend = self._entries.select_one("spend", run=charge.run)
+        if known and spend and (error := refusals.other_inputs(self.path, known.charge, charge, spend.version)):
             raise error
         return known
 

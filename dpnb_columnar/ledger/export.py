@@ -62,15 +62,15 @@ def write_releases(ledger: Ledger, output: Path, *, overwrite: bool = False) -> 
         WRITERS[output.suffix.lower()](rows, partial)
 
 
-def _write_csv(rows: Iterator[Row], output: Path) -> None:
-    with output.open("w", encoding="utf-8", newline="") as stream:
+def _write_csv(rows: Iterator[Row], partial: Path) -> None:
+    with partial.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
 
-def _write_json(rows: Iterator[Row], output: Path) -> None:
-    with output.open("w", encoding="utf-8") as stream:
+def _write_json(rows: Iterator[Row], partial: Path) -> None:
+    with partial.open("w", encoding="utf-8") as stream:
         separator = "[\n"
         for row in rows:
             stream.write(separator + json.dumps(row, ensure_ascii=False))
@@ -78,11 +78,11 @@ def _write_json(rows: Iterator[Row], output: Path) -> None:
         stream.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-def _write_parquet(rows: Iterator[Row], output: Path) -> None:
+def _write_parquet(rows: Iterator[Row], partial: Path) -> None:
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.int64() if name == "number" else pa.string()) for name in FIELDS])
-    with parquet_writer(output, schema) as writer:
+    with parquet_writer(partial, schema) as writer:
         while group := list(islice(rows, AT_ONCE)):
             writer.write_table(pa.Table.from_pylist(group, schema))
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
-from dpnb_columnar.domain.names import did_you_mean, named
+from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError, command, option
+from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError, command, option, printable, together
 from dpnb_columnar.ledger.records import Account, Charge, Correction, canonical, written_relation
 
 LONGEST_SHOWN = 20
@@ -149,15 +149,72 @@ def bound_twice(path: Path, name: str, other: Account) -> UsageError:
     )
 
 
-def other_inputs(path: Path, charged: Charge, requested: Charge) -> UsageError | None:
-    """Make the error for a run id that was charged for another release; None if it is the same release."""
+KIND_OF_RELEASE = ("given", "evaluated", "by")
+"""Inputs that a release of another kind has, or one of another model: no option makes the two the same release."""
+
+
+def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = "unknown") -> UsageError | None:
+    """Make the error for a run id that was charged for another release; None if it is the same release.
+
+    A command that is repeated after an update, whose defaults have changed, is to finish what is paid for: the error
+    names the options that say what was charged. A new run id comes last, as it pays again.
+
+    Args:
+        path: The ledger's file.
+        charged: The charge that the ledger holds.
+        requested: What the run asks for now.
+        version: Of the program that charged it.
+    """
     differing = _differences(_facts(charged), _facts(requested)) + _differences(charged.inputs, requested.inputs)
     if not differing:
         return None
+    data = [printable(str(name)) for name in charged.inputs.get("data", ())] if "data" in differing else []
+    counted = f"; it counted {', '.join([*data[:MOST_NAMED], *['...'] * (len(data) > MOST_NAMED)])}" if data else ""
+    names = list(dict.fromkeys(differing))
+    belongs = f"{path}: run id {requested.run}: belongs to a release with other inputs ({', '.join(names)}){counted}"
+    if any(name in names for name in KIND_OF_RELEASE):
+        return UsageError(f"{belongs}; give this one a {option('run-id')} of its own")
+    options, others = _as_charged(charged, requested, names)
+    finish = [f"with {together(options)}"] if options else []
+    finish += [f"with {', '.join(others)} as it was then, or by the program that charged it"] if others else []
     return UsageError(
-        f"{path}: run id {requested.run}: belongs to a release with other inputs "
-        f"({', '.join(dict.fromkeys(differing))}); give this one a {option('run-id')} of its own"
+        f"{belongs}; version {version} charged it. Finish that one, which is paid for, "
+        f"{' and '.join(finish) or 'by the program that charged it'}; another {option('run-id')} pays anew"
     )
+
+
+def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tuple[dict[str, object], list[str]]:
+    """Return the options that make a release the one that was charged, and the inputs that no option settles.
+
+    Programs that knew no attribute weights, and no shares but equal ones, wrote none. A public file divides the budget
+    itself, and did so by another rule.
+    """
+    then, unit = charged.inputs, charged.unit
+    public, weight = (each if isinstance(each := then.get(name), Mapping) else {} for name in ("public", "weight"))
+    by_unit = {} if unit == requested.unit else {"unit": ",".join(unit)}
+    relation = {} if charged.neighbours == requested.neighbours else {"neighbours": charged.neighbours}
+    flags = {"weight": "column", "weight-cap": "cap", "weight-step": "step"}
+    settled: dict[str, dict[str, object]] = {
+        "dataset": {"account": charged.dataset},
+        "neighbours": {**relation, **by_unit},
+        "mechanism": {"mechanism": charged.mechanism},
+        "noise": {"noise": charged.noise},
+        "attribute_weights": {"attribute-weights": public.get("name") or then.get("attribute_weights", "none")},
+        "epsilon": {"epsilon": then.get("epsilon")},
+        "delta": {"delta": then.get("delta")},
+        "rho": {},  # follows from these
+    }
+    if not public:
+        settled["shares"] = {"shares": then.get("shares") or "equal"}
+    if weight:
+        settled["weight"] = {flag: weight.get(key) for flag, key in flags.items()}
+    if by_unit or "weight" in names:
+        settled["domain"] = {}  # they are a part of it
+    if "attribute_weights" in names:
+        settled |= {"public": {}, "reserved": {}} | ({"epsilon": {}} if "reserved" in names else {})
+    options = {flag: value for name in names for flag, value in settled.get(name, {}).items() if value}
+    gone = ["unit"] * (not unit and bool(requested.unit))
+    return options, [name for name in names if name not in settled] + gone
 
 
 def _facts(charge: Charge) -> dict[str, Any]:

@@ -7,7 +7,9 @@ Single entries are read and appended; an entry that is read must continue the ch
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import shlex
 import sqlite3
 import stat
@@ -28,9 +30,10 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.ledger.records import ORIGIN, Entry, link, sha256, with_digest
-from dpnb_columnar.runtime.outputs import atomic_output, remove_abandoned
+from dpnb_columnar.runtime.outputs import atomic_output, refuse_address
 from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.runtime.signals import defer_signals
+from dpnb_columnar.runtime.unfinished import remove_abandoned
 
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""
@@ -44,9 +47,11 @@ def check_file(path: Path) -> Path:
 
     Raises:
         MissingInputError: If the file does not exist.
+        OutputError: If it is the address of a store.
         ConfigurationError: If it is no regular file or has several names, or if others than its owner can change it, or
             the files that SQLite reads together with it.
     """
+    refuse_address(path)
     try:
         real = path.resolve(strict=True)
         status = real.stat()
@@ -55,12 +60,12 @@ def check_file(path: Path) -> Path:
         raise MissingInputError(f"{path}: no such ledger; make one: {init}") from None
     if not stat.S_ISREG(status.st_mode):
         raise ConfigurationError(f"{path}: is not a regular file; name a ledger")
-    if os.name == "posix" and status.st_mode & stat.S_IWOTH:
+    if status.st_mode & stat.S_IWOTH:
         raise ConfigurationError(
             f"{path}: every user of this machine can write to it, so that its entries prove nothing; "
             f"chmod o-w {shlex.quote(str(path))}"
         )
-    if os.name == "posix" and status.st_mode & stat.S_IWGRP:
+    if status.st_mode & stat.S_IWGRP:
         raise ConfigurationError(
             f"{path}: everybody in its group can write to it, so that its entries prove nothing; "
             f"chmod g-w {shlex.quote(str(path))}, and let one user run all releases"
@@ -75,21 +80,44 @@ def check_file(path: Path) -> Path:
 
 
 def check_folder(path: Path, folder: Path) -> None:
-    """Refuse a folder in which everybody can make files: a journal that is put there undoes entries.
+    """Refuse a folder in which others can make files: a journal that is put there undoes entries.
 
     Raises:
-        ConfigurationError: If everybody can write to the folder, sticky or not.
+        ConfigurationError: If everybody, or a group of more than its owner, can write to the folder, sticky or not.
     """
     try:
-        mode = folder.stat().st_mode
+        status = folder.stat()
     except OSError:
         return  # whoever uses it will hear what is wrong with it
-    if os.name == "posix" and mode & stat.S_IWOTH:
+    mode = status.st_mode
+    if mode & stat.S_IWOTH:
         shared = mode & stat.S_ISVTX  # such as /tmp, which has to stay open
         remedy = "keep it in a folder of your own" if shared else f"chmod o-w {shlex.quote(str(folder))}"
         raise ConfigurationError(
             f"{path}: its folder is open to all, so that every user of this machine can undo its entries; {remedy}"
         )
+    if mode & stat.S_IWGRP and not _is_private_group(status):
+        place = shlex.quote(str(folder))
+        raise ConfigurationError(
+            f"{path}: its folder is open to a group, so that each of its members can undo its entries; chmod g-w "
+            f"{place}, or, where the group has to share that folder, keep it in one of your own: mkdir -m 700 "
+            f"{place}/ledger"
+        )
+
+
+def _is_private_group(status: os.stat_result) -> bool:
+    """Whether the group of a folder is its owner alone, as where each user has a group, and a umask of 002.
+
+    It is then the owner's first group, is called as its owner, and has nobody else whom the system lists. The name is
+    asked for since a directory server may not list all of its users.
+    """
+    try:
+        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    if (owner.pw_gid, owner.pw_name) != (group.gr_gid, group.gr_name) or {*group.gr_mem} - {owner.pw_name}:
+        return False
+    return all(each.pw_uid == owner.pw_uid for each in pwd.getpwall() if each.pw_gid == group.gr_gid)
 
 
 def _check_single_name(path: Path, real: Path) -> None:

@@ -13,15 +13,13 @@ from dpnb_columnar.budget import Share
 from dpnb_columnar.code_limits import squares_shift
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.mechanism import COUNTS, SENSITIVITY, WEIGHTED_COUNTS, constant, constant_noise
+from dpnb_columnar.mechanisms.mechanism import COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
+from dpnb_columnar.model.intervals import LEVEL
+from dpnb_columnar.model.query_noise import moments_noise, query_noise
 from dpnb_columnar.model.tuning import sample_size, trim
-from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, search_beta
-
-CONFIDENCE = Fraction(95, 100)
-"""Part of the noise that stays below the expected error."""
 
 REFERENCE_RUNS = 1000
 """Most distinct values of the reference column."""
@@ -49,9 +47,12 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
         deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
         decide.
     """
-    attribute = None if share.attribute is None else domain[share.attribute]
-    if not isinstance(attribute, Numeric) or share.query not in {*MOMENTS, *CONSTANT_MOMENTS}:
-        return _largest_change(domain, share) * _quantile(constant_noise(share))
+    noise = query_noise(domain, share, [size])
+    if noise is not None:
+        in_unit = float(domain.sums.step) if share.query == WEIGHTED_COUNTS and domain.sums is not None else 1.0
+        return noise.quantile() * in_unit
+    attribute = domain[share.attribute or ""]
+    assert isinstance(attribute, Numeric)
     cells = attribute.scale.cells
     pooled = share.values == 1  # one number for all classes together
     return moment_error(
@@ -86,15 +87,16 @@ def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[Sma
     """
     tables = {each.name: each.size for each in domain.categorical}
     found = (
-        SmallCells(share.attribute, tables[share.attribute], size / tables[share.attribute], _count_error(share))
+        SmallCells(
+            share.attribute,
+            tables[share.attribute],
+            size / tables[share.attribute],
+            expected_error(domain, share, size),
+        )
         for share in shares
         if share.attribute is not None and share.attribute in tables and share.query == COUNTS
     )
     return tuple(each for each in found if each.rows < each.error)
-
-
-def _count_error(share: Share) -> float:
-    return float(SENSITIVITY) * _quantile(constant_noise(share))
 
 
 def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:
@@ -110,19 +112,12 @@ def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int,
     Returns:
         The bound, in the attribute's unit for means and deviations, in its square for variances.
     """
+    if (constant := moments_noise(attribute, share, [size])) is not None:
+        return constant.quantile()
     cells, size = attribute.scale.cells, sample_size(size)
-    if constant(share):
-        sensitivity = float(CONSTANT_MOMENTS[share.query].sensitivity(size, cells))
-        return sensitivity * _unit(attribute, share.query) * _quantile(constant_noise(share))
-    column = _reference_column(size, *filled)
-    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * _quantile(moment_noise(share))
-
-
-def _largest_change(domain: Domain, share: Share) -> float:
-    """Return the most that one row changes a count by, or a sum of weights, in the unit of the weight."""
-    if share.query == WEIGHTED_COUNTS and domain.weight is not None:
-        return float(domain.weight.cap)
-    return float(SENSITIVITY)
+    column, noise = _reference_column(size, *filled), moment_noise(share)
+    bound = noise.quantile(1 - LEVEL)
+    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * bound
 
 
 def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
@@ -135,13 +130,9 @@ def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> flo
 def _unit(attribute: Numeric, query: str) -> float:
     """Return the length of one unit of a released number on the attribute's scale, or on its square."""
     step = attribute.scale.step
-    if query in ("mean", "deviation"):
+    if query == "mean":
         return step
-    return step**2 * (2 ** squares_shift(attribute.scale.cells) if query in MOMENTS and MOMENTS[query].squares else 1)
-
-
-def _quantile(noise: NoiseFamily) -> float:
-    return noise.quantile(float(1 - CONFIDENCE))
+    return step**2 * (2 ** squares_shift(attribute.scale.cells) if MOMENTS[query].squares else 1)
 
 
 def _reference_column(size: int, low: int, high: int) -> RunLengthColumn:

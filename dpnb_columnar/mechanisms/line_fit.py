@@ -113,19 +113,24 @@ def fit_line(
     expected, off = _expected_rows(second, noise, rows * np.array(probabilities), deviation, largest)
     straight = _Straight.fitted((first, second), centres - middle, noise, expected[:2], off)
     bent, precision = _bent(straight, (first, second), noise)
-    rising = _guarded(_rising(bent, precision), second - first, noise)
+    known, rising = _known(rows, noise, expected[:2]), _rising(bent, precision)
     others: tuple[float, ...] = ()
     if rest:
-        straight_others = _Straight.fitted((first, rest[0]), centres - middle, noise, expected[::2], off)
-        bent_others, _ = _bent(straight_others, (first, rest[0]), noise)
-        others = _points(bent_others, 0.0, _known(rows, noise, expected[::2]))
+        # Beside the likelier of the two: where it has the rows, the other one's log-odds say little of a third.
+        to_first = _log_odds((first, rest[0]), centres - middle, noise, expected[::2], off)
+        # The farther the best other class leads, the fewer rows are of neither.
+        to_best = _log_odds((second, rest[0]), middle - centres, noise, expected[1:], off)
+        most = _known(rows, noise, expected[::2])
+        leads = np.clip(rising, -known, known) + to_best
+        others = _points(np.where(rising > 0, leads, np.clip(to_first, -most, most)), 0.0, LARGEST_LOG_ODDS)
+    rising = _guarded(rising, second - first, noise)
     evidence = rows * math.sqrt(2) / (noise * size * len(probabilities))
     part = min(straight.slope, 1.0) * evidence / (evidence + HALF_EVIDENCE)
     end = FAR * float(centres[-1] - centres[0])
     return CalibrationLine(
         largest,
         tuple(round(float(x), 3) for x in (centres[0] - end, *centres, centres[-1] + end)),
-        _points(rising, RISE, _known(rows, noise, expected[:2])),
+        _points(rising, RISE, known),
         others,
         round(part, 3) if rest else 0.0,
     )
@@ -161,7 +166,7 @@ def _expected_rows(
     least = float(others @ others) / whole
     right = min(max(float(second.sum()), least), whole)
     off = min(noise * math.sqrt(len(second)), max(whole - least, deviation)) if len(others) > 1 else deviation
-    floor = max(deviation / 2, 1.0)
+    floor = max(off / 2, 1.0)
     return (max(float(sizes[largest]), floor), max(right, floor), max(whole - right, floor)), off
 
 
@@ -220,6 +225,13 @@ def _loss(odds: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
     variance = noise**2 * drawn + np.maximum(rows[0] + rows[1], 0) * first * second
     loss: Floats = (residual**2 / (2 * variance) + np.log(variance / drawn) / 2).sum(axis=-1)
     return loss
+
+
+def _log_odds(
+    rows: tuple[Floats, Floats], places: Floats, noise: float, expected: tuple[float, float], off: float
+) -> Floats:
+    """Fit a bent line of two kinds of rows, as ``_Straight.fitted``."""
+    return _bent(_Straight.fitted(rows, places, noise, expected, off), rows, noise)[0]
 
 
 def _bent(line: _Straight, rows: tuple[Floats, Floats], noise: float) -> tuple[Floats, Floats]:

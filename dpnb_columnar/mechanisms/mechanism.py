@@ -107,7 +107,7 @@ class Mechanism(Protocol):
         """
 
     def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Make noisy sums of weights per class, in steps, and priors; asked where the domain declares a weight.
+        """Make noisy sums of weights per class, in steps, and priors; asked where the domain declares sums.
 
         Args:
             statistics: Exact counts. Confidential.
@@ -178,11 +178,11 @@ class PrivateCounts:
 
 
 def weight_sums(statistics: Statistics) -> tuple[list[int], int]:
-    """Return the sums of weights per class, confidential, and the most that one row weighs, public; both in steps."""
-    weight, sums = statistics.domain.weight, statistics.weight_sums
-    assert weight is not None
+    """Return the sums of weights per class, confidential, and the most that one row adds, public; both in steps."""
+    declared, sums = statistics.domain.sums, statistics.weight_sums
+    assert declared is not None
     assert sums is not None
-    return [int(each) for each in sums], weight.steps
+    return [int(each) for each in sums], declared.steps
 
 
 def class_counts_request(domain: Domain, division: Division, noise: str = LAPLACE) -> Request:
@@ -191,13 +191,13 @@ def class_counts_request(domain: Domain, division: Division, noise: str = LAPLAC
 
 
 def weighted_counts_request(domain: Domain, class_counts: Request) -> Request:
-    """Make the query for the sum of the weights of each class: one share, with the noise of the class counts.
+    """Make the query for the sums of each class (``Domain.sums``): one share, with the noise of the class counts.
 
-    Weights are from 0 to the cap, so a row that is replaced by one of its class moves one sum, by the difference of two
-    weights: at most the cap, once.
+    A row adds from 0 to the cap, so a row that is replaced by one of its class moves one sum, by the difference of two
+    such numbers: at most the cap, once.
     """
-    assert domain.weight is not None
-    reason = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
+    assert domain.sums is not None
+    reason = f"one row changes one of these sums by at most {number_text(domain.sums.steps * domain.sums.step)}"
     return replace(class_counts, query=WEIGHTED_COUNTS, parallel=Parallel(reason, RowEffect.ONE_DRAW))
 
 

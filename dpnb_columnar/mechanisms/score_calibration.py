@@ -27,6 +27,7 @@ from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_coun
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.mechanism_rules import tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
+from dpnb_columnar.model.postprocessing import class_sizes
 from dpnb_columnar.model.tuning import pure_epsilon
 from dpnb_columnar.noise import Sampler
 
@@ -126,8 +127,13 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
         raise ValueError("the margins that were counted are not those that the released model gives")
     released = [noisy_counts(row, share, draw) for row in margins.columns_of(counts.counts)]
     # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
-    sized = next((each for each in model.guarantee.composition if each.query == CLASS_COUNTS), share)
-    noise, deviation = (math.sqrt(2) / pure_epsilon(each.row_cost) for each in (share, sized))
+    noise = math.sqrt(2) / pure_epsilon(share.row_cost)
+    given = {(each.query, each.attribute): each for each in model.guarantee.composition}
+    deviation = (
+        class_sizes(model.domain, model.classes.released, model.attributes, given).deviation
+        if (CLASS_COUNTS, None) in given
+        else noise
+    )
     shares, size = model.classes.probability, len(model.attributes)
     line = fit_line(released, centres(margins), noise, shares, deviation, margins.largest, size)
     known = model.attribute_weights

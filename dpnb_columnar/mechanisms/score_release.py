@@ -4,6 +4,12 @@ Of two classes the bins are ranges of the score; of more they are the predicted 
 does is computed from these counts (``model.released_scores``). Bins and scores are fixed by the model, so one row is in
 one cell at most, and all counts are one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second
 pass, so every engine counts the same.
+
+By group, released are the rows by class and predicted class and, of two classes, the sum of the probabilities of the
+second: few numbers, so that the figures of a small group have little noise. Groups follow from the declaration alone. A
+row is in one group of each division, so a division is one query, or two with its sums (Lemma 2.14). All that is asked
+is one count of cells: a row's group by every column at once, its class, and a bin that tells both the bin of the scores
+and the probability in whole parts.
 """
 
 from __future__ import annotations
@@ -17,9 +23,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
-from dpnb_columnar.counting.scores import UNITS, ClassScores, Margins, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.budget import Budget, Parallel, PrivacyCost, Request, Share, compose, total
+from dpnb_columnar.budget.costs import RowEffect
+from dpnb_columnar.counting.scores import UNITS, ClassScores, Integers, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.groupings import Divisions
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
@@ -30,14 +38,26 @@ from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_a
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.postprocessing import within_largest
-from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
+from dpnb_columnar.model.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.noise import Sampler
 
 SCORES = "score counts"
 """Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""
 
+GROUP_COUNTS, GROUP_PROBABILITIES = "group counts", "group probabilities"
+"""Queries for the rows of each group by class and predicted class, and for the sums of their probabilities."""
+
+GROUP_COUNTS_WEIGHT = 2
+"""Share of the counts of a division, where the scores of all rows and the sums of a division have 1."""
+
 MOST_CELLS = 2**20
 """Most counts of one release: 1,024 classes."""
+
+MOST_GROUP_CELLS = 2**24
+"""Most cells that rows are counted in where groups of all columns are crossed: 128 MiB of exact counts."""
+
+PART_EDGES = tuple(math.log((2 * part + 1) / (2 * PARTS - 2 * part - 1)) for part in range(PARTS))
+"""Log-odds from which a probability is rounded to the next part: those of (part + 1/2)/``PARTS``."""
 
 FINER = 16
 """Scores are whole numbers of this part of a unit, so that hardly a row is on another side of an edge than its exact
@@ -51,19 +71,21 @@ class ScorePlan:
     Attributes:
         model: The released model that gives the scores.
         budget: Privacy budget, and the neighbouring relation that it refers to.
-        shares: The composition table: one query.
+        shares: The composition table: the scores' query, then one or two for each division into groups.
         scores: The scores, and their bins.
+        divisions: How rows are divided into groups; None for all rows alone.
     """
 
     model: NaiveBayes
     budget: Budget
     shares: tuple[Share, ...]
     scores: ClassScores
+    divisions: Divisions | None = None
 
     @property
     def domain(self) -> Domain:
-        """The domain of the rows."""
-        return self.model.domain
+        """The domain of the rows, with columns that only groups are made of."""
+        return self.scores.domain
 
     @property
     def total(self) -> PrivacyCost:
@@ -101,19 +123,31 @@ class ScorePlan:
             "neighbours": str(self.budget.neighbours),
             "mechanism": SCORES,
             "evaluated": document_digest(self.model),
+            **({} if self.divisions is None else {"by": self._groups}),
         }
 
+    @property
+    def _groups(self) -> list[str]:
+        """The columns of each division; what their groups are, the digest of the scores tells."""
+        assert self.divisions is not None
+        names = [":".join(self.divisions.columns(each)) for each in self.divisions.crossed]
+        return [*names, self.scores.digest]
 
-def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> ScorePlan:
+
+def plan_scores(
+    model: NaiveBayes, budget: Budget, *, seeded: bool = False, divisions: Divisions | None = None
+) -> ScorePlan:
     """Plan the release of a model's scores.
 
     Args:
         model: The model.
         budget: Privacy budget, without a delta.
         seeded: Whether the noise will come from a seed, so that nothing is promised.
+        divisions: How rows are divided into groups; None for all rows alone.
 
     Raises:
-        UsageError: if the model has too many classes, no attributes, or no guarantee, which its scores would need.
+        UsageError: if the model has too many classes, no attributes, or no guarantee, which its scores would need; or
+            if there are too many groups.
     """
     classes = len(model.domain.classes)
     if not model.attributes:
@@ -129,10 +163,50 @@ def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> S
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
             f"evaluate one that has, or leave {option('epsilon')} out"
         )
-    request = Request(SCORES, None, cells, ClassScores.parallel, LAPLACE, Fraction(1))
+    scores = model_scores(model)
+    requests = [Request(SCORES, None, cells, scores.parallel, LAPLACE, Fraction(1))]
+    if divisions is not None:
+        scores = grouped_scores(model, divisions)
+        requests += _group_requests(divisions, scores)
+        most, counted = max(request.values for request in requests), scores.bins * classes
+        if most > MOST_CELLS or counted > MOST_GROUP_CELLS:
+            raise UsageError(
+                f"by: the groups of these columns, crossed with {classes} classes and the bins of a row's score, would "
+                f"be {counted} cells; at most {MOST_GROUP_CELLS} are counted at once, and {MOST_CELLS} numbers of one "
+                "division released; name fewer columns, or columns of fewer values"
+            )
     if model.domain.unit is not None:
         budget = replace(budget, unit_rows=model.domain.unit.rows)
-    return ScorePlan(model, budget, compose([request], budget), model_scores(model))
+    return ScorePlan(model, budget, compose(requests, budget), scores, divisions)
+
+
+def _group_requests(divisions: Divisions, scores: ClassScores) -> Iterator[Request]:
+    """List the queries of each division: its counts and, of two classes, its sums of probabilities."""
+    classes = len(scores.domain.classes)
+    one_sum = Parallel(f"one row changes one of these sums by at most {scores.sensitivity}", RowEffect.ONE_DRAW)
+    for division, groups in zip(divisions.crossed, divisions.sizes, strict=True):
+        columns = ":".join(divisions.columns(division))
+        cells, weight = groups * classes**2, Fraction(GROUP_COUNTS_WEIGHT)
+        yield Request(GROUP_COUNTS, columns, cells, scores.parallel, LAPLACE, weight)
+        if classes == 2:
+            yield Request(GROUP_PROBABILITIES, columns, groups, one_sum, LAPLACE, Fraction(1))
+
+
+def grouped_scores(model: NaiveBayes, divisions: Divisions) -> ClassScores:
+    """Make the scores of rows by group: of two classes, in bins that tell the probability in whole parts as well.
+
+    A row's number is that of its group in the product of all columns, those of the last column changing first: the sum
+    over the columns of the group there, times the number of groups of all later columns.
+    """
+    scores, tables, groups = model_scores(model), [], 1
+    for grouping in reversed(divisions.groupings):
+        numbers = tuple(groups * place for place in range(len(grouping.starts)))
+        tables.append(ScoreTable(grouping.attribute.name, grouping.starts, numbers, groups * grouping.missing))
+        groups *= grouping.size
+    counted = replace(scores, domain=divisions.domain, group_tables=tuple(reversed(tables)), groups=groups)
+    if isinstance(counted, Margins):
+        return replace(counted, edges=tuple(sorted({*counted.edges, *_score_edges(model, PART_EDGES)})))
+    return counted
 
 
 def model_scores(model: NaiveBayes) -> ClassScores:
@@ -141,26 +215,32 @@ def model_scores(model: NaiveBayes) -> ClassScores:
     The log-odds of the second of two classes are those of the class terms plus its margin over the first by the
     attributes. A row's bin is the number of edges that they exceed, so that the edge 0 parts the predicted classes: of
     equal probabilities the first class wins. Of more classes the bin is the class of the largest score. Under a line
-    the edges, and the score of the largest class, are moved to where the line's log-odds are those.
+    the edges, and the score of the largest class, are moved to where the line's log-odds are those. Where the domain's
+    unit has a cap, a row is counted once for each row that it stands for.
     """
+    by_size = model.domain.unit is not None and model.domain.unit.cap is not None
     if len(model.domain.classes) > 2:
         offsets = tuple(round(FINER * UNITS * term) for term in deciding_terms(model))
-        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets)
+        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets, by_size=by_size)
     weighted = zip(model_log_ratios(model), model.weights, strict=True)
     tables = zip(*(ratios.times(FINER * weight).tables() for ratios, weight in weighted), strict=True)
+    return Margins(model.domain, tuple(tables), (0, 0), 0, _score_edges(model, EDGES), by_size=by_size)
+
+
+def _score_edges(model: NaiveBayes, edges: Sequence[float]) -> tuple[int, ...]:
+    """Return the least score of a row whose log-odds exceed each edge."""
     first, second = class_terms(model)
-    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in _linear_edges(model))
-    return Margins(model.domain, tuple(tables), (0, 0), 0, edges)
+    return tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in _linear_edges(model, edges))
 
 
-def _linear_edges(model: NaiveBayes) -> Sequence[float]:
-    """Return how far the second class's score is above the first one's where its log-odds are those of ``EDGES``."""
+def _linear_edges(model: NaiveBayes, edges: Sequence[float]) -> Sequence[float]:
+    """Return how far the second class's score is above the first one's where its log-odds are those of the edges."""
     line = population_line(model)
     if line is None:
-        return EDGES
+        return edges
     if line.largest == 0:
-        return [margin_above(line, edge) for edge in EDGES]
-    return [-margin_above(line, -edge, reached=True) for edge in EDGES]
+        return [margin_above(line, edge) for edge in edges]
+    return [-margin_above(line, -edge, reached=True) for edge in edges]
 
 
 def _class_tables(model: NaiveBayes) -> Iterator[list[ScoreTable]]:
@@ -183,10 +263,10 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
 
 
 def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> ScoreValues:
-    """Release the counts of scores.
+    """Release the counts of scores, and those of each division into groups.
 
     Args:
-        plan: The query and what it may spend.
+        plan: The queries and what they may spend.
         counts: Exact counts. Confidential.
         draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
 
@@ -195,8 +275,11 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> Score
     """
     if counts.scores != plan.scores:
         raise ValueError("the scores that were counted are not those that the model gives")
-    (share,) = plan.shares
-    released = tuple(tuple(map(within_largest, noisy_counts(column, share, draw))) for column in counts.counts.T)
+    cells = counts.counts.reshape(plan.scores.groups, plan.scores.group_bins, -1)
+    share, *shares = plan.shares
+    most = Fraction(plan.scores.sensitivity)
+    columns = _coarser(cells.sum(axis=0), plan).T
+    released = tuple(tuple(map(within_largest, noisy_counts(column, share, draw, most))) for column in columns)
     guarantee = Guarantee(
         mechanism=SCORES,
         noise=None,
@@ -207,5 +290,79 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> Score
         seeded=not draw.private or plan.model.guarantee.seeded,
         unit=plan.domain.unit,
     )
-    digest = document_digest(plan.model)
-    return ScoreValues(plan.domain, digest, guarantee, released, dict(software()))
+    groups = tuple(_released_groups(plan, cells, iter(shares), draw))
+    return ScoreValues(plan.model.domain, document_digest(plan.model), guarantee, released, dict(software()), groups)
+
+
+def _coarser(cells: Integers, plan: ScorePlan) -> Integers:
+    """Add up the bins of all rows, which tell more where there are groups, to those that are released.
+
+    Args:
+        cells: Shape (bins, classes). Confidential.
+        plan: The release.
+    """
+    if plan.divisions is None or not isinstance(plan.scores, Margins):
+        return cells
+    return _added_up(cells, _reached(_score_edges(plan.model, EDGES), plan.scores), len(EDGES) + 1)
+
+
+def _reached(edges: Sequence[int], scores: Margins) -> Integers:
+    """Count the edges, each of which is one of the scores', that a row of each bin reaches: it reaches the bin's own.
+
+    Returns:
+        Shape (bins,).
+    """
+    places: Integers = np.searchsorted(edges, [scores.edges[0] - 1, *scores.edges], side="right")
+    return places
+
+
+def _added_up(cells: Integers, places: Integers, size: int) -> Integers:
+    """Add up the rows of a table whose places are the same, to a table of so many rows."""
+    summed = np.zeros((size, *cells.shape[1:]), dtype=np.int64)
+    np.add.at(summed, places, cells)
+    return summed
+
+
+def _released_groups(
+    plan: ScorePlan, cells: Integers, shares: Iterator[Share], draw: Sampler
+) -> Iterator[GroupedCounts]:
+    """Release the counts of each division, and of two classes its sums of probabilities.
+
+    Args:
+        plan: The release.
+        cells: Shape (groups of all columns crossed, bins, classes). Confidential.
+        shares: Of its queries, in order.
+        draw: Sampler of the noise.
+    """
+    divisions, scores = plan.divisions, plan.scores
+    if divisions is None:
+        return
+    crossed = cells.reshape(*(each.size for each in divisions.groupings), *cells.shape[1:])
+    most = Fraction(scores.sensitivity)
+    classes = len(scores.domain.classes)
+    for division in divisions.crossed:
+        others = tuple(place for place in range(len(divisions.groupings)) if place not in division)
+        ordered = [sorted(division).index(place) for place in division]
+        table = crossed.sum(axis=others).transpose(*ordered, len(division), len(division) + 1)
+        table = table.reshape(-1, *cells.shape[1:])
+        own, expected = table, None
+        if isinstance(scores, Margins):
+            own = np.stack([table[:, : _zero(plan)].sum(axis=1), table[:, _zero(plan) :].sum(axis=1)], axis=1)
+        numbers = noisy_counts(own.transpose(0, 2, 1).ravel(), next(shares), draw, most)
+        released = np.array(list(map(within_largest, numbers)), dtype=np.int64).reshape(-1, classes, classes)
+        if isinstance(scores, Margins):
+            parts = _reached(_score_edges(plan.model, PART_EDGES), scores)
+            sums = table.sum(axis=2) @ parts
+            expected = tuple(map(within_largest, noisy_counts(sums, next(shares), draw, PARTS * most)))
+        yield GroupedCounts(
+            divisions.columns(division),
+            divisions.values(division),
+            tuple(tuple(map(tuple, group)) for group in released.tolist()),
+            expected,
+        )
+
+
+def _zero(plan: ScorePlan) -> int:
+    """Return the first bin of rows that are predicted to be of the second of two classes."""
+    assert isinstance(plan.scores, Margins)
+    return plan.scores.edges.index(_score_edges(plan.model, [0.0])[0]) + 1

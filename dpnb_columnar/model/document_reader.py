@@ -207,15 +207,19 @@ def read_document(document: object, source: str) -> NaiveBayes:
         raise DataError(f"{source}: not a valid model: {error}; restore the file as it was written") from None
 
 
+GIVE_A_MODEL = "give the file that train or release wrote"
+"""What to do where a model is expected."""
+
+
 def not_a_model(source: object, reason: str) -> DataError:
     """Make the error for a file that is something else."""
-    return DataError(f"{source}: not a model: {reason}; give the file that train or release wrote")
+    return DataError(f"{source}: not a model: {reason}; {GIVE_A_MODEL}")
 
 
 def _model(document: Part, source: str) -> NaiveBayes:
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
-        raise not_a_model(source, f"expected format {FORMAT!r}, found {excerpt(kind)}")
+        raise not_a_model(source, f"its format is {excerpt(kind)}, and not {FORMAT!r}")
     if type(version) is not int or version not in READ_VERSIONS:
         raise DataError(
             f"{source}: model version {excerpt(version)} is not known to this program (it reads versions "
@@ -246,12 +250,12 @@ def _class_counts(part: Part, classes: int) -> ClassCounts:
 
 
 def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
-    """Sums of the rows' weights, where the domain declares one, and only there."""
-    if domain.weight is not None:
+    """Sums of the rows of each class, where the domain declares them, and only there."""
+    if domain.sums is not None:
         return _class_counts(document["weighted_classes"], len(domain.classes))
     part = document.entry("weighted_classes")
     if part.value is not None:
-        raise part.invalid("the domain declares no weight")
+        raise part.invalid("the domain declares neither a weight nor a cap of its unit")
     return None
 
 

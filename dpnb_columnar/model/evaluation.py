@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from dpnb_columnar.domain.names import html_fragment
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.intervals import Interval
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.group_figures import DivisionFigures
 
 Number = TypeVar("Number", int, float)
 
@@ -112,6 +116,7 @@ class Evaluation:
             second class alone, or of each of more than two.
         weighted: The figures by weight; None where the domain declares none, the rows have no such column of numbers,
             or no weight above 0.
+        groups: Figures of groups, one for each division of the rows that was asked for.
     """
 
     rows: int
@@ -134,21 +139,35 @@ class Evaluation:
     calibration: tuple[Calibration, ...]
     scores: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
     weighted: WeightedFigures | None = None
+    groups: tuple[DivisionFigures, ...] = ()
 
     def __repr__(self) -> str:
         largest = f"{self.majority:.4f} by always predicting {excerpt(self.majority_class)}"
         return "\n".join(
             [
                 f"Evaluation, CONFIDENTIAL: exact figures of {self.rows} rows ({self.level:.0%} confidence intervals)",
-                f"{self._figure('accuracy', 'accuracy')}; {largest}",
-                ", ".join(self._figure(words, name) for name, words in FIGURES.items()),
+                f"{self._figure('accuracy')}; {largest}",
+                ", ".join(map(self._figure, FIGURES)),
             ]
         )
 
-    def _figure(self, words: str, name: str) -> str:
+    def _repr_html_(self) -> str:
+        """Show the figures in a notebook."""
+        lines = [
+            f"Evaluation, CONFIDENTIAL: exact figures of {self.rows:,} rows",
+            f"{self.majority:.4f} by always predicting {excerpt(self.majority_class)}",
+        ]
+        header = ["figure", "value", f"{self.level:.0%} confidence interval"]
+        return html_fragment(lines, header, [self._cells(name) for name in ("accuracy", *FIGURES)])
+
+    def _cells(self, name: str) -> list[str]:
         value, interval = getattr(self, name), self.intervals[name]
-        ends = "" if interval is None else f" ({interval[0]:.4f} to {interval[1]:.4f})"
-        return f"{words} {'none' if value is None else f'{value:.4f}'}{ends}"
+        ends = "" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+        return [FIGURES.get(name, name), "none" if value is None else f"{value:.4f}", ends]
+
+    def _figure(self, name: str) -> str:
+        words, value, interval = self._cells(name)
+        return f"{words} {value}" + (f" ({interval})" if interval else "")
 
 
 def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:

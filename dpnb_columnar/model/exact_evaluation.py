@@ -12,29 +12,43 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from operator import add
-from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
 
+import numpy as np
 import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.domain.groupings import Divisions, Grouping
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
+from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures
 from dpnb_columnar.model.intervals import QUANTILE, Interval
+from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
+from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits, weight_steps
+from dpnb_columnar.rows.row_rules import (
+    attribute_fits,
+    class_code,
+    row_fits,
+    weight_steps,
+    without_imputed,
+)
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
+from dpnb_columnar.rows.value_codes import step_score
 from dpnb_columnar.runtime.confinement import confined
 
 WEIGHT = "weight"
 """Column of the steps of weight: of a row, or of the rows of a cell together."""
+
+GROUP = "group"
+"""Column of a row's group in a division; with a number, of its group by one column."""
 
 WEIGHED = "weighed "
 """What begins the names of sums of which each row's summand is multiplied by its weight."""
@@ -82,7 +96,7 @@ def bin_by_log_odds(
     Returns:
         Per bin and kind of row: ``bin``, ``own``, ``rows``, the ``least`` and ``largest`` log-odds, and ``sums``.
     """
-    odds = (probability.log() - reduce(add, others).log()).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    odds = _log_odds(probability, others)
     place = (pl.col("odds").arcsinh() * RESOLUTION).floor().cast(pl.Int32)
     counts = pl.len().cast(pl.Int64).alias("rows"), pl.col("odds").min().alias("least")
     return (
@@ -90,6 +104,11 @@ def bin_by_log_odds(
         .group_by("own", place.alias("bin"))
         .agg(*counts, pl.col("odds").max().alias("largest"), *sums)
     )
+
+
+def _log_odds(probability: pl.Expr, others: Sequence[pl.Expr]) -> pl.Expr:
+    """Compute the log-odds of a class from its probability and those of all others."""
+    return (probability.log() - reduce(add, others).log()).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -157,36 +176,55 @@ LEAST_PROBABILITY = 1e-15
 ScoreCounts: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Rows of others, and a class's own, by bin of its log-odds."""
 
-Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], list[ScoreCounts], list[float | None], pl.DataFrame]
+Figures: TypeAlias = tuple[
+    pl.DataFrame, list[Ranking | None], list[ScoreCounts], list[float | None], pl.DataFrame, list[pl.DataFrame]
+]
 """Sums over cells (``_cells``); per class that is ranked the ranking, counts of scores and, of weighted rows, the area;
-and per attribute the rows that lack it."""
+per attribute the rows that lack it; and per division into groups sums over cells (``_group_cells``)."""
+
+GROUP_RESOLUTION = 256
+"""Bins as ``RESOLUTION`` has them, of each group: with at most 3,800 of them an area is off by less than 0.001 where a
+group's scores are spread over several nats."""
+
+MOST_GROUP_CELLS = 2**20
+"""Most counts of the groups of one division: a group has one per true and predicted class."""
 
 
 @confined()
-def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evaluation:
+def evaluate(
+    model: NaiveBayes, data: Sequence[DataFile] | Frame | Source, divisions: Divisions | None = None
+) -> Evaluation:
     """Score labelled rows and compare the predicted class and the probabilities with the true class.
 
-    The files are read once for each ranking (one, or one per class where there are more than two) and twice for the
-    rest; memory grows neither with the rows nor with the number of files.
+    The files are read once for each ranking (one, or one per class where there are more than two), once for each
+    division into groups, and twice for the rest; memory grows neither with the rows nor with the number of files.
 
     Args:
         model: A released model.
         data: Parquet files, a frame, or rows checked against the model's domain; with its columns, the label's among
             them. The rows are those that training counts. Where they have the weight that the domain declares, the
             figures are computed by weight as well.
+        divisions: How rows are divided into groups, each of which gets figures of its own; None for all rows alone.
 
     Raises:
         DataError: if a file, or the frame, does not fit the domain or is damaged, or no row fits it.
+        UsageError: if there are too many groups.
     """
-    source = _open_rows(data, model)
-    if isinstance(source, ParquetSource):
-        source.check_pages()
     classes = model.domain.classes
-    passes = 2 + len(_ranked_classes(classes))
-    compute = partial(_figures, types=source.types, model=model)
+    if divisions is not None and max(divisions.sizes) * len(classes) ** 2 > MOST_GROUP_CELLS:
+        raise UsageError(
+            f"by: {max(divisions.sizes)} groups of {len(classes)} true and predicted classes are more than the "
+            f"{MOST_GROUP_CELLS} counts of one division; name fewer columns, or columns of fewer values"
+        )
+    source = _open_rows(data, model.domain if divisions is None else divisions.domain)
+    crossed = () if divisions is None else divisions.crossed
+    passes = 2 + len(_ranked_classes(classes)) + len(crossed)
+    compute = partial(_figures, types=source.types, model=model, divisions=divisions)
     with small_batches(model):
-        cells, rankings, counted, areas, lacked = stream(source, compute, passes=passes)
+        cells, rankings, counted, areas, lacked, by_group = stream(source, compute, passes=passes)
     if not cells["rows"].sum():
+        if not stream(source, _has_rows, shown=False):
+            raise DataError(f"{source.names}: has no row to compare predictions with")
         raise DataError(
             f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"
         )
@@ -197,7 +235,15 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
     cells = _with_prediction(cells, classes)
     if weight is not None and weight.column in source.types:
         weighted = weighted_figures(cells, len(classes), weight.step, areas)
-    return _summary(cells, classes, by_class, without, scores, weighted)
+    summary = _summary(cells, classes, by_class, without, scores, weighted)
+    if divisions is None:
+        return summary
+    figures = (_division_figures(*each, divisions, classes) for each in zip(crossed, by_group, strict=True))
+    return replace(summary, groups=tuple(figures))
+
+
+def _has_rows(rows: pl.LazyFrame) -> bool:
+    return not rows.head(1).collect(engine="streaming").is_empty()
 
 
 def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Source:
@@ -218,23 +264,28 @@ def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Sou
         return open_rows(domain.per_row)  # whatever else is wrong with the rows is found again
 
 
-def _open_rows(data: Sequence[Path] | Frame | Source, model: NaiveBayes) -> Source:
+def _open_rows(data: Sequence[DataFile] | Frame | Source, domain: Domain) -> Source:
     """Open the rows of files or of a frame; rows that are checked already stay as they are."""
     if isinstance(data, ParquetSource | OpenedFrame):
         return data
     opener = partial(open_frame, data) if is_frame(data) else partial(open_parquet, data)
-    return open_evaluated(opener, model.domain)
+    return open_evaluated(opener, domain)
 
 
-def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes) -> Figures:
+def _figures(
+    rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes, divisions: Divisions | None
+) -> Figures:
     domain, kinds = model.domain, kinds_of(types)
-    counted = rows.filter(row_fits(domain, kinds))  # the rows that training counts
+    # The rows that training counts, with the values that it counts.
+    counted = without_imputed(rows, domain, kinds).filter(row_fits(domain, kinds))
     lacking = counted.select(
         (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes
     )
     added = {"true": class_code(domain, kinds)}
     if domain.weight is not None and (kind := kinds.get(domain.weight.column)) is not None:
         added[WEIGHT] = weight_steps(domain.weight, kind)
+    groupings = () if divisions is None else divisions.groupings
+    added |= {f"{GROUP} {place}": _group(each, types) for place, each in enumerate(groupings)}
     names = {name: f"{name} ".join(["", *domain.columns]) for name in added}  # longer than any that the model reads
     labelled = counted.with_columns(value.alias(names[name]) for name, value in added.items())
     scored = score(model, labelled, keep=[*names.values()]).rename({long: name for name, long in names.items()})
@@ -247,7 +298,68 @@ def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveB
         rankings.append(ranking(bins))
         counts.append(score_counts(bins, EDGES))
         areas.append(weighted_area(bins) if weighted else None)
-    return cells, rankings, counts, areas, lacking.collect(engine="streaming")
+    by_group = (
+        []
+        if divisions is None
+        else [
+            _group_cells(scored, domain.classes, _numbered(divisions, division)).collect(engine="streaming")
+            for division in divisions.crossed
+        ]
+    )
+    return cells, rankings, counts, areas, lacking.collect(engine="streaming"), by_group
+
+
+def _group(grouping: Grouping, types: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Return the group of a row by one column."""
+    attribute, starts = grouping.attribute, grouping.starts
+    return step_score(attribute, types[attribute.name], starts, range(len(starts)), grouping.missing)
+
+
+def _numbered(divisions: Divisions, division: Sequence[int]) -> pl.Expr:
+    """Return the number of a row's group in a division, in the order of ``Divisions.values``."""
+    number = pl.lit(0, pl.Int64)
+    for place in division:
+        number = number * divisions.groupings[place].size + pl.col(f"{GROUP} {place}")
+    return number
+
+
+def _group_cells(scored: pl.LazyFrame, classes: Sequence[str], number: pl.Expr) -> pl.LazyFrame:
+    """Count rows by group, true and predicted class and, of two classes, bin of the log-odds, with sums of these."""
+    keys = [number.alias(GROUP), pl.col("true"), pl.col(PREDICTED)]
+    count = pl.len().cast(pl.Int64).alias("rows")
+    if len(classes) > 2:
+        return scored.select(keys).group_by(GROUP, "true", PREDICTED).agg(count)
+    first, second = (pl.col(probability_column(name)) for name in classes)
+    odds, gap = pl.col("odds"), pl.col("expected") - pl.col("true")
+    place = (odds.arcsinh() * GROUP_RESOLUTION).floor().cast(pl.Int32)
+    sums = [pl.col("expected").sum(), (gap**2).sum().alias("squares")]
+    return (
+        scored.select(*keys, second.alias("expected"), _log_odds(second, [first]).alias("odds"))
+        .group_by(GROUP, "true", PREDICTED, place.alias("bin"))
+        .agg(count, odds.min().alias("least"), odds.max().alias("largest"), *sums)
+    )
+
+
+def _division_figures(
+    division: Sequence[int], cells: pl.DataFrame, divisions: Divisions, classes: Sequence[str]
+) -> DivisionFigures:
+    """Compute the figures of a division's groups from ``_group_cells``."""
+    columns, values, cells = divisions.columns(division), divisions.values(division), _with_prediction(cells, classes)
+    counts = np.zeros((len(values), len(classes), len(classes)), dtype=np.int64)
+    np.add.at(
+        counts, tuple(cells[name].to_numpy() for name in (GROUP, "true", "predicted code")), cells["rows"].to_numpy()
+    )
+    if len(classes) > 2:
+        return division_figures(classes, columns, values, GroupTables(counts, None))
+    expected, squares = (np.zeros(len(values)) for _ in range(2))
+    areas: list[Estimate | None] = [None] * len(values)
+    binned = cells.with_columns((pl.col("true") == 1).alias("own"))
+    for (group,), part in binned.group_by(GROUP):
+        place = int(str(group))
+        expected[place], squares[place] = part["expected"].sum(), part["squares"].sum()
+        found = ranking(part)
+        areas[place] = None if found is None or found.interval is None else Estimate(found.area, found.interval)
+    return division_figures(classes, columns, values, GroupTables(counts, expected, squares), areas)
 
 
 def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> pl.LazyFrame:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from dpnb_columnar.budget import Concentrated, Neighbours, Share, total
 from dpnb_columnar.budget.composition import calibration_cost
 from dpnb_columnar.budget.costs import cost_by_noise, group_cost_within, implied_epsilon
-from dpnb_columnar.domain import Unit
-from dpnb_columnar.domain.declared_domain import counts_by
+from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.domain.declared_domain import allocated_text, counts_by, linked_text, of_whom
 from dpnb_columnar.domain.numbers import number_text
 
 RELATIONS = {
@@ -32,6 +32,37 @@ SCOPE = (
 """What any guarantee is about: said by ``plan``, the release sheet and the pages."""
 
 
+def scope(domain: Domain) -> tuple[str, ...]:
+    """Say what a guarantee for rows of a domain is about: ``SCOPE``, or answers where allocated values do not count.
+
+    Under a unit it is said of which rows the numbers are, as well; of linked samples, how many rows a person may have.
+    """
+    persons = () if domain.unit is None else (persons_text(domain.unit),)
+    linked, person = SCOPE[1], domain.available_person
+    if person is not None and (domain.unit is None or domain.unit.columns != person.columns):
+        linked = f"{linked_text(person)}."
+    if not domain.imputed:
+        return (SCOPE[0], linked, *persons)
+    return (
+        f"{allocated_text(domain)}. So the promise is one for what respondents answered there; other values imputed "
+        "from a donor, and weights raked to totals, carry one person's answers into other rows, which it does not "
+        "cover for that person.",
+        linked,
+        *persons,
+    )
+
+
+def persons_text(unit: Unit) -> str:
+    """Say in a sentence which persons the numbers of a release under a unit are of."""
+    return f"The prior, weighted or not, and released scores are of {of_whom(unit)}."
+
+
+def drawn_from(domain: Domain) -> str:
+    """Say of which rows the intervals of released scores are."""
+    rows = "the population that the rows were drawn from"
+    return rows if domain.unit is None else f"{rows}, of which they are {of_whom(domain.unit)}"
+
+
 def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:
     """Say what neighbours differ in: one row, or one whole unit."""
     if unit is None:
@@ -39,7 +70,7 @@ def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:
     return f"one whole unit ({counts_by(unit)}) {UNIT_RELATIONS[neighbours]}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guarantee:
     """What a release promises about every row, or about every unit.
 
@@ -75,6 +106,16 @@ class Guarantee:
     def private(self) -> bool:
         """Whether the model carries a guarantee at all."""
         return self.epsilon is not None and not self.seeded
+
+    def __repr__(self) -> str:
+        """State the guarantee, and of how many queries it is composed."""
+        asked, left = len(self.composition), len(self.reserved)
+        lines = [f"Guarantee: {statement(self)}"]
+        if asked:
+            lines.append(f"{asked} {'query' if asked == 1 else 'queries'}: composition has the share of each")
+        if left:
+            lines.append(f"{left} left for further releases: reserved")
+        return "\n".join(lines)
 
 
 def corrected_guarantee(guarantee: Guarantee) -> Guarantee:

@@ -9,13 +9,11 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-LEVEL = 0.95
+from dpnb_columnar.model.query_noise import LEVEL as LEVEL
+from dpnb_columnar.model.query_noise import Interval as Interval
 
 QUANTILE = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Deviations on either side of a normal variable's mean that hold ``LEVEL`` of its probability."""
-
-Interval = tuple[float, float]
-"""Lower and upper end."""
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -71,6 +69,22 @@ def paired_difference(won: int, lost: int, rows: int) -> Interval:
     total, difference, discordant = rows + 2, won - lost, won + lost + 1
     half = QUANTILE * math.sqrt(discordant - difference**2 / total)
     return max((difference - half) / total, -1.0), min((difference + half) / total, 1.0)
+
+
+def difference(one: tuple[int, int], other: tuple[int, int]) -> Interval:
+    """Compute an interval of the difference of two probabilities that are estimated from disjoint rows.
+
+    The distances of Wilson's ends from the estimates are added as deviations are (Newcombe 1998, Statistics in Medicine
+    17, method 10).
+
+    Args:
+        one: Successes and trials of the first; trials at least 1.
+        other: Those of the one that is subtracted.
+    """
+    first, second = one[0] / one[1], other[0] / other[1]
+    ends, others = wilson_interval(*one), wilson_interval(*other)
+    below, above = math.hypot(first - ends[0], others[1] - second), math.hypot(ends[1] - first, second - others[0])
+    return max(first - second - below, -1.0), min(first - second + above, 1.0)
 
 
 def mean(total: float, squares: float, rows: int) -> Interval | None:

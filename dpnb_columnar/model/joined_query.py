@@ -16,7 +16,6 @@ table that belong to the attribute. A normal attribute is a formula, as in ``sco
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +51,15 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.model_document import to_document, to_json
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, numbered_columns, prepared_value, step_column, terms
+from dpnb_columnar.model.sql_terms import (
+    STEP_PREFIX,
+    numbered_columns,
+    prepared_value,
+    step_column,
+    term_columns,
+    term_references,
+    terms,
+)
 from dpnb_columnar.runtime.outputs import atomic_output
 
 COLUMNS = {
@@ -170,11 +177,16 @@ def write_table(model: NaiveBayes, output: Path, table: str, dialect: Dialect, *
                 file.writelines(f"{statement};\n" for statement in table_statements(model, table, dialect))
         elif suffix == ".csv":
             with partial.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(COLUMNS)
-                writer.writerows(table_rows(model))
+                file.writelines(f"{','.join(map(_csv_cell, row))}\n" for row in (COLUMNS, *table_rows(model)))
         else:
             _write_parquet(model, partial)
+
+
+def _csv_cell(value: str | float | None) -> str:
+    """Write a cell of CSV: every text in double quotes, so that no reader which guesses takes others for quotes."""
+    if value is None:
+        return ""
+    return f'"{value.replace(chr(34), 2 * chr(34))}"' if isinstance(value, str) else repr(value)
 
 
 def check_suffix(output: Path) -> str:
@@ -189,7 +201,7 @@ def check_suffix(output: Path) -> str:
     return suffix
 
 
-def _write_parquet(model: NaiveBayes, path: Path) -> None:
+def _write_parquet(model: NaiveBayes, partial: Path) -> None:
     import pyarrow as pa
 
     from dpnb_columnar.runtime.outputs import parquet_writer
@@ -197,7 +209,7 @@ def _write_parquet(model: NaiveBayes, path: Path) -> None:
     types = {exp.DType.TEXT: pa.string(), exp.DType.DOUBLE: pa.float64()}
     schema = pa.schema([(name, types[type_]) for name, type_ in COLUMNS.items()])
     columns = list(zip(*table_rows(model), strict=True)) or [()] * len(COLUMNS)
-    with parquet_writer(path, schema) as writer:
+    with parquet_writer(partial, schema) as writer:
         writer.write_table(
             pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
         )
@@ -339,15 +351,18 @@ class JoinedTerms:
         return self._joined_column(column, f"term_{klass}")
 
 
-def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[CommonTableExpression], list[Step]]:
+def joined_steps(
+    model: NaiveBayes, kinds: Kinds, dialect: Dialect, *, explained: bool = False
+) -> tuple[list[CommonTableExpression], list[Step]]:
     """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
 
-    The value of an attribute is null where it is left out of the row.
+    The value of an attribute is null where it is left out of the row. Of a query that explains, the terms are columns
+    of a step of their own.
     """
     given: list[CommonTableExpression] = []
     joins: list[exp.Join] = []
     read, prepared, values = [], [], []
-    summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
+    said: list[list[exp.Expr]] = []
     for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
         attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
         value = f"{STEP_PREFIX}value_{place}"
@@ -371,10 +386,15 @@ def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[lis
             prepared.append(as_column(prepared_value(attribute, parameters, step_column(f"read_{place}")), value))
         else:
             values.append(as_column(classes[0].copy(), value))
-        for summand, term in zip(summands, classes, strict=True):
-            summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
+        said.append([exp.Coalesce(this=term, expressions=[double(0)]) for term in classes])
     first = (
         [Step("rows_read", numbered_columns("read", read)), Step("rows_placed", prepared)] if model.attributes else []
     )
-    joint = Step("rows_joint", [*values, *numbered_columns("joint", map(sum_of, summands))], joins)
-    return given, [*first, joint]
+    columns = said
+    if explained:
+        columns = [[term for term in term_references(place, each) if term] for place, each in enumerate(said)]
+    summands = zip(map(double, class_terms(model)), *columns, strict=True)
+    joint = numbered_columns("joint", (sum_of(terms) for terms in summands))
+    if explained and model.attributes:
+        return given, [*first, Step("rows_said", [*values, *term_columns(said)], joins), Step("rows_joint", joint)]
+    return given, [*first, Step("rows_joint", [*values, *joint], joins)]

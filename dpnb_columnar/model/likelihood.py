@@ -1,9 +1,9 @@
 """The terms of a row's score within each class, defined once.
 
 score_c = log P(c) + b_c + sum over attributes of w_i log P(x_i | c), with w = 1 and b = 0 for ordinary naive Bayes
-(``parameters.AttributeWeights``). Polars (``polars_terms``), SQL (``scoring_query``) and numpy (``advice``) compute the
-same terms from these definitions, in which a weight is part of the constants. The terms of one attribute are meant up
-to a number that all classes have in common, since probabilities do not depend on it.
+(``parameters.AttributeWeights``). Polars and NumPy (``polars_terms``, ``score_batches``), SQL (``scoring_query``) and
+``advice`` compute the same terms from these definitions, in which a weight is part of the constants. The terms of one
+attribute are meant up to a number that all classes have in common, since probabilities do not depend on it.
 
 The probabilities are in proportion to exp(score_c); under a line (``parameters.CalibrationLine``), to the weights that
 ``LineTerms`` defines.
@@ -106,8 +106,8 @@ class LineTerms:
     then every other class has the weight min(``BELOW_BEST`` exp(odds(m)), exp(``rest``(m)) (1 / the sum of e) e_c). It
     is below that of o, so that l or o is predicted, by the one margin at which the line crosses 0.
 
-    Every backend computes this as it stands here, sums class after class: ``scoring``, ``score_batches``,
-    ``scoring_query``. A factor 1 / sum is rounded alike by all of them (``NormalTerms.inverse``).
+    Every backend computes this as it stands here, sums class after class: ``score_batches``, ``scoring_query``. A
+    factor 1 / sum is rounded alike by all of them (``NormalTerms.inverse``).
 
     Attributes:
         largest: Class l.

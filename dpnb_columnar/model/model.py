@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
+    from dpnb_columnar.domain.database_address import DialectName
+    from dpnb_columnar.domain.groupings import By
     from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.rows.frames import Frame
 
@@ -39,7 +42,9 @@ class Model(NaiveBayes):
     """
 
     @confined()
-    def predict(self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False) -> FrameT:
+    def predict(
+        self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False, intervals: bool = False
+    ) -> FrameT:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.scoring.score``.
 
         Args:
@@ -47,6 +52,8 @@ class Model(NaiveBayes):
                 library that narwhals knows, such as pandas or DuckDB.
             keep: Columns to carry over, placed first.
             labels: Whether to add the column ``predicted_label``: the value label of the class, such as White for 1.
+            intervals: Whether to add ``lower_CLASS`` and ``upper_CLASS`` for each class: the interval, at 95 %, of the
+                probability that the model would give without noise. For models whose attributes are released as counts.
 
         Returns:
             A frame of the same library; for a LazyFrame, a query that is not computed yet. A pandas frame keeps its
@@ -54,6 +61,7 @@ class Model(NaiveBayes):
 
         Raises:
             dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
+            dpnb_columnar.errors.UsageError: if ``intervals`` are asked for, and an attribute's noise is not public.
 
         Examples:
             >>> import polars as pl
@@ -70,18 +78,67 @@ class Model(NaiveBayes):
         from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
-        result: FrameT = in_form_of(score(self, to_polars(rows, names), keep, labels=labels), rows)
+        result: FrameT = in_form_of(score(self, to_polars(rows, names), keep, labels=labels, intervals=intervals), rows)
         return result
 
-    def evaluate(self, data: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame) -> Evaluation:
+    @confined()
+    def explain(
+        self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False, top: int | None = None
+    ) -> FrameT:
+        """Say what each attribute said for the predicted class of every row, in bits, exactly.
+
+        Bits add up: ``log_odds``, the logarithm to base 2 of the odds of the predicted class to the one that comes
+        next, is ``prior`` plus the bits of every attribute plus ``calibration``; see
+        ``dpnb_columnar.model.explanation``.
+
+        Args:
+            rows: A frame, as for ``predict``.
+            keep: Columns to carry over, placed first.
+            labels: Whether to add the column ``predicted_label``.
+            top: Name so many attributes that said most, and their bits, in place of a column per attribute.
+
+        Returns:
+            A frame of the same library, as ``predict`` does.
+
+        Raises:
+            dpnb_columnar.errors.Error: if the columns do not fit, or as ``explanation.explain`` says.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> model.explain(rows).columns
+            ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'calibration', 'skipped']
+        """
+        from dpnb_columnar.model.explanation import explain
+        from dpnb_columnar.rows.frames import in_form_of, to_polars
+
+        names = {*self.domain.columns, *keep}
+        result: FrameT = in_form_of(explain(self, to_polars(rows, names), keep, labels=labels, top=top), rows)
+        return result
+
+    def evaluate(
+        self,
+        data: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame,
+        *,
+        table: str | None = None,
+        by: By | None = None,
+    ) -> Evaluation:
         """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
 
         Args:
             data: Files, folders or patterns, or a frame of a known library (Polars, Arrow, pandas, DuckDB and the
                 like), with the label's columns too. The rows are those that training counts.
+            table: Table or view of the database that ``data`` names.
+            by: Columns by whose values rows are divided into groups, as of ``dpnb.evaluate``.
 
         Raises:
-            dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
+            dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does; or if
+                groups cannot be made of a column.
 
         Examples:
             >>> import polars as pl
@@ -94,14 +151,9 @@ class Model(NaiveBayes):
             >>> model.evaluate(rows).rows
             3
         """
-        from dpnb_columnar.model.exact_evaluation import evaluate
-        from dpnb_columnar.rows.frames import is_frame
-        from dpnb_columnar.rows.input_files import resolve_files
+        import dpnb_columnar  # the front door knows files, folders and databases
 
-        if is_frame(data):
-            return evaluate(self, data)
-        paths = [data] if isinstance(data, str | PathLike) else data
-        return evaluate(self, resolve_files([str(path) for path in paths]))
+        return dpnb_columnar.evaluate(self, data, table=table, by=by)
 
     def __repr__(self) -> str:
         from dpnb_columnar.model.guarantee import statement
@@ -112,41 +164,40 @@ class Model(NaiveBayes):
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
-        from html import escape
-
         from dpnb_columnar.domain.declared_domain import predicts
-        from dpnb_columnar.domain.names import printable
+        from dpnb_columnar.domain.names import html_fragment
         from dpnb_columnar.model.guarantee import statement
         from dpnb_columnar.model.parameters import prior_header, prior_rows
 
-        texts = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
-        paragraphs = "".join(f"<p>{escape(printable(text))}</p>" for text in texts)
-        rows = "".join(
-            f'<tr><th scope="row">{escape(printable(str(klass)))}</th>'
-            + "".join(f"<td>{cell:,}</td>" if isinstance(cell, int) else f"<td>{cell}</td>" for cell in cells)
-            + "</tr>"
-            for klass, *cells in prior_rows(self)
-        )
-        names = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in prior_header(self))
-        return f"<div>{paragraphs}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
+        lines = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
+        return html_fragment(lines, prior_header(self), prior_rows(self))
 
     def to_sql(
         self,
-        dialect: str,
+        dialect: DialectName | None = None,
         table: str | None = None,
         keys: Sequence[str] = (),
         kinds: Kinds | None = None,
         parameters: str | None = None,
+        *,
+        explained: bool = False,
+        like: str | PathLike[str] | None = None,
+        names: str | None = None,
     ) -> str:
         """Write a query that scores every row of a table; see ``dpnb_columnar.model.scoring_query.scoring_query``.
 
         Args:
-            dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``.
+            dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``; None for that of
+                the database that ``like`` names.
             table: Name of the table, as the database writes it; None for the domain's name.
             keys: Columns to carry over, placed first; empty for all.
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
             parameters: Name of a table of the model's terms for the query to join; it is written by
                 ``dpnb_columnar.model.joined_query.write_table``.
+            explained: Whether the query returns what ``explain`` does, in place of what ``predict`` does.
+            like: Address of the database, or a DuckDB or SQLite file, whose catalogue tells the types and the spelling
+                of the table's columns; or a Parquet file like the table. No row is read. It stands for ``kinds``.
+            names: How the table spells its columns, where no catalogue tells it: ``lower``, ``upper`` or ``declared``.
 
         Returns:
             One SELECT, without a semicolon.
@@ -166,10 +217,100 @@ class Model(NaiveBayes):
             >>> print(query.splitlines()[1])
             -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
         """
-        from dpnb_columnar.domain.database_address import parse_dialect
+        from dpnb_columnar.domain.database_address import parse_dialect, parse_spelling
         from dpnb_columnar.model.scoring_query import scoring_query
+        from dpnb_columnar.model.sql_columns import sql_columns
 
-        return scoring_query(self, parse_dialect(dialect), table, keys, kinds, parameters=parameters)
+        if like is not None and kinds is not None:
+            raise UsageError("kinds and like both say what the columns hold; give one of them")
+        columns = sql_columns(
+            self,
+            None if dialect is None else parse_dialect(dialect),
+            None if like is None else str(like),
+            table,
+            keys,
+            None if names is None else parse_spelling(names),
+        )
+        return scoring_query(
+            self,
+            columns.dialect,
+            table,
+            keys,
+            kinds if like is None else columns.kinds,
+            parameters=parameters,
+            explained=explained,
+            names=columns.names,
+        )
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        to: Literal["onnx", "r", "stata", "sas", "spss"],
+        *,
+        prefix: str | None = None,
+        rename: Mapping[str, str] | None = None,
+        kinds: Kinds | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the model as one file that scores rows in another language; see ``exported_program.export``.
+
+        Args:
+            path: File to write.
+            to: ``onnx``, ``r``, ``stata``, ``sas`` or ``spss``.
+            prefix: Begins the names of new columns; None for that of the language.
+            rename: What columns of the model are called in the rows.
+            kinds: What the columns hold, such as ``Kind.TEXT``; None for what the domain says.
+            overwrite: Whether to replace an existing file.
+
+        Returns:
+            The file.
+
+        Raises:
+            dpnb_columnar.errors.Error: if the language is not known, has no such name or text, or the file exists; or
+                if ``onnx`` is asked for and not installed.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> file = model.export("works.sps", "spss", overwrite=True)
+            >>> "COMPUTE nb_score_1 = " in file.read_text()
+            True
+        """
+        from dpnb_columnar.model.export_targets import parse_target
+        from dpnb_columnar.model.exported_program import Naming, write_export
+
+        write_export(self, Path(path), parse_target(to), Naming(prefix, rename), kinds, overwrite=overwrite)
+        return Path(path)
+
+    def sheet(self, path: str | PathLike[str] | None = None, **papers: Any) -> str:
+        """Make the release sheet, one page for whoever signs; see ``dpnb_columnar.sheet``. A notebook shows it.
+
+        Args:
+            path: File to write, which ends in ``.html``; None for none.
+            papers: ``record``, ``ledger``, ``scores``, ``audit``, ``overwrite``: those of ``dpnb_columnar.sheet``.
+
+        Raises:
+            dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> "What was chosen, and why" in model.sheet()
+            True
+        """
+        import dpnb_columnar  # a page is made far above this room; its front door knows where
+
+        return dpnb_columnar.sheet(self, path, **papers)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.documents import distinct_keys
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.model.document_reader import not_a_model, read_document
+from dpnb_columnar.model.document_reader import GIVE_A_MODEL, not_a_model, read_document
 from dpnb_columnar.model.model_document import (
     LARGEST_MODEL_FILE,
     MOST_CONTAINERS,
@@ -79,15 +80,27 @@ def read_model(path: Path) -> NaiveBayes:
         DataError: if the file is not a model, or a model of an unknown version.
         DomainError: if the domain in the file has faults.
     """
-    check_suffix(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path}: no model by its name, which ends in .json or .parquet; {GIVE_A_MODEL}")
+    read = _read_json if path.suffix.lower() == ".json" else _read_parquet
+    return read_document(read(read_bytes(path), path), str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read what is in the file of a model.
+
+    Raises:
+        MissingInputError: if the file cannot be read.
+        DataError: if it is too large for a model.
+    """
     try:
         if path.stat().st_size > LARGEST_MODEL_FILE:
             raise not_a_model(path, f"larger than {LARGEST_MODEL_FILE} bytes")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
-    read = _read_json if path.suffix.lower() == ".json" else _read_parquet
-    return read_document(read(content, path), str(path))
+        raise MissingInputError(
+            f"{path}: cannot be opened: {error.strerror or 'no such file'}; {GIVE_A_MODEL}"
+        ) from None
 
 
 def _read_json(content: bytes, path: Path) -> Any:
@@ -111,7 +124,7 @@ def parse_document(content: bytes) -> Any:
     return document
 
 
-def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
+def _write_parquet(document: Mapping[str, Any], partial: Path) -> None:
     import pyarrow as pa
 
     rows = list(leaves(document))
@@ -125,7 +138,7 @@ def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
     }
     blank = json.dumps(_without_numbers(document), ensure_ascii=False)
     table = pa.table(columns).replace_schema_metadata({MODEL_KEY: blank})
-    with parquet_writer(path, table.schema) as writer:
+    with parquet_writer(partial, table.schema) as writer:
         writer.write_table(table)
 
 
@@ -161,8 +174,22 @@ def _read_parquet(content: bytes, path: Path) -> Any:
                     raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
                 _fill(leaf, row["released"], row["value"])
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        raise not_a_model(path, "not a Parquet file that holds one") from None
+        raise not_a_model(path, _other_parquet(content)) from None
     return document
+
+
+def _other_parquet(content: bytes) -> str:
+    """Say what a Parquet file is that holds no model."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        names = pq.read_schema(pa.BufferReader(content)).names
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return "not a complete Parquet file"
+    if set(PARAMETER_COLUMNS) <= set(names):
+        return "its metadata does not fit its rows"
+    return f"a table of other columns ({named(names)}), such as rows"
 
 
 def _check_table(file: pq.ParquetFile, path: Path) -> None:

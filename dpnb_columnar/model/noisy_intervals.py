@@ -9,24 +9,34 @@ holds the a for which
 q the normal quantile, V the variance of T that the sampling of rows causes, N that of the noise. That is Wilson's
 interval where there is no noise, and Fieller's (1954) where the number of rows is as uncertain as the figure. Both
 sides are squares in a, so the ends are roots; where no a can be excluded on a side, the interval goes to the end of
-[0, 1]. Noise of few counts has longer tails than the normal distribution: K is what the 95 % quantile of one Laplace
-variable exceeds the normal one by, in standard deviations, and is more than sums need.
+[0, 1]. Noise of few counts has longer tails than the normal distribution: of one Laplace variable K is what its 95 %
+quantile exceeds the normal one by, in standard deviations. Of a sum of m equal ones the excess kurtosis is 1/m of that
+of one, and so is, to first order (Cornish and Fisher 1938), what the quantile exceeds the normal one by.
 tests/model/test_score_figures.py measures the coverage.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
 from dpnb_columnar.model.intervals import LEVEL, QUANTILE, Interval
+from dpnb_columnar.model.query_noise import count_variance as count_variance
 
-TAILS = (math.log(1 / (1 - LEVEL)) / math.sqrt(2) / QUANTILE) ** 2
-"""K^2."""
+EXCESS = math.log(1 / (1 - LEVEL)) / math.sqrt(2) / QUANTILE - 1
+"""K - 1 of one noisy count."""
+
+TAILS = (1 + EXCESS) ** 2
+"""K^2 of one noisy count."""
+
+Quantiles = tuple[float, float]
+"""Of the normal distribution, for the lower and for the upper end of an interval."""
+
+BOTH: Quantiles = (QUANTILE, QUANTILE)
 
 UNLIMITED = (-math.inf, math.inf)
 """Limits of a figure that is not cut off."""
@@ -49,20 +59,19 @@ class Estimate:
         return f"{value} ({self.interval[0]:.4f} to {self.interval[1]:.4f})"
 
 
-def count_variance(epsilon: float) -> float:
-    """Compute the variance of Laplace noise of scale 1/epsilon that is rounded to whole numbers.
-
-    Its size is k > 0 with probability (1 - r) r^(k - 1/2), for r = exp(-epsilon), so the variance is
-    sqrt(r) (1 + r)/(1 - r)^2.
+def tails(cells: Mapping[float, float]) -> float:
+    """Compute K^2 of a weighted sum of noisy counts.
 
     Args:
-        epsilon: Privacy loss of one row.
+        cells: By weight, how many counts have it. They are as many equal ones as have the excess kurtosis of the sum,
+            (sum of squares)^2 / (sum of fourth powers).
     """
-    ratio, rest = math.exp(-epsilon), -math.expm1(-epsilon)
-    return math.sqrt(ratio) * (1 + ratio) / rest**2
+    squares = math.fsum(weight**2 * number for weight, number in cells.items())
+    fourths = math.fsum(weight**4 * number for weight, number in cells.items())
+    return (1 + EXCESS * (fourths / squares**2 if squares else 1.0)) ** 2
 
 
-def exact_sum_interval(count: int, cells: int, variance: float) -> Interval:
+def exact_sum_interval(count: float, cells: int, variance: float) -> Interval:
     """Compute the ends between which the exact sum of noisy counts lies.
 
     Args:
@@ -70,17 +79,17 @@ def exact_sum_interval(count: int, cells: int, variance: float) -> Interval:
         cells: How many counts it is the sum of.
         variance: Of the noise in a count.
     """
-    half = QUANTILE * math.sqrt(TAILS * cells * variance)
+    half = QUANTILE * math.sqrt(tails({1.0: cells}) * cells * variance)
     return max(count - half, 0.0), max(count + half, 0.0)
 
 
 def proportion(
-    hits: int,
-    misses: int,
+    hits: float,
+    misses: float,
     cells: tuple[int, int],
     variance: float,
     limits: Interval = (0.0, 1.0),
-    quantile: float = QUANTILE,
+    quantiles: Quantiles = BOTH,
 ) -> Estimate:
     """Estimate the part of rows that are hits.
 
@@ -91,31 +100,54 @@ def proportion(
         misses: Sum of noisy counts of the other rows.
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
-        limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean.
-        quantile: That of the normal distribution; larger where the proportion was chosen among several.
+        limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean, which are corrected
+            for the bias of a ratio.
+        quantiles: Those of the normal distribution; larger where the proportion was chosen among several.
     """
     rows, (own, other) = hits + misses, cells
-    noise = TAILS * variance
-    zero = hits**2 - quantile**2 * noise * own
-    one = -2 * hits * rows - quantile**2 * (rows - 2 * noise * own)
-    two = rows**2 - quantile**2 * (-rows + noise * (own + other))
-    estimate = _estimate(hits, rows, (zero, one, two), limits)
-    if limits != UNLIMITED:
-        return estimate
-    # Beyond 0 and 1 V is 0, not below it.
-    noisy = _estimate(hits, rows, (zero, one + quantile**2 * rows, two - quantile**2 * rows), limits)
-    lower = noisy.interval[0] if estimate.interval[0] < 0 else estimate.interval[0]
-    upper = noisy.interval[1] if estimate.interval[1] > 1 else estimate.interval[1]
-    return Estimate(estimate.value, (lower, upper))
+    part = min(max(hits / rows, 0.0), 1.0) if rows > 0 else 0.5
+    noise = tails(_by_weight([(1 - part, own), (part, other)])) * variance
+
+    def estimate(quantile: float, limits: Interval, *, sampled: bool = True) -> Estimate:
+        varied = rows * sampled
+        zero = hits**2 - quantile**2 * noise * own
+        one = -2 * hits * rows - quantile**2 * (varied - 2 * noise * own)
+        two = rows**2 - quantile**2 * (-varied + noise * (own + other))
+        return ratio_estimate(hits, rows, (zero, one, two), limits)
+
+    value, *ends = _ends(lambda quantile: estimate(quantile, limits), quantiles)
+    if limits == UNLIMITED:
+        # Beyond 0 and 1 V is 0, not below it.
+        _, lower, upper = _ends(lambda quantile: estimate(quantile, limits, sampled=False), quantiles)
+        ends = [lower if ends[0] < 0 else ends[0], upper if ends[1] > 1 else ends[1]]
+        if value is not None:
+            # A ratio of noisy numbers is too large on average by its divisor's variance, which a mean would add up.
+            bias = variance * (value * (own + other) - own) / rows**2
+            return Estimate(value - bias, (ends[0] - bias, ends[1] - bias))
+    return Estimate(value, (ends[0], ends[1]))
+
+
+def _by_weight(cells: Sequence[tuple[float, float]]) -> dict[float, float]:
+    """Add up how many counts have a weight."""
+    numbers: dict[float, float] = {}
+    for weight, number in cells:
+        numbers[weight] = numbers.get(weight, 0.0) + number
+    return numbers
+
+
+def _ends(estimate: Callable[[float], Estimate], quantiles: Quantiles) -> tuple[float | None, float, float]:
+    """Return a figure, and each end of its interval by its own quantile."""
+    lower, upper = map(estimate, quantiles)
+    return lower.value, lower.interval[0], upper.interval[1]
 
 
 def difference(
-    won: int, lost: int, others: int, cells: tuple[int, int, int], variance: float, quantile: float = QUANTILE
+    won: float, lost: float, others: float, cells: tuple[int, int, int], variance: float, quantiles: Quantiles = BOTH
 ) -> Estimate:
     """Estimate how much more rows one prediction has right than another one, as a part of all rows.
 
-    T(a) = won - lost - a rows. V is the number of rows that one of both has right, and one more (``intervals``), at
-    most: they are fewer than there are rows, whose part is left out of the variance.
+    T(a) = won - lost - a rows. A row adds 1 - a, -1 - a or -a to it, so V(a) is the number of rows that one of both has
+    right, and one more (``intervals``), less a^2 rows.
 
     Args:
         won: Noisy number of rows that the first alone has right.
@@ -123,44 +155,48 @@ def difference(
         others: Noisy number of all other rows.
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
-        quantile: As of ``proportion``.
+        quantiles: As of ``proportion``.
     """
-    rows, gained, noise = won + lost + others, won - lost, TAILS * variance
-    zero = gained**2 - quantile**2 * (max(won + lost + 1, 1) + noise * (cells[0] + cells[1]))
-    one = -2 * gained * rows + quantile**2 * 2 * noise * (cells[0] - cells[1])
-    two = rows**2 - quantile**2 * noise * sum(cells)
-    return _estimate(gained, rows, (zero, one, two), (-1.0, 1.0))
+    rows, gained = won + lost + others, won - lost
+    part = min(max(gained / rows, -1.0), 1.0) if rows > 0 else 0.0
+    noise = tails(_by_weight([*zip((1 - part, 1 + part, abs(part)), cells, strict=True)])) * variance
+
+    def estimate(quantile: float) -> Estimate:
+        zero = gained**2 - quantile**2 * (max(won + lost + 1, 1) + noise * (cells[0] + cells[1]))
+        one = -2 * gained * rows + quantile**2 * 2 * noise * (cells[0] - cells[1])
+        two = rows**2 - quantile**2 * (noise * sum(cells) - max(rows, 0))
+        return ratio_estimate(gained, rows, (zero, one, two), (-1.0, 1.0))
+
+    value, lower, upper = _ends(estimate, quantiles)
+    return Estimate(value, (lower, upper))
 
 
-def largest_quantile(sizes: Sequence[int], cells: int, variance: float) -> float:
-    """Return the normal quantile for figures of the largest class, which was chosen by its noisy size.
+OVERESTIMATED, UNDERESTIMATED = 0.04, 0.03
+"""How often an interval of the largest class may be above its part, and below it, where it was chosen among several."""
 
-    Among k classes that may be the largest, the one that is overestimated most is chosen: so each of k intervals has
-    the level 1 - (1 - LEVEL)/k. Of two classes one proportion is one less the other, and both intervals hold the truth
-    or neither does.
+
+def largest_quantiles(sizes: Sequence[float], cells: int, variance: float) -> Quantiles:
+    """Return the normal quantiles for the part of the largest class, which was chosen by its noisy size.
+
+    Among k classes that may be the largest, the one that is overestimated most is chosen: so the lower end is that of
+    k intervals which hold the truth together. It is hardly ever underestimated, so the upper end has a small part of
+    the error alone. Of two classes one proportion is one less the other, and both intervals hold the truth or neither
+    does.
 
     Args:
         sizes: Noisy number of rows of each class.
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
     """
-    if len(sizes) == 2:
-        return QUANTILE
-    largest = max(sizes)
-    reach = _quantile(len(sizes))
-    possible = sum(
-        largest - size <= reach * math.sqrt(2 * TAILS * cells * variance + max(largest, 0) + max(size, 0))
-        for size in sizes
-    )
-    return _quantile(possible)
+    largest, reach = max(sizes), NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * len(sizes)))
+    noise = 2 * tails({1.0: cells}) * cells * variance
+    possible = sum(largest - size <= reach * math.sqrt(noise + max(largest, 0) + max(size, 0)) for size in sizes)
+    if len(sizes) == 2 or possible == 1:
+        return BOTH
+    return NormalDist().inv_cdf(1 - OVERESTIMATED / possible), NormalDist().inv_cdf(1 - UNDERESTIMATED)
 
 
-def _quantile(intervals: int) -> float:
-    """Return the normal quantile of this many intervals that hold the truth together."""
-    return NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * intervals))
-
-
-def area(negative: Sequence[int], positive: Sequence[int], variance: float) -> Estimate:
+def area(negative: Sequence[float], positive: Sequence[float], variance: float) -> Estimate:
     """Estimate the area under the ROC curve of noisy counts in rising bins; rows of one bin count as tied.
 
     With N negative and P positive rows, n and p of them in a bin, N' and P' in the bins below and above: T(a) is the
@@ -175,8 +211,10 @@ def area(negative: Sequence[int], positive: Sequence[int], variance: float) -> E
     """
     n, p = np.array(negative, dtype=np.float64), np.array(positive, dtype=np.float64)
     below, above = np.cumsum(n) - n / 2, p.sum() - np.cumsum(p) + p / 2
-    pairs, noise = float(n.sum() * p.sum()), TAILS * variance
-    ranked = float(p @ below)
+    pairs, ranked = float(n.sum() * p.sum()), float(p @ below)
+    part = min(max(ranked / pairs, 0.0), 1.0) if pairs > 0 else 0.5
+    weights = np.abs(np.concatenate([below - part * n.sum(), above - part * p.sum()]))
+    noise = tails(_by_weight([(float(weight), 1.0) for weight in weights])) * variance
     zero, one, two = ranked**2, -2 * ranked * pairs, pairs**2
     for counts, ranks, whole in ((p, below, n.sum()), (n, above, p.sum())):
         weight = counts + noise
@@ -184,7 +222,7 @@ def area(negative: Sequence[int], positive: Sequence[int], variance: float) -> E
         one += QUANTILE**2 * 2 * float(weight @ ranks * whole)
         two -= QUANTILE**2 * float(weight.sum() * whole**2)
     certain = min(n.sum(), p.sum()) > 0
-    return _estimate(ranked, pairs if certain else 0.0, (zero, one, two), (0.0, 1.0))
+    return ratio_estimate(ranked, pairs if certain else 0.0, (zero, one, two), (0.0, 1.0))
 
 
 def mean(parts: Sequence[Estimate]) -> Estimate:
@@ -215,7 +253,7 @@ def mean(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(middle, (low, high))
 
 
-def _estimate(part: float, whole: float, square: tuple[float, float, float], limits: Interval) -> Estimate:
+def ratio_estimate(part: float, whole: float, square: tuple[float, float, float], limits: Interval) -> Estimate:
     """Make an estimate of a ratio, and the interval in which zero + one a + two a^2 <= 0.
 
     Args:

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
 
-VERSION = 4
+VERSION = 5
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
@@ -243,8 +243,8 @@ class NaiveBayes:
         attributes: Parameters per attribute, in declared order; an attribute without a query has none.
         software: Versions of the program and of the libraries that drew the values.
         attribute_weights: Weights and intercepts of the score; None for ordinary naive Bayes.
-        weighted_classes: Sums of the rows' weights, in steps of the domain, and the priors made of them; None where the
-            domain declares no weight. They take the place of the priors of ``classes`` in the score, and nowhere else:
+        weighted_classes: What the domain adds up over the rows of each class, in steps, and the priors made of it; None
+            where it adds up nothing. They take the place of the priors of ``classes`` in the score, and nowhere else:
             whatever is fitted is fitted to unweighted rows.
         version: Version of the document that the model was read from, by whose rules its parameters were made.
     """
@@ -260,7 +260,7 @@ class NaiveBayes:
 
     @property
     def priors(self) -> tuple[float, ...]:
-        """The prior of each class in the score: that of the population, where rows have weights."""
+        """The prior of each class in the score: that of the population, where the domain declares sums."""
         return (self.classes if self.weighted_classes is None else self.weighted_classes).probability
 
     @property
@@ -275,13 +275,13 @@ class NaiveBayes:
         return (0.0,) * len(self.classes.probability) if weights is None else weights.intercepts
 
     @cached_property
-    def steps_by_types(self) -> dict[tuple[Any, ...], Any]:
+    def batches_by_types(self) -> dict[tuple[Any, ...], Any]:
         """How rows are scored, by the types of their columns: ``predict`` finds it out once. No part of the model."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "steps_by_types"}
+        return {name: value for name, value in self.__dict__.items() if name != "batches_by_types"}
 
 
 # The classes of a released model as a table: noisy counts, noisy sums of weights, and the prior of the score.
@@ -289,16 +289,16 @@ class NaiveBayes:
 
 def prior_header(model: NaiveBayes) -> list[str]:
     """Name the columns of ``prior_rows``."""
-    sums = [] if model.domain.weight is None else [f"noisy sum of {model.domain.weight.column}"]
+    sums = [] if model.domain.sums is None else [f"noisy sum of {model.domain.sums.name}"]
     return ["class", "noisy count", *sums, "probability"]
 
 
 def prior_rows(model: NaiveBayes) -> Iterator[list[str | int]]:
     """Yield the cells of each class: its text, whole numbers, and its prior to four digits."""
-    weight, weighted = model.domain.weight, model.weighted_classes
+    sums, weighted = model.domain.sums, model.weighted_classes
     for place, name in enumerate(class_texts(model.domain)):
         row: list[str | int] = [name, model.classes.released[place]]
-        if weight is not None and weighted is not None:
-            total = weighted.released[place] * weight.step
+        if sums is not None and weighted is not None:
+            total = weighted.released[place] * sums.step
             row.append(int(total) if total.denominator == 1 else number_text(total))
         yield [*row, f"{model.priors[place]:.4f}"]

@@ -1,15 +1,15 @@
-"""The terms of an attribute as Polars expressions that look at one row only.
+"""The terms of an attribute: tables, and the formula of one that a table would not fit.
 
-Where a column can hold only few values that differ in their terms, the terms of each value are computed once, by the
-expressions below, and stand in tables: a row then costs one look-up per class. Its numbers are the very numbers that
-the expressions give.
+Polars reads a row's place in the tables, or its number, by an expression that looks at one row only. Where a column can
+hold only few values that differ in their terms, the terms of each value are computed once, by the expressions below,
+and stand in tables: a row then costs one look-up per class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,8 +22,6 @@ from dpnb_columnar.rows.row_rules import INTEGER_RANGES, category_code, column, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Places = TypeVar("Places", pl.Expr, "NDArray[Any]")
-
 MOST_CELLS = 2**17
 """Most numbers in the tables of an attribute, values times classes: 1 MiB, which a processor keeps at hand."""
 
@@ -31,9 +29,6 @@ VALUE = "value"
 
 SKIPPED = "skipped"
 """Column of scored rows: how many attributes a row's score leaves out."""
-
-LIKELIEST = "__likeliest"
-"""Column, on the way to the results: the first class of the largest probability."""
 
 
 def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:
@@ -91,20 +86,6 @@ class ComputedTerms:
             if klass != self.formula.reference:
                 yield klass, term, without
 
-    def terms(self, value: pl.Expr) -> list[pl.Expr | None]:
-        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out.
-
-        None for a class whose term is 0 in every row.
-        """
-        terms: list[pl.Expr | None] = [None] * len(self.formula.mean)
-        for klass, term, without in self.present(value):
-            terms[klass] = term.fill_null(without)
-        return terms
-
-    def left_out(self, value: pl.Expr) -> pl.Expr:
-        """Say whether the attribute is left out of the row (never null)."""
-        return value.is_null() if self.missing is None else pl.lit(False)
-
 
 @dataclass(frozen=True, slots=True)
 class TabulatedTerms:
@@ -114,20 +95,18 @@ class TabulatedTerms:
         value: The place in the tables, as read from the row; at most the last, which holds 0.0.
         tables: Per class, the term of every place.
         first, last: The places between which no attribute is left out; all others are left out.
+        prepared: Of every place, the value that the terms are of: a category's code or a bin, say; null for none.
     """
 
     value: pl.Expr
     tables: list[pl.Series]
     first: int
     last: int
+    prepared: pl.Series
 
-    def terms(self, place: pl.Expr) -> list[pl.Expr | None]:
-        """Return a term per class for the column that holds ``value``, as ``ComputedTerms`` does."""
-        return [pl.lit(table).gather(place) if (table != 0).any() else None for table in self.tables]
-
-    def left_out(self, place: Places) -> Places:
-        """Say whether the attribute is left out of the row (never null)."""
-        return place - self.first > self.last - self.first  # unsigned: what is before the first is far behind the last
+    def left_out(self, place: NDArray[Any]) -> Any:
+        """Say whether the attribute is left out of rows with these places, which are unsigned: shape (rows,)."""
+        return place - self.first > self.last - self.first  # what is before the first is far behind the last
 
 
 Terms = ComputedTerms | TabulatedTerms
@@ -157,7 +136,7 @@ def attribute_terms(
     codes = pl.DataFrame({VALUE: [*range(size), None]})
     tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
     last = size - 1 if missing_terms(parameters) is None else size
-    return _tabulated(value.fill_null(size), tables, 0, last)
+    return _tabulated(value.fill_null(size), tables, 0, last, codes[VALUE])
 
 
 def _tabulated_by_value(
@@ -182,10 +161,10 @@ def _tabulated_by_value(
     known, tables = _terms_of_values(attribute, parameters, weight, kind, values)
     place, fits = place.fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
-        return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1])
+        return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1], known[VALUE])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.
     places = known.select(pl.when(fits).then(pl.int_range(pl.len(), dtype=pl.UInt32)).otherwise(size + 1)).to_series()
-    return _tabulated(pl.lit(places).gather(place), tables, 0, size)
+    return _tabulated(pl.lit(places).gather(place), tables, 0, size, known[VALUE])
 
 
 def _terms_of_values(
@@ -214,11 +193,12 @@ def terms_of_numbers(
     return [table.to_list() for table in tables.fill_null(0.0)]
 
 
-def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int) -> TabulatedTerms:
+def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int, prepared: pl.Series) -> TabulatedTerms:
     """Close tables of terms, one column per class, with a place for what is left out."""
     left_out = pl.DataFrame({name: [0.0] for name in tables.columns})
     closed = tables.fill_null(0.0).vstack(left_out).rechunk().get_columns()
-    return TabulatedTerms(place.cast(pl.UInt32, wrap_numerical=True), closed, first, last)
+    place, prepared = place.cast(pl.UInt32, wrap_numerical=True), prepared.extend_constant(None, 1)
+    return TabulatedTerms(place, closed, first, last, prepared)
 
 
 def _numbered(classes: list[pl.Expr]) -> list[pl.Expr]:

@@ -38,6 +38,9 @@ LARGEST_RELEASED = 1e280
 HIDDEN = 1 / 3
 """Added to the size of every class, in deviations of the noise in it."""
 
+USUAL_TILT = 0.1
+"""Of log-odds: by how much weights usually move the prior of a class; of ten labels of the ACS, .14 (mean square)."""
+
 SMALLEST_VARIANCE = Fraction(1, 12)
 """In squared codes: the variance of rounding to the grid, below which no model's variance is."""
 
@@ -97,6 +100,48 @@ def class_shares(sizes: ClassSizes) -> tuple[float, ...]:
     What is added keeps a class that noise has hidden from being thought impossible.
     """
     return _normalised(sizes.rows, 1 + HIDDEN * sizes.deviation)
+
+
+def population_shares(
+    shares: Sequence[float], sizes: ClassSizes, weighted: ClassCounts, steps: int, share: Share
+) -> tuple[float, ...]:
+    """Move the shares of the rows towards those of the weights, each by the part that noise leaves of the difference.
+
+    Let p be a class's share of the rows, p + d its share of the weights, and D their released difference, with noise of
+    variance v in the one and v0 in the other. p + l D errs, squared and on average, by l^2 v + (1 - l)^2 (v0 + d^2):
+    least at l = m / (m + v), m = v0 + d^2. Where d is on average, squared, t^2, so that m = v0 + t^2, that least error
+    is m v / (m + v), below m, that of the rows' share, and below v, that of the weights'. t is a public constant,
+    ``USUAL_TILT`` in log-odds, p (1 - p) times that of shares. Let l0 be this l.
+
+    A survey may have been drawn with a far larger tilt. Where D^2 exceeds a threshold, m is at least the rest. Laplace
+    noise, the family of these sums, exceeds h deviations with the probability exp(-sqrt(2) h), or less of several
+    together; for h = sqrt(2) (1 - log l0) that is (l0 / e)^2, so that noise taken for a tilt costs no more than a part
+    of l0^2 v. Whatever the tilt, the expected squared error is below that of the rows' share where d exceeds t, and at
+    most t^2 / 2 above it elsewhere; up to 3 t it is at most 2.5 times that of the weights' share
+    (tests/model/test_population_shares.py).
+
+    Args:
+        shares: Shares of the classes by rows, from ``class_shares``.
+        sizes: What they are made of.
+        weighted: Released sums of weights, in steps, and the shares made of them alone.
+        steps: The most that one row weighs.
+        share: Share of the budget of these sums.
+    """
+    row = steps * math.sqrt(2) / pure_epsilon(share.row_cost)
+    noise, own = (
+        deviation / max(total, 1)
+        for deviation, total in ((row, sum(weighted.released)), (sizes.deviation, math.fsum(sizes.rows)))
+    )
+    moved = []
+    for part, target in zip(shares, weighted.probability, strict=True):
+        # The noise of the share is that of its sum, less its part of the noise in the sum of all.
+        spread = (1 - part) ** 2 + (len(shares) - 1) * part**2
+        variance, usual = noise**2 * spread, own**2 * spread + (USUAL_TILT * part * (1 - part)) ** 2
+        threshold = 2 * variance * (1 + math.log1p(variance / usual)) ** 2
+        signal = max((target - part) ** 2 - threshold, usual)
+        moved.append(part + signal / (signal + variance) * (target - part))
+    whole = math.fsum(moved)
+    return tuple(each / whole for each in moved)
 
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:

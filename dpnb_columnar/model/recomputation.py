@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -47,15 +48,16 @@ from dpnb_columnar.model.mechanism_rules import (
     MechanismRules,
     tempered_weight,
 )
+from dpnb_columnar.model.model_document import FIRST_SCALES
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
-    ClassCounts,
     Histogram,
     NaiveBayes,
     Normal,
     Presence,
     Table,
 )
+from dpnb_columnar.model.query_noise import model_noise
 from dpnb_columnar.model.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
 
 FIRST_CHECKED = 3
@@ -64,6 +66,9 @@ FIRST_CHECKED = 3
 FIRST_LINE = 4
 """Version of documents from which on calibrated weights have a line, of any number of classes, the classes' shares are
 made of all released counts, and more ranges are those of amounts."""
+
+FIRST_SHRUNK = 5
+"""Version of documents from which on shares of weights are drawn towards those of rows."""
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
@@ -110,9 +115,8 @@ class _ModelCheck:
         self._check_flags()
         self._check_attributes()
         self._check_shares()
+        self._check_noise()
         self._check_shares_of_classes()
-        if self.model.weighted_classes is not None and self.domain.weight is not None:
-            self._check_priors(self.document["weighted_classes"], self.model.weighted_classes, self.domain.weight.steps)
         for parameters in self.model.attributes:
             self._check_parameters(self.bodies[parameters.attribute], parameters)
         self._check_weights()
@@ -166,6 +170,21 @@ class _ModelCheck:
                 raise entry["noise"].invalid(f"{excerpt(share.noise)} is not the noise of this query")
             self._check_row_cost(share, entry, smooth)
 
+    def _check_noise(self) -> None:
+        """Check that the scale that each share states follows from the share, and from the released sizes."""
+        if self.model.version < FIRST_SCALES:
+            return
+        entries = self.document["guarantee"]["composition"].items()
+        for entry, noise in zip(entries, model_noise(self.model).values(), strict=True):
+            if noise is None:
+                if entry["scale"].value is not None:
+                    raise entry["scale"].invalid("is stated, and follows the rows")
+                continue
+            numbers = entry["scale"] if len(noise.scales) > 1 else Part([entry["scale"].value], entry["scale"].place)
+            _compare(entry["scale"], numbers.numbers(len(noise.scales)), noise.scales)
+            if entry["unit"].text() != noise.unit:
+                raise entry["unit"].invalid(f"says {excerpt(entry['unit'].value)}, and {excerpt(noise.unit)} follows")
+
     def _share_parts(self) -> list[Part]:
         """Return the entries of the composition table, then those of the shares that are left."""
         part = self.document["guarantee"]
@@ -177,7 +196,7 @@ class _ModelCheck:
         """Yield each query of the mechanism, how many numbers it releases, and whether its noise is a named family."""
         classes = len(self.domain.classes)
         yield (CLASS_COUNTS, None), classes, False
-        if self.domain.weight is not None:
+        if self.domain.sums is not None:
             yield (WEIGHTED_COUNTS, None), classes, False
         for parameters in self.model.attributes:
             name = parameters.attribute
@@ -224,16 +243,22 @@ class _ModelCheck:
     # Parameters.
 
     def _check_shares_of_classes(self) -> None:
-        if self.model.version < FIRST_LINE or self.rules.truncated or not self.rules.private:
-            self._check_priors(self.document["classes"], self.model.classes, 1)
-            return
-        sizes = postprocessing.class_sizes(self.domain, self.model.classes.released, self.model.attributes, self.shares)
-        part = self.document["classes"]["probability"]
-        _compare(part, self.model.classes.probability, postprocessing.class_shares(sizes))
-
-    def _check_priors(self, part: Part, classes: ClassCounts, row: int) -> None:
-        follows = postprocessing.class_counts(classes.released, row).probability
-        _compare(part["probability"], classes.probability, follows)
+        classes, weighted, sums = self.model.classes, self.model.weighted_classes, self.domain.sums
+        follows = postprocessing.class_counts(classes.released)
+        population = None
+        if weighted is not None and sums is not None:
+            population = postprocessing.class_counts(weighted.released, sums.steps)
+        if self.model.version >= FIRST_LINE and self.rules.private and not self.rules.truncated:
+            sizes = postprocessing.class_sizes(self.domain, classes.released, self.model.attributes, self.shares)
+            follows = replace(follows, probability=postprocessing.class_shares(sizes))
+            if population is not None and sums is not None and self.model.version >= FIRST_SHRUNK:
+                share = self.shares[WEIGHTED_COUNTS, None]
+                shares = postprocessing.population_shares(follows.probability, sizes, population, sums.steps, share)
+                population = replace(population, probability=shares)
+        _compare(self.document["classes"]["probability"], classes.probability, follows.probability)
+        if weighted is not None and population is not None:
+            part = self.document["weighted_classes"]["probability"]
+            _compare(part, weighted.probability, population.probability)
 
     def _check_parameters(self, body: Part, parameters: AttributeParameters) -> None:
         name = parameters.attribute

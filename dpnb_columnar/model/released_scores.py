@@ -7,16 +7,20 @@ have intervals that include the noise. Public.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpnb_columnar.budget import Concentrated, Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
+from dpnb_columnar.domain.names import html_fragment
 from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.intervals import LEVEL, Interval
 from dpnb_columnar.model.model_document import guarantee_document, to_json
@@ -27,15 +31,19 @@ from dpnb_columnar.model.noisy_intervals import (
     count_variance,
     difference,
     exact_sum_interval,
-    largest_quantile,
+    largest_quantiles,
     mean,
     proportion,
 )
-from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
+from dpnb_columnar.model.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.runtime.outputs import atomic_output
 
 FORMAT = "dpnb_columnar scores"
-VERSION = 1
+VERSION = 2
+"""Of files with groups."""
+
+WITHOUT_GROUPS = 1
+"""Version of files without groups, which are as before there were any."""
 
 LEAST_EPSILON = Fraction(1, 10**12)
 """Far below what one row of any release may cost."""
@@ -55,7 +63,7 @@ class ReleasedScores(ScoreValues):
     @classmethod
     def of(cls, values: ScoreValues) -> ReleasedScores:
         """Give released values the figures, and a file."""
-        return cls(values.domain, values.model, values.guarantee, values.counts, values.software)
+        return cls(values.domain, values.model, values.guarantee, values.counts, values.software, values.groups)
 
     def __repr__(self) -> str:
         figures = self.figures
@@ -71,6 +79,35 @@ class ReleasedScores(ScoreValues):
                 statement(self.guarantee),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        """Show the figures in a notebook."""
+        figures = self.figures
+        low, high = figures.rows_interval
+        lines = [
+            f"Released scores of {self.domain.name}: figures of {low:,.0f} to {high:,.0f} rows",
+            statement(self.guarantee),
+        ]
+        estimates = {
+            "accuracy": figures.accuracy,
+            f"always predicting {excerpt(figures.majority_class)}": figures.majority,
+            "balanced accuracy": figures.balanced_accuracy,
+            **({} if figures.auc is None else {"AUC": figures.auc}),
+        }
+        return html_fragment(lines, ["figure", f"value, {figures.level:.0%} confidence interval"], estimates.items())
+
+    @property
+    def in_draws(self) -> tuple[tuple[tuple[float, ...], ...], float]:
+        """The counts in units of the most that one row counts for, c, and the variance of their noise in such units.
+
+        A row that counts for n_i <= c rows is one draw, not n_i. So the sum T(a) of ``noisy_intervals`` varies by the
+        sum of n_i^2 in place of n_i, at most c times V(a), as if each row counted for c that are alike. In units of c
+        rows T(a) is 1/c, and V(a), computed of counts as it stands, 1/c of itself: c times what 1/c^2 would make of it.
+        So no interval is too narrow for what rows count for.
+        """
+        most = self.domain.most_stood_for
+        variance = _variance(self.guarantee.composition[0], most)
+        return self.counts if most == 1 else tuple(tuple(each / most for each in row) for row in self.counts), variance
 
     @property
     def figures(self) -> ScoreFigures:
@@ -100,20 +137,22 @@ def scores_document(scores: ReleasedScores) -> dict[str, Any]:
     name, bins = _bins(scores.domain)
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if scores.groups else WITHOUT_GROUPS,
         "software": dict(sorted(scores.software.items())),
         "guarantee": guarantee_document(scores.guarantee),
         "domain": {"name": scores.domain.name, **document_of(scores.domain)},
         "model": scores.model,
         name: bins,
         "released": [list(row) for row in scores.counts],
+        **({"groups": [_listed(asdict(each)) for each in scores.groups]} if scores.groups else {}),
         "figures": figures_document(scores),
     }
 
 
 def figures_document(scores: ReleasedScores) -> dict[str, Any]:
-    """Write the figures of released scores as JSON values."""
-    return {name: _listed(value) for name, value in asdict(scores.figures).items()}
+    """Write the figures of released scores as JSON values; those of groups where there are some."""
+    figures = asdict(scores.figures)
+    return {name: _listed(value) for name, value in figures.items() if name != "groups" or value}
 
 
 def read_scores(document: object, source: str) -> ReleasedScores:
@@ -128,8 +167,8 @@ def read_scores(document: object, source: str) -> ReleasedScores:
     part = Part(document)
     try:
         kind, version = part.entry("format").value, part.entry("version").value
-        if kind != FORMAT or version != VERSION:
-            raise part.invalid(f"expected format {FORMAT!r} of version {VERSION}")
+        if kind != FORMAT or version not in (WITHOUT_GROUPS, VERSION):
+            raise part.invalid(f"expected format {FORMAT!r} of version {WITHOUT_GROUPS} or {VERSION}")
         if not SHA256.fullmatch(part["model"].text()):
             raise part["model"].invalid("expected 64 hexadecimal digits")
         declaration = {key: entry for key, entry in part["domain"].mapping().items() if key != "name"}
@@ -139,17 +178,48 @@ def read_scores(document: object, source: str) -> ReleasedScores:
             raise part[name].invalid("other bins than this program's, or other classes than the domain's")
         released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
-        if len(guarantee.composition) != 1 or not _is_countable(guarantee.composition[0]):
-            raise part["guarantee"].invalid("expected one query, of pure noise")
+        groups = tuple(_read_groups(each, domain) for each in part["groups"].items()) if version == VERSION else ()
+        if not all(map(_is_countable, guarantee.composition)):
+            raise part["guarantee"].invalid("expected queries of pure noise")
+        if [share.values for share in guarantee.composition] != _numbers_released(domain, groups):
+            raise part["guarantee"].invalid("expected a query for each table of released numbers, of as many as it has")
         return ReleasedScores(
             domain=domain,
             model=part["model"].text(),
             guarantee=guarantee,
             counts=released,
             software=read_software(part["software"]),
+            groups=groups,
         )
     except InvalidPartError as error:
         raise DataError(f"{source}: not valid scores: {error}; restore the file as it was written") from None
+
+
+def _read_groups(part: Part, domain: Domain) -> GroupedCounts:
+    """Read the counts of one division into groups.
+
+    Raises:
+        InvalidPartError: if they are none.
+    """
+    columns, classes = tuple(each.text() for each in part["columns"].items()), len(domain.classes)
+    if not columns or len(set(columns)) < len(columns):
+        raise part["columns"].invalid("expected the names of columns, each once")
+    values = tuple(tuple(each.text_or_none() for each in group.items(len(columns))) for group in part["values"].items())
+    if not values or len(set(values)) < len(values):
+        raise part["values"].invalid("expected groups, each once")
+    counts = tuple(
+        tuple(row.counts(classes) for row in group.items(classes)) for group in part["counts"].items(len(values))
+    )
+    expected = part["expected"].counts(len(values)) if classes == 2 else None
+    return GroupedCounts(columns, values, counts, expected)
+
+
+def _numbers_released(domain: Domain, groups: Sequence[GroupedCounts]) -> list[int]:
+    """Count the numbers that each query released, in order."""
+    numbers, classes = [released_bins(domain) * len(domain.classes)], len(domain.classes)
+    for each in groups:
+        numbers += [len(each.values) * classes**2, *([] if each.expected is None else [len(each.values)])]
+    return numbers
 
 
 def _is_countable(share: Share) -> bool:
@@ -261,6 +331,7 @@ class ScoreFigures:
         precision: Per class, the part of the rows it is predicted for that are its own.
         calibration: By predicted probability, the part of the rows that are of the second class; empty of more classes.
         roc: Points of the ROC curve, thresholds rising; empty of more classes.
+        groups: Figures of groups, one for each division of the rows that was asked for.
     """
 
     level: float
@@ -278,14 +349,13 @@ class ScoreFigures:
     precision: tuple[Estimate, ...]
     calibration: tuple[Band, ...]
     roc: tuple[Threshold, ...]
+    groups: tuple[DivisionFigures, ...] = ()
 
 
 def score_figures(scores: ReleasedScores) -> ScoreFigures:
     """Compute the figures of released scores: post-processing of noisy counts, and nothing else."""
-    (share,) = scores.guarantee.composition
-    assert not isinstance(share.row_cost, Concentrated)
-    variance = count_variance(float(share.row_cost.epsilon))
-    counts, classes, bins = scores.counts, range(len(scores.counts)), len(scores.counts[0])
+    most, (counts, variance) = scores.domain.most_stood_for, scores.in_draws
+    classes, bins = range(len(counts)), len(counts[0])
     # Counts of a class that a cell of the confusion is the sum of, by predicted class.
     widths = (BOUNDARY, bins - BOUNDARY) if len(classes) == 2 else (1,) * bins
     starts = [sum(widths[:place]) for place in classes]
@@ -295,7 +365,7 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
     sizes, correct = [sum(row) for row in confusion], [confusion[place][place] for place in classes]
     predicted = [sum(column) for column in zip(*confusion, strict=True)]
     rows, hits, others = sum(sizes), sum(correct), (len(classes) - 1) * bins
-    largest, quantile = sizes.index(max(sizes)), largest_quantile(sizes, bins, variance)
+    largest, (low, high) = sizes.index(max(sizes)), largest_quantiles(sizes, bins, variance)
     # Against always predicting the largest class, the model wins the rows of other classes that it finds.
     won, lost, apart = hits - correct[largest], sizes[largest] - correct[largest], bins - widths[largest]
     recall, unlimited = (
@@ -309,16 +379,16 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
     )
     return ScoreFigures(
         level=LEVEL,
-        noise=variance**0.5,
-        rows=rows,
-        rows_interval=exact_sum_interval(rows, len(classes) * bins, variance),
+        noise=variance**0.5 * most,
+        rows=round(rows * most),
+        rows_interval=_times(exact_sum_interval(rows, len(classes) * bins, variance), most),
         accuracy=proportion(hits, rows - hits, (bins, others), variance),
         majority_class=scores.domain.classes[largest],
-        majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance, quantile=quantile),
-        gain=difference(won, lost, rows - won - lost, (apart, apart, bins + others - 2 * apart), variance, quantile),
+        majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance, quantiles=(low, high)),
+        gain=difference(won, lost, rows - won - lost, (apart, apart, bins + others - 2 * apart), variance, (high, low)),
         balanced_accuracy=mean(unlimited),
         auc=area(counts[0], counts[1], variance) if len(classes) == 2 else None,
-        confusion=confusion,
+        confusion=tuple(tuple(round(each * most) for each in row) for row in confusion),
         recall=tuple(recall),
         precision=tuple(
             proportion(
@@ -329,13 +399,41 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
             )
             for place in classes
         ),
-        calibration=bands(counts[0], counts[1], variance) if len(classes) == 2 else (),
+        calibration=bands(counts[0], counts[1], variance, most) if len(classes) == 2 else (),
         roc=roc_points(counts, variance, BANDS) if len(classes) == 2 else (),
+        groups=tuple(_group_figures(scores)),
     )
 
 
+def _variance(share: Share, sensitivity: int = 1) -> float:
+    """Compute the variance of a share's noise, in the unit that one row changes a number by."""
+    assert not isinstance(share.row_cost, Concentrated)
+    return count_variance(float(share.row_cost.epsilon) / sensitivity) / sensitivity**2
+
+
+def _times(interval: Interval, factor: int) -> Interval:
+    return interval[0] * factor, interval[1] * factor
+
+
+def _group_figures(scores: ReleasedScores) -> Iterator[DivisionFigures]:
+    """Compute the figures of the groups of each division, of counts as in ``ReleasedScores.in_draws``."""
+    shares, most = iter(scores.guarantee.composition[1:]), scores.domain.most_stood_for
+    for each in scores.groups:
+        counts, variance = np.array(each.counts) / most, _variance(next(shares), most)
+        tables = GroupTables(counts, None, count_variance=variance)
+        if each.expected is not None:
+            expected = np.array(each.expected, dtype=np.float64) / (PARTS * most)
+            tables = replace(tables, expected=expected, sum_variance=_variance(next(shares), PARTS * most))
+        figures = division_figures(scores.domain.classes, each.columns, each.values, tables)
+        groups = (
+            replace(group, rows=round(group.rows * most), rows_interval=_times(group.rows_interval, most))
+            for group in figures.groups
+        )
+        yield replace(figures, groups=tuple(groups))
+
+
 def roc_points(
-    counts: Sequence[Sequence[int]], variance: float, edges: Sequence[float] = EDGES
+    counts: Sequence[Sequence[float]], variance: float, edges: Sequence[float] = EDGES
 ) -> tuple[Threshold, ...]:
     """Estimate points of the ROC curve.
 
@@ -347,19 +445,20 @@ def roc_points(
     return tuple(Threshold(edge_probability(edge), *_beyond(counts, EDGES.index(edge) + 1, variance)) for edge in edges)
 
 
-def _beyond(counts: Sequence[Sequence[int]], place: int, variance: float) -> tuple[Estimate, Estimate]:
+def _beyond(counts: Sequence[Sequence[float]], place: int, variance: float) -> tuple[Estimate, Estimate]:
     """Estimate, per class, the part of its rows in the bins from a place on."""
     parts = [proportion(sum(row[place:]), sum(row[:place]), (len(row) - place, place), variance) for row in counts]
     return parts[0], parts[1]
 
 
-def bands(first: Sequence[int], second: Sequence[int], variance: float) -> tuple[Band, ...]:
+def bands(first: Sequence[float], second: Sequence[float], variance: float, rows: int = 1) -> tuple[Band, ...]:
     """Estimate calibration in ranges of probability; the first and the last have no other end.
 
     Args:
         first: Rows of other classes by bin of the log-odds.
         second: The class's own.
         variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
+        rows: How many rows are one in the counts.
     """
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
     merged = []
@@ -368,5 +467,5 @@ def bands(first: Sequence[int], second: Sequence[int], variance: float) -> tuple
         upper: float = 1.0 if end == len(first) else edge_probability(EDGES[end - 1])
         misses, hits = sum(first[start:end]), sum(second[start:end])
         share = proportion(hits, misses, (end - start, end - start), variance)
-        merged.append(Band(lower, upper, misses + hits, share))
+        merged.append(Band(lower, upper, round((misses + hits) * rows), share))
     return tuple(merged)

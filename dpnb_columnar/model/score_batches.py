@@ -1,28 +1,30 @@
-"""Probabilities of many classes, or from many attributes, in batches of rows whose size bounds the memory.
+"""Probabilities in batches of rows, whose size bounds the memory however many classes and attributes there are.
 
-Of few rows as well: Polars takes some microseconds to plan and run each expression, numpy one to run it.
-
-``scoring`` has one expression per class and attribute, whose results Polars holds for all rows of a batch of its own.
-Here a batch is one array, and the tables of an attribute are another: a row costs the same look-ups and additions,
-in the same order, so every number is the very number that the expressions give.
+Polars reads the values of the attributes, each by its own expression: places in tables, or numbers. Here a batch of
+scores is one array, to which each attribute adds a look-up per row and class, or a formula, in the model's order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.likelihood import BELOW_BEST, LEAST_EXPONENT, LineTerms, Pieces
-from dpnb_columnar.model.polars_terms import LIKELIEST, SKIPPED, TabulatedTerms, Terms
+from dpnb_columnar.model.polars_terms import SKIPPED, ComputedTerms, TabulatedTerms, Terms
+from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from dpnb_columnar.model.probability_intervals import ScoreNoise
 
 
 BATCH = 2**18
@@ -31,87 +33,309 @@ BATCH = 2**18
 
 @dataclass(frozen=True)
 class ScoreBatches:
-    """Computes probabilities of frames that hold the attributes' values.
+    """Computes probabilities of rows of some types. A model keeps it: to make one takes longer than to score ten rows.
 
     Attributes:
         priors: Per class, the part of the score that no attribute changes.
-        attributes: The terms of each attribute, by the column that holds its values.
-        results: Name of each class's column of probabilities.
+        attributes: The terms of each attribute.
+        results: Name of each class's column of probabilities; with ``noise`` then of the lower ends of their intervals,
+            then of the upper ends.
         line: What turns scores into weights of the classes; None where their exponentials are.
+        noise: What the noise leaves known of the scores; None where no intervals are asked for.
     """
 
     priors: Sequence[float]
-    attributes: Mapping[str, Terms]
+    attributes: Sequence[Terms]
     results: Sequence[str]
     line: LineTerms | None
+    noise: ScoreNoise | None = None
 
     @cached_property
-    def _tables(self) -> dict[str, NDArray[np.float64]]:
-        """The tables of each attribute that has some, shape (classes, places)."""
-        return {
-            name: np.stack([table.to_numpy() for table in terms.tables])
-            for name, terms in self.attributes.items()
-            if isinstance(terms, TabulatedTerms)
-        }
+    def _tables(self) -> list[tuple[slice, NDArray[np.float64]]]:
+        """The tables of each attribute, shape (classes, places), and between which classes some number is not 0."""
+        tables = []
+        for terms in self.attributes:
+            table = np.stack([each.to_numpy() for each in terms.tables] if isinstance(terms, TabulatedTerms) else [()])
+            classes = np.flatnonzero(table.any(axis=1))
+            tables.append((slice(classes[0], classes[-1] + 1) if len(classes) else slice(0), table))
+        return tables
 
-    def scored(self, rows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
-        """Replace the attributes' values of every row by ``LIKELIEST``, the probabilities, and ``SKIPPED``."""
-        if isinstance(rows, pl.DataFrame):
-            return self._scored(rows)
-        results = {LIKELIEST: pl.UInt32(), **dict.fromkeys(self.results, pl.Float64()), SKIPPED: pl.UInt16()}
-        schema = {name: type_ for name, type_ in rows.collect_schema().items() if name not in self.attributes}
-        return rows.map_batches(
-            self._scored,
+    @cached_property
+    def _read(self) -> list[pl.Expr]:
+        """The values of each attribute; of none, as many as there are rows, which would be lost otherwise."""
+        values = [terms.value for terms in self.attributes] or [pl.int_range(pl.len())]
+        return [value.alias(_value(place)) for place, value in enumerate(values)]
+
+    def scored(
+        self, rows: pl.DataFrame | pl.LazyFrame, keep: Collection[str], words: Mapping[str, Sequence[str]]
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Compute the probabilities of every row, and ``SKIPPED``.
+
+        Args:
+            rows: The rows.
+            keep: Columns to carry over, placed first.
+            words: Columns placed behind them: for each the text of every class, of which the likeliest is told.
+        """
+        types = {**dict.fromkeys(words, pl.String()), **dict.fromkeys(self.results, pl.Float64()), SKIPPED: pl.UInt16()}
+        texts = list(map(pl.Series, words.values()))
+
+        def compute(values: pl.DataFrame) -> Sequence[NDArray[Any] | pl.Series]:
+            shares = np.empty((len(self.results), values.height))
+            likeliest, skipped = self._scores(values, shares)
+            return [*(each.gather(likeliest) for each in texts), *shares, skipped]
+
+        return self._computed_columns(rows, keep, compute, types)
+
+    def explained(
+        self,
+        rows: pl.DataFrame | pl.LazyFrame,
+        keep: Collection[str],
+        words: Mapping[str, Sequence[str]],
+        numbers: Mapping[str, pl.DataType],
+        names: Sequence[str],
+        top: int | None,
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Compute what ``explanation`` says of every row.
+
+        Args:
+            rows: The rows.
+            keep: Columns to carry over, placed first.
+            words: Columns placed behind them, as for ``scored``; the last tells the class that comes next.
+            numbers: Columns of numbers, and of the attributes' names, with their types (``explanation_columns``).
+            names: Names of the attributes.
+            top: How many attributes are named; None for a column of each.
+        """
+        texts, said = list(map(pl.Series, words.values())), pl.Series(names, dtype=pl.String)
+
+        def compute(values: pl.DataFrame) -> Sequence[NDArray[Any] | pl.Series]:
+            predicted, other, *computed = self._explanations(values, said, top)
+            return [*(each.gather(predicted) for each in texts[:-1]), texts[-1].gather(other), *computed]
+
+        return self._computed_columns(rows, keep, compute, {**dict.fromkeys(words, pl.String()), **numbers})
+
+    def _computed_columns(
+        self,
+        rows: pl.DataFrame | pl.LazyFrame,
+        keep: Collection[str],
+        compute: Callable[[pl.DataFrame], Sequence[NDArray[Any] | pl.Series]],
+        results: Mapping[str, pl.DataType],
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return the kept columns, and columns that are computed of the attributes' values."""
+        # Kept columns wait under names of ours, so that no name of theirs is that of a value.
+        waiting = {name: f"__kept_{index}" for index, name in enumerate(keep)}
+
+        def computed(part: pl.DataFrame) -> pl.DataFrame:
+            columns = zip(results.items(), compute(part), strict=True)
+            # By a dictionary: a column without a name would be given one.
+            return pl.DataFrame(
+                {name: part[alias] for name, alias in waiting.items()}
+                | {name: pl.Series(values, dtype=type_) for (name, type_), values in columns}
+            )
+
+        values = rows.select(*(column(name).alias(alias) for name, alias in waiting.items()), *self._read)
+        if isinstance(values, pl.DataFrame):
+            return computed(values)
+        types = values.collect_schema()
+        return values.map_batches(
+            computed,
             predicate_pushdown=False,
             projection_pushdown=False,
             streamable=True,
-            schema={**schema, **results},
+            schema={**{name: types[alias] for name, alias in waiting.items()}, **results},
         )
 
-    def _scored(self, rows: pl.DataFrame) -> pl.DataFrame:
-        shares = np.empty((len(self.results), rows.height))
-        likeliest, skipped = self.compute(rows, shares)
-        columns = [pl.Series(name, share) for name, share in zip(self.results, shares, strict=True)]
-        scored = rows.hstack([pl.Series(LIKELIEST, likeliest), *columns, pl.Series(SKIPPED, skipped)])
-        return scored[[name for name in scored.columns if name not in self.attributes]]
+    def _explanations(
+        self, rows: pl.DataFrame, words: pl.Series, top: int | None
+    ) -> Sequence[NDArray[Any] | pl.Series]:
+        """Compute the classes p and o of every row, and the parts of the logarithm of their odds (``explanation``)."""
+        predicted, other = np.zeros((2, rows.height), dtype=np.uint32)
+        log_odds, skipped = np.empty((2, rows.height)), np.zeros(rows.height, dtype=np.uint16)
+        for start, end in self._batches(rows.height):
+            joint = self._joint(rows.slice(start, end - start), skipped[start:end])
+            weights, places = self._weights(joint), np.arange(end - start)
+            first = (weights / _from_first_to_last(weights)).argmax(axis=0)
+            calibrated = joint if self.line is None else np.log(weights)
+            rivals = calibrated.copy()
+            rivals[first, places] = -np.inf
+            second = rivals.argmax(axis=0)
+            predicted[start:end], other[start:end] = first, second
+            for scores, of_rows in zip((joint, calibrated), log_odds, strict=True):
+                of_rows[start:end] = scores[first, places] - scores[second, places]
+        priors = np.array(self.priors)
+        prior = priors[predicted] - priors[other]
+        bits = np.empty((len(words), rows.height))
+        for place in range(len(words)):
+            bits[place] = self._difference(place, rows[_value(place)].to_numpy(), predicted, other)
+        for part in (log_odds, prior, bits):
+            part *= 1 / math.log(2)
+        calibration = log_odds[1] - log_odds[0]
+        return [predicted, other, log_odds[1], prior, *_said(bits, words, top), calibration, skipped]
 
-    def compute(self, rows: pl.DataFrame, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """Compute ``LIKELIEST`` and ``SKIPPED`` of rows, and write their probabilities.
+    def _difference(
+        self, place: int, values: NDArray[Any], one: NDArray[np.uint32], other: NDArray[np.uint32]
+    ) -> NDArray[np.float64]:
+        """Subtract an attribute's terms within two classes of every row."""
+        terms = self.attributes[place]
+        if isinstance(terms, TabulatedTerms):
+            _, table = self._tables[place]
+            looked_up: NDArray[np.float64] = table[one, values] - table[other, values]
+            return looked_up
+        difference = np.zeros(len(values))
+        for klass, term in _computed(terms, values):
+            difference += np.where(one == klass, term, 0) - np.where(other == klass, term, 0)
+        return difference
+
+    def _scores(self, rows: pl.DataFrame, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Compute the first class of the largest probability and ``SKIPPED`` of rows, and write their probabilities.
 
         Args:
             rows: The attributes' values.
-            shares: Shape (classes, rows): where the probabilities are written.
+            shares: Shape (results, rows): where the probabilities are written, and the ends of their intervals.
         """
         likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
-        batches = -(-rows.height * len(self.results) // BATCH)
-        ends = [rows.height * batch // max(batches, 1) for batch in range(batches + 1)]
-        for start, end in pairwise(ends):
-            joint = self._joint(rows.slice(start, end - start), skipped[start:end])
-            weights = exponential(joint - joint.max(axis=0)) if self.line is None else weights_by_line(self.line, joint)
-            part = shares[:, start:end]
+        for start, end in self._batches(rows.height):
+            batch = rows.slice(start, end - start)
+            weights = self._weights(self._joint(batch, skipped[start:end]))
+            part = shares[: len(self.priors), start:end]
             np.divide(weights, _from_first_to_last(weights), out=part)
-            classes, places = np.nonzero(part == part.max(axis=0))
-            likeliest[start + places[::-1]] = classes[::-1]  # of several, the first is written last
+            largest = part.max(axis=0)
+            for klass in reversed(range(len(part))):  # of several, the first is written last; argmax takes longer
+                np.copyto(likeliest[start:end], klass, where=part[klass] == largest)
+            if self.noise is not None:
+                mean, variance = self._noisy_scores(batch, self.noise)
+                shares[len(self.priors) :, start:end] = np.vstack(interval_ends(mean, variance, self.line))
         return likeliest, skipped
+
+    def _weights(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn scores into weights of the classes, shape (classes, rows)."""
+        return exponential(joint - joint.max(axis=0)) if self.line is None else weights_by_line(self.line, joint)
+
+    def _batches(self, height: int) -> Iterator[tuple[int, int]]:
+        """Divide rows into batches, each of them its first row and the one behind its last."""
+        batches = -(-height * len(self.results) // BATCH)
+        return pairwise(height * batch // max(batches, 1) for batch in range(batches + 1))
 
     def _joint(self, rows: pl.DataFrame, skipped: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Add up the scores, shape (classes, rows), and how many attributes are left out of each row."""
         joint = np.repeat(np.array(self.priors)[:, None], rows.height, axis=1)
         looked_up = np.empty_like(joint)
-        for name, terms in self.attributes.items():
-            values = rows[name].to_numpy()
+        for place, terms in enumerate(self.attributes):
+            values = rows[_value(place)].to_numpy()
             if isinstance(terms, TabulatedTerms):
                 skipped += terms.left_out(values)
+                classes, table = self._tables[place]
                 # No place is beyond the table; without a mode numpy would look for one before it writes.
-                joint += np.take(self._tables[name], values, axis=1, out=looked_up, mode="clip")
+                joint[classes] += np.take(table[classes], values, axis=1, out=looked_up[classes], mode="clip")
                 continue
-            absent = np.isnan(values)  # or null, which numpy does not know
             if terms.missing is None:
-                skipped += absent
-            with np.errstate(over="ignore", invalid="ignore"):  # as Polars does
-                for klass, term, without in terms.present(values):
-                    joint[klass] += np.where(absent, without, term)
+                skipped += np.isnan(values)
+            for klass, term in _computed(terms, values):
+                joint[klass] += term
         return joint
+
+    @cached_property
+    def _noisy_tables(self) -> list[NDArray[np.float64]]:
+        """Mean and variance of each attribute's terms, class after class, of every place."""
+        assert self.noise is not None
+        tables = []
+        for terms, noisy in zip(self.attributes, self.noise.attributes, strict=True):
+            assert isinstance(terms, TabulatedTerms)
+            cells = terms.prepared.fill_null(noisy.mean.shape[1] - 1).to_numpy()
+            left_out = terms.left_out(np.arange(len(cells), dtype=np.uint32))
+            tables.append(np.where(left_out, 0.0, np.vstack([noisy.mean, noisy.variance])[:, cells]))
+        return tables
+
+    def _noisy_scores(self, rows: pl.DataFrame, noise: ScoreNoise) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Add up the means of the scores and their variances, each of shape (classes, rows)."""
+        both = np.repeat(np.concatenate([noise.mean, noise.variance])[:, None], rows.height, axis=1)
+        looked_up = np.empty_like(both)
+        for place, table in enumerate(self._noisy_tables):
+            both += np.take(table, rows[_value(place)].to_numpy(), axis=1, out=looked_up, mode="clip")
+        return both[: len(noise.mean)], both[len(noise.mean) :]
+
+
+def _value(place: int) -> str:
+    """Return the name of the column with the values of an attribute."""
+    return f"__value_{place}"
+
+
+def _computed(terms: ComputedTerms, values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield each class but that of no terms, and its term in every row."""
+    absent = np.isnan(values)  # or null, which numpy does not know
+    with np.errstate(over="ignore", invalid="ignore"):  # as Polars does
+        for klass, term, without in terms.present(values):
+            yield klass, np.where(absent, without, term)
+
+
+def _said(bits: NDArray[np.float64], words: pl.Series, top: int | None) -> Iterator[NDArray[np.float64] | pl.Series]:
+    """Yield the bits of all attributes, or the names and bits of those that said most and the sum of the others."""
+    if top is None:
+        yield from bits
+        return
+    order = np.argsort(-np.abs(bits), axis=0, kind="stable")
+    most = np.take_along_axis(bits, order[:top], axis=0)
+    for places, each in zip(order, most, strict=False):
+        yield words.gather(places)
+        yield each
+    yield np.take_along_axis(bits, order[top:], axis=0).sum(axis=0)
+
+
+WIDER = 1.05
+"""Of an interval of two classes: what scores have of skewness that a normal distribution leaves out. Simulated
+(docs/journal/accuracy.md)."""
+
+
+def interval_ends(
+    mean: NDArray[np.float64], variance: NDArray[np.float64], line: LineTerms | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the ends of each probability's interval from nearly normal scores, shape (classes, rows).
+
+    Of two classes the margin has an interval, and what the line makes of its ends are those of the probability; of more
+    probabilities are no function of one number: they have those of draws of the scores, the same for all rows.
+    """
+    if len(mean) == 2:
+        half = WIDER * QUANTILE * np.sqrt(variance.sum(axis=0))
+        moved = np.zeros_like(mean)
+        ends = []
+        for sign in (-1, 1):
+            moved[1] = mean[1] - mean[0] + sign * half
+            ends.append(_probability(moved, line)[1])
+        return np.stack([1 - ends[1], ends[0]]), np.stack([1 - ends[0], ends[1]])
+    deviation = np.sqrt(variance)
+    parts: list[NDArray[np.float64]] = [np.empty((len(mean), 2, 0))]
+    for start in range(0, mean.shape[1], DRAWN_ROWS):
+        rows = slice(start, start + DRAWN_ROWS)
+        drawn = mean[:, None, rows] + _draws(len(mean))[:, :, None] * deviation[:, None, rows]
+        shares = _probability(drawn.reshape(len(mean), -1), line).reshape(drawn.shape)
+        shares.sort(axis=1)
+        parts.append(shares[:, [OUTSIDE, DRAWS - 1 - OUTSIDE]])
+    both = np.concatenate(parts, axis=2)
+    return both[:, 0], both[:, 1]
+
+
+DRAWS, OUTSIDE = 80, 1
+"""Of the scores of a row of more than two classes, and how many lie beyond each end of an interval."""
+
+DRAWN_ROWS = 2**11
+"""Rows whose draws are held at once."""
+
+
+@lru_cache(maxsize=16)
+def _draws(classes: int) -> NDArray[np.float64]:
+    """Draw standard normal numbers, shape (classes, DRAWS), with their opposites: the same for all rows."""
+    from scipy import special
+
+    bits = np.random.Generator(np.random.PCG64(0))
+    uniform = (bits.permuted(np.tile(np.arange(DRAWS // 2), (classes, 1)), axis=1) + 0.5) / (DRAWS // 2)
+    half = special.ndtri(uniform)
+    drawn: NDArray[np.float64] = np.hstack([half, -half])
+    return drawn
+
+
+def _probability(scores: NDArray[np.float64], line: LineTerms | None) -> NDArray[np.float64]:
+    weights = np.exp(scores - scores.max(axis=0)) if line is None else weights_by_line(line, scores)
+    probability: NDArray[np.float64] = weights / weights.sum(axis=0)
+    return probability
 
 
 def exponential(exponents: NDArray[np.float64]) -> NDArray[np.float64]:

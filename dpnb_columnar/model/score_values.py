@@ -13,6 +13,27 @@ EDGES = (*(-edge for edge in reversed(_POSITIVE)), 0.0, *_POSITIVE)
 """Edges between the bins, in log-odds of the second class: a quarter apart up to 4 (a probability of 0.98), a half to
 8, and 1 up to 12. Wider bins would cost accuracy of the ranking, more of them accuracy of the sums."""
 
+PARTS = 100
+"""Sums of probabilities are of whole parts of 1, to which each row's is rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedCounts:
+    """Noisy counts of the groups of one column, or of several that are crossed. Public.
+
+    Attributes:
+        columns: The columns.
+        values: Per group, its value of each column; None of rows without a declared value.
+        counts: Per group, per class, the rows that are predicted to be of each class.
+        expected: Per group, the sum of its rows' probabilities of the second of two classes, in 1/``PARTS``; None of
+            more classes.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[str | None, ...], ...]
+    counts: tuple[tuple[tuple[int, ...], ...], ...]
+    expected: tuple[int, ...] | None
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreValues:
@@ -26,6 +47,7 @@ class ScoreValues:
             ``EDGES``; those of the first bin are at most the first edge, those of the last above the last. Of more: of
             the rows that are predicted to be of each class.
         software: Versions of what drew them.
+        groups: The counts by group, one for each division into groups that was asked for.
     """
 
     domain: Domain
@@ -33,6 +55,7 @@ class ScoreValues:
     guarantee: Guarantee
     counts: tuple[tuple[int, ...], ...]
     software: Mapping[str, str]
+    groups: tuple[GroupedCounts, ...] = ()
 
 
 def released_bins(domain: Domain) -> int:

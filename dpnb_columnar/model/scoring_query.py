@@ -9,18 +9,17 @@ each term, cost several times as much. Whole numbers are listed by themselves: t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Branch,
-    Number,
     as_column,
     as_text,
     below,
-    by_start,
     case,
     double,
     enum_code,
@@ -28,46 +27,52 @@ from dpnb_columnar.dialects.nodes import (
     integer,
     is_in,
     is_null,
+    lookup,
     minus,
     number_at,
     number_list,
-    over,
     source_column,
     sum_of,
     text,
     times,
 )
-from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
+from dpnb_columnar.dialects.rendering import header, parse_table, rename_source_columns, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
-from dpnb_columnar.dialects.steps import RowsAndScalars, Step, rows_of_table
+from dpnb_columnar.dialects.steps import CommonTableExpression, Rows, RowsAndScalars, Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, number_keys
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.model.explanation import OTHER, explanation_columns
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import (
-    BELOW_BEST,
-    LEAST_EXPONENT,
-    LineTerms,
-    Pieces,
     class_terms,
     line_terms,
     missing_terms,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
 from dpnb_columnar.model.polars_terms import SKIPPED, terms_of_numbers
+from dpnb_columnar.model.score_steps import (
+    class_shares,
+    extreme,
+    number_skipped,
+    result_columns,
+    value_read,
+    weight_steps,
+)
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.model.sql_terms import (
     MOST_LISTED,
     STEP_PREFIX,
     ComputedTerms,
-    code_of_integer,
     code_terms,
     codes_of_integers,
     numbered_columns,
     step_column,
+    term_columns,
+    term_references,
 )
 
 
@@ -213,10 +218,6 @@ def _code_at(place: exp.Expr, codes: Sequence[int]) -> exp.Expr:
     return place if codes == list(range(len(codes))) else number_at(codes, place, Dialect.DUCKDB)
 
 
-SMALLEST_EXPONENT = -700.0
-"""A class less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
-
-
 def scoring_query(
     model: NaiveBayes,
     dialect: Dialect,
@@ -225,8 +226,11 @@ def scoring_query(
     kinds: Kinds | None = None,
     view: str | None = None,
     parameters: str | None = None,
+    *,
+    explained: bool = False,
+    names: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the query that scores every row of a table: its columns, then those of ``score``.
+    """Write the query that scores every row of a table: its columns, then those of ``score``, or of ``explain``.
 
     Args:
         model: A released model.
@@ -237,6 +241,8 @@ def scoring_query(
         view: Name of a view to create; None for a query.
         parameters: Name of a table of the model's terms (``joined_query``) that the query joins; None for a query
             that holds them.
+        explained: Whether the query returns what each attribute said (``explanation.explain``), not probabilities.
+        names: The table's name of each column that it spells otherwise than model and keys do.
 
     Raises:
         UsageError: if a name is not the name of a table, or is that of both tables; a key has the name of a result; a
@@ -245,6 +251,8 @@ def scoring_query(
     """
     known = kinds or {}
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
+    if explained:
+        results = [PREDICTED, OTHER, *explanation_columns(model)]
     if clash := set(results).intersection(keys):
         raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
     if not keys and (taken := [name for name in known if name.lower().startswith(STEP_PREFIX)]):
@@ -258,18 +266,25 @@ def scoring_query(
     if parameters is None:
         attributes = list(_attribute_terms(model, known, dialect))
         left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
-        steps = _steps(model, attributes)
-        query = rows.query([*steps, *_weight_steps(model, dialect)], _results(model, results, left_out, dialect))
+        steps = [*_steps(model, attributes, explained=explained), *weight_steps(model, dialect)]
+        given: Sequence[CommonTableExpression] = ()
     elif isinstance(rows, RowsAndScalars):
         raise UsageError(
             f"SQLite cannot return every column of rows that are joined; name those to keep with {option('key')}"
         )
     else:
-        given, joined = joined_steps(model, known, dialect)
-        weighed = _weight_steps(model, dialect, is_complete(model, parameters, dialect))
-        terms = model_terms(model, parameters, dialect)
+        joins, joined = joined_steps(model, known, dialect, explained=explained)
+        steps = [*joined, *weight_steps(model, dialect, is_complete(model, parameters, dialect))]
+        given = [model_terms(model, parameters, dialect), *joins]
         left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
-        query = rows.query([*joined, *weighed], _results(model, results, left_out, dialect), [terms, *given])
+    skipped = number_skipped(model, left_out, dialect)
+    if explained:
+        steps += _explanation_steps(model, dialect)
+        columns = _explanations(model, results, skipped)
+    else:
+        columns = result_columns(model, results, skipped)
+    query = rows.query(steps, columns, given) if isinstance(rows, Rows) else rows.query(steps, columns)
+    rename_source_columns(query, names or {})
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
     return header(_remarks(model, dialect)) + render(query, dialect, joined=parameters is not None)
@@ -280,164 +295,77 @@ def _attribute_terms(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Itera
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
         terms = listed_terms(attribute, parameters, weight, kind) if dialect is Dialect.DUCKDB else None
-        yield terms or ComputedTerms(_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
+        yield terms or ComputedTerms(value_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
 
 
-def _read(attribute: Attribute, kind: Kind | None, dialect: Dialect) -> exp.Expr:
-    """Read the number or the category's code."""
-    if isinstance(attribute, Categorical):
-        listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
-        return listed or category_code(attribute, kind)
-    return number(attribute.name, kind, attribute.missing_values)
-
-
-def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms]) -> Iterator[Step]:
+def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms], *, explained: bool) -> Iterator[Step]:
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
     values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
     if attributes:
         yield Step("rows_read", numbered_columns("read", (terms.read for terms in attributes)))
         yield Step("rows_placed", numbered_columns("value", values))
     classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
+    if explained and attributes:
+        yield Step("rows_said", term_columns(classes))
+        classes = [term_references(place, terms) for place, terms in enumerate(classes)]
     # Added from the left, as ``scoring.score`` does of models that are not wide.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
     joint = (sum_of([term for term in terms if term is not None]) for terms in summands)
     yield Step("rows_joint", numbered_columns("joint", joint))
 
 
-def _weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
-    """Return the steps from the classes' scores to their weights, and their sum; null unless ``complete`` holds."""
-    classes = range(len(model.domain.classes))
-    weights = [step_column(f"weight_{klass}") for klass in classes]
-    if (line := line_terms(model)) is not None:
-        yield from _line_steps(line, dialect)
-        most = [as_column(_extreme(exp.Greatest, weights, dialect), f"{STEP_PREFIX}likeliest")]
-    else:
-        largest = _extreme(exp.Greatest, [step_column(f"joint_{klass}") for klass in classes], dialect)
-        yield Step("rows_largest", [as_column(largest, f"{STEP_PREFIX}largest")])
-        yield Step("rows_weighed", numbered_columns("weight", (_weight(klass, dialect) for klass in classes)))
-        most = []  # exp(0), exactly 1
-    total = sum_of(weights)
-    total = total if complete is None else case([(complete, total)])
-    yield Step("rows_summed", [as_column(total, f"{STEP_PREFIX}total"), *most])
+PREDICTED_CLASS, OTHER_CLASS = "predicted_class", "other_class"
+"""Columns of the places of the two classes that an explanation compares; null where the table of terms is not whole."""
 
 
-def _extreme(function: type[exp.Greatest] | type[exp.Least], values: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
-    """Write the largest or the smallest of some values, of which none is null."""
-    # Nothing need test for nulls, as sqlglot otherwise has DuckDB do.
-    return function(this=values[0], expressions=values[1:], ignore_nulls=dialect is Dialect.DUCKDB)
-
-
-def _line_steps(line: LineTerms, dialect: Dialect) -> Iterator[Step]:
-    """Return the steps from the classes' scores to their weights by a line (``LineTerms``)."""
-    largest, others = step_column(f"joint_{line.largest}"), [step_column(f"joint_{klass}") for klass in line.others]
-    margin = step_column("margin")
-    odds, one = exp.Exp(this=_at(line.odds, margin)), double(1)
-    if line.rest is None:
-        yield Step("rows_margin", [as_column(minus(others[0], largest), f"{STEP_PREFIX}margin")])
-        yield Step("rows_weighed", numbered_columns("weight", [odds, one] if line.largest else [one, odds]))
-        return
-    likely = [step_column(f"likely_{index}") for index in range(len(others))]
-    pulls = (
-        (line.evidence * Number(other) + constant).node for other, constant in zip(others, line.constants, strict=True)
+def _explanation_steps(model: NaiveBayes, dialect: Dialect) -> Iterator[Step]:
+    """Return the steps that find the predicted class and the one that comes next, as ``explanation`` defines it."""
+    shares, likeliest = class_shares(model)
+    predicted = case((equal(share, likeliest.copy()), integer(klass)) for klass, share in enumerate(shares))
+    yield Step("rows_predicted", [as_column(predicted, f"{STEP_PREFIX}{PREDICTED_CLASS}")])
+    keys = [
+        step_column(f"{'joint' if line_terms(model) is None else 'weight'}_{klass}") for klass in range(len(shares))
+    ]
+    rivals = [exp.Not(this=equal(step_column(PREDICTED_CLASS), integer(klass))) for klass in range(len(shares))]
+    least = double(-sys.float_info.max)
+    candidates = [case([(rival, key)], least.copy()) for rival, key in zip(rivals, keys, strict=True)]
+    best = extreme(exp.Greatest, candidates, dialect)
+    yield Step("rows_rivals", [as_column(best, f"{STEP_PREFIX}rival")])
+    other = case(
+        (exp.and_(rival.copy(), equal(key.copy(), step_column("rival"))), integer(klass))
+        for klass, (rival, key) in enumerate(zip(rivals, keys, strict=True))
     )
-    best = as_column(_extreme(exp.Greatest, others, dialect), f"{STEP_PREFIX}best")
-    yield Step("rows_likely", [best, *numbered_columns("likely", pulls)])
-    chosen = case((equal(other.copy(), step_column("best")), integer(index)) for index, other in enumerate(others))
-    yield Step(
-        "rows_margin",
-        [
-            as_column(minus(step_column("best"), largest), f"{STEP_PREFIX}margin"),
-            as_column(chosen, f"{STEP_PREFIX}chosen"),
-            as_column(_extreme(exp.Greatest, likely, dialect), f"{STEP_PREFIX}top"),
-        ],
-    )
-    yield Step(
-        "rows_shared",
-        [
-            as_column(odds, f"{STEP_PREFIX}odds"),
-            *numbered_columns("share", (_share(index, each) for index, each in enumerate(likely))),
-        ],
-    )
-    shares = [step_column(f"share_{index}") for index in range(len(others))]
-    shared = times(
-        exp.Exp(this=_at(line.rest, margin)), exp.Paren(this=over(double(1), exp.Paren(this=sum_of(shares))))
-    )
-    most = times(double(BELOW_BEST), step_column("odds"))
-    yield Step("rows_limited", [as_column(shared, f"{STEP_PREFIX}shared"), as_column(most, f"{STEP_PREFIX}most")])
-    weights: list[exp.Expr] = [
-        case(
-            [(_is_chosen(index), step_column("odds"))],
-            _extreme(exp.Least, [step_column("most"), times(step_column("shared"), share)], dialect),
-        )
-        for index, share in enumerate(shares)
+    yield Step("rows_compared", [as_column(other, f"{STEP_PREFIX}{OTHER_CLASS}")])
+
+
+def _explanations(model: NaiveBayes, names: Sequence[str], number_skipped: exp.Expr) -> list[exp.Alias]:
+    """Return what ``explanation.explain`` does, in the order of ``names``."""
+    classes = [integer(klass) for klass in range(len(model.domain.classes))]
+
+    def chosen(values: Sequence[exp.Expr], name: str) -> exp.Expr:
+        return lookup(step_column(name), zip((klass.copy() for klass in classes), values, strict=True))
+
+    def bits(values: Sequence[exp.Expr]) -> exp.Expr:
+        one, other = (chosen([value.copy() for value in values], name) for name in (PREDICTED_CLASS, OTHER_CLASS))
+        return times(exp.Paren(this=minus(one, other)), double(1 / math.log(2)))
+
+    words = [text(name) for name in model.domain.classes]
+    joint, weights = ([step_column(f"{name}_{klass}") for klass in range(len(classes))] for name in ("joint", "weight"))
+    score = bits(joint)
+    log_odds = score if line_terms(model) is None else bits([exp.Ln(this=weight) for weight in weights])
+    columns = [
+        chosen(words, PREDICTED_CLASS),
+        chosen([word.copy() for word in words], OTHER_CLASS),
+        log_odds,
+        bits(list(map(double, class_terms(model)))),
+        *(
+            bits([step_column(f"term_{place}_{klass}") for klass in range(len(classes))])
+            for place in range(len(model.attributes))
+        ),
+        minus(log_odds.copy(), exp.Paren(this=score.copy())),
+        number_skipped,
     ]
-    weights.insert(line.largest, one)
-    yield Step("rows_weighed", numbered_columns("weight", weights))
-
-
-def _share(index: int, likely: exp.Expr) -> exp.Expr:
-    """Return what one of the other classes has of the weight of all of them but the best."""
-    exponent = minus(likely, step_column("top"))
-    negligible = (below(exponent.copy(), double(LEAST_EXPONENT)), double(math.exp(LEAST_EXPONENT)))
-    return case([(_is_chosen(index), double(0)), negligible], exp.Exp(this=exponent))
-
-
-def _is_chosen(index: int) -> exp.Expr:
-    return equal(step_column("chosen"), integer(index))
-
-
-def _at(pieces: Pieces, margin: exp.Expr) -> exp.Expr:
-    """Compute a function of a margin."""
-    number = Number(margin)
-    values = [
-        (slope * (number - origin) + value).node if slope else double(value)
-        for origin, value, slope in zip(pieces.origins, pieces.values, pieces.slopes, strict=True)
-    ]
-    return by_start(margin, list(map(double, pieces.starts)), values)
-
-
-def _weight(klass: int, dialect: Dialect) -> exp.Expr:
-    """Return the likelihood of a class, relative to that of the likeliest."""
-    exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
-    weight = exp.Exp(this=exponent)
-    if dialect is Dialect.DUCKDB:
-        return weight
-    return case([(below(exponent.copy(), double(SMALLEST_EXPONENT)), double(0))], weight)
-
-
-def _results(
-    model: NaiveBayes, names: Sequence[str], left_out: Sequence[exp.Expr], dialect: Dialect
-) -> list[exp.Alias]:
-    """Return class, probabilities and the number of attributes left out.
-
-    Args:
-        model: The model.
-        names: Names of these columns.
-        left_out: Per attribute, whether the row has no value for it.
-        dialect: The database.
-    """
-    predicted, *probabilities, skipped = names
-    total = step_column("total")
-    shares = [over(step_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
-    # Quotients are compared, since two of them may round to one number.
-    likeliest = over(double(1) if line_terms(model) is None else step_column("likeliest"), total)
-    branches = [
-        (equal(share.copy(), likeliest.copy()), text(name))
-        for share, name in zip(shares, model.domain.classes, strict=True)
-    ]
-    # Each sum of whole numbers is tested for overflow in DuckDB, and takes three times that of floats.
-    type_ = exp.DType.DOUBLE if dialect is Dialect.DUCKDB else exp.DType.INT
-    counted: list[exp.Expr] = [
-        exp.cast(absent, type_)
-        for absent, parameters in zip(left_out, model.attributes, strict=True)
-        if missing_terms(parameters) is None
-    ]
-    number_skipped = sum_of(counted or [integer(0)])
-    return [
-        as_column(case(branches), predicted),
-        *(as_column(share, name) for share, name in zip(shares, probabilities, strict=True)),
-        as_column(number_skipped if type_ is exp.DType.INT else exp.cast(number_skipped, exp.DType.INT), skipped),
-    ]
+    return [as_column(column, name) for column, name in zip(columns, names, strict=True)]
 
 
 def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:

@@ -69,6 +69,20 @@ def step_column(name: str) -> exp.Column:
     return own_column(f"{STEP_PREFIX}{name}")
 
 
+def term_columns(attributes: Iterable[Sequence[exp.Expr | None]]) -> list[exp.Alias]:
+    """Name the terms of each attribute, per class, as columns of a step of their own; one of None is 0."""
+    return [
+        as_column(double(0) if term is None else term, f"{STEP_PREFIX}term_{place}_{klass}")
+        for place, terms in enumerate(attributes)
+        for klass, term in enumerate(terms)
+    ]
+
+
+def term_references(place: int, terms: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
+    """Name the columns of an attribute's terms in that step; None stays None."""
+    return [None if term is None else step_column(f"term_{place}_{klass}") for klass, term in enumerate(terms)]
+
+
 @dataclass(frozen=True, slots=True)
 class ComputedTerms:
     """The terms of an attribute in any database, computed step by step.
@@ -78,14 +92,14 @@ class ComputedTerms:
         attribute: The attribute as declared.
         parameters: Its parameters.
         weight: Its weight.
-        dialect: The database.
+        dialect: The database; None for a program (``dialects.programs``).
     """
 
     read: exp.Expr
     attribute: Attribute
     parameters: AttributeParameters
     weight: float
-    dialect: Dialect
+    dialect: Dialect | None
 
     def value(self, read: exp.Expr) -> exp.Expr:
         """Prepare the value, as ``prepared_value`` does; a category's is prepared when it is read."""
@@ -139,7 +153,7 @@ def terms(
     parameters: AttributeParameters,
     value: exp.Expr,
     weight: float,
-    dialect: Dialect,
+    dialect: Dialect | None,
 ) -> list[exp.Expr]:
     """Compute the prepared value's weighted log-likelihood within each class; null where the value is null.
 
@@ -178,7 +192,7 @@ def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: floa
     return [[row[place] for place in bins] for row in rows]
 
 
-def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
+def code_of_integer(attribute: Categorical, dialect: Dialect | None) -> exp.Expr | None:
     """Find the code of a category that is a whole number by its place, as ``rules.category_code`` does by comparisons.
 
     Returns:

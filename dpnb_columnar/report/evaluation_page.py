@@ -14,10 +14,12 @@ from pathlib import Path
 
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, value_with_label
+from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
+from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.domain.names import printable
 from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
-from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, figure_tables, is_known
+from dpnb_columnar.model.guarantee import drawn_from, statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import BANDS, UNRANKED, ReleasedScores, bands, edge_probability, roc_points
@@ -56,8 +58,8 @@ class ClassScores:
     """
 
     name: str
-    others: Sequence[int]
-    own: Sequence[int]
+    others: Sequence[float]
+    own: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +104,24 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
         header = ["probability above", "other rows taken for it", "its rows found"]
         tables.append((f"{scores.name}: points of the ROC curve", header, rows))
     return Plot(
-        _square("ROC curve", "part of other rows taken for the class", "part of its own rows found", lines),
+        square_panel("ROC curve", "part of other rows taken for the class", "part of its own rows found", lines),
         "Along a curve falls the probability above which rows are taken for the class. On the diagonal they are drawn "
         "by lot." + (" Upright bars hold the part of its rows found with 95 % confidence." if variance else ""),
         tables,
     )
 
 
-def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
+def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: int = 1) -> Plot:
     """Draw the part of rows that are of a class against its predicted probability.
 
     Args:
         classes: The classes to draw.
         variance: Of the noise in a count; 0 for none.
+        of_one: How many rows are one in the counts.
     """
     lines, tables = [], []
     for look, scores in enumerate(classes):
-        score_bands = bands(scores.others, scores.own, variance)
+        score_bands = bands(scores.others, scores.own, variance, of_one)
         drawn = [
             (band, band.share.value)
             for band in score_bands
@@ -142,7 +145,7 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
         header = ["predicted probability", "rows", "part of them that is of the class"]
         tables.append((f"{scores.name}: calibration", header, rows))
     return Plot(
-        _square("Predicted and observed", "predicted probability", "part of rows that is of the class", lines),
+        square_panel("Predicted and observed", "predicted probability", "part of rows that is of the class", lines),
         "Level lines: rows whose predicted probability is in a range. Upright bars hold 95 % confidence intervals. "
         "Where the probabilities are right, a level line crosses the diagonal.",
         tables,
@@ -193,7 +196,7 @@ def _share(probability: float) -> str:
     return f"{probability:.{digits}f}"
 
 
-def _square(title: str, x: str, y: str, lines: Sequence[Series]) -> Panel:
+def square_panel(title: str, x: str, y: str, lines: Sequence[Series]) -> Panel:
     """Draw lines between parts, over the diagonal."""
     ticks = tuple((part, f"{part:g}") for part in TENTHS)
     axes = (Axis("x", x, ticks, limits=(0.0, 1.0)), Axis("y", y, ticks, limits=(0.0, 1.0)))
@@ -255,6 +258,8 @@ def write_evaluation_page(
         ),
         "omitted": others,
         "undrawn": len(evaluation.scores) - len(drawn),
+        "groups": group_parts(evaluation.groups, domain),
+        "by_chance": BY_CHANCE,
         **_plots(drawn, [number_text(by_name[klass].auc) for klass in drawn], domain, 0.0),
     }
     _write(output, domain, content, confidential=True, overwrite=overwrite)
@@ -289,8 +294,8 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "about": f"About {figures.rows:,} rows were scored ({low:,.0f} to {high:,.0f}). Every number on this page "
         "follows from counts of rows to which noise was added.",
         "confidential": "" if private else UNGUARANTEED,
-        "intervals": "The intervals are for the population that the rows were drawn from, as independent draws; they "
-        "include the noise as well." + (f" {UNRANKED}" if figures.auc is None else ""),
+        "intervals": f"The intervals, for independent draws and with the noise, are for {drawn_from(domain)}."
+        + (f" {UNRANKED}" if figures.auc is None else ""),
         "figures": [
             [each, number_text(estimate.value), interval_text(estimate.interval)] for each, estimate in named.items()
         ],
@@ -307,6 +312,8 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "statement": statement(scores.guarantee),
         "noise": f"{figures.noise:.3g}",
         "composition": (header, rows),
+        "groups": group_parts(figures.groups, domain),
+        "by_chance": BY_CHANCE,
         **_released_plots(scores),
     }
     _write(output, domain, content, confidential=not private, overwrite=overwrite)
@@ -316,10 +323,11 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
     """Write the page."""
     guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
     weighted = [("weighted", "By weight")] if content.get("weighted") else []
+    groups = [("groups", "For whom is it worse")] if content.get("groups") else []
     common = {
         "title": f"Evaluation: {domain.name}",
         "level": "95 %",
-        "parts": [*PARTS[:2], *weighted, *(PARTS[2:] if content["roc"] else []), *guarantee],
+        "parts": [*PARTS[:2], *groups, *weighted, *(PARTS[2:] if content["roc"] else []), *guarantee],
         "composition": None,
         "weighted": None,
     }
@@ -336,7 +344,11 @@ def _classes_to_draw(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[
 
 
 def _plots(
-    drawn: Mapping[str, tuple[Sequence[int], Sequence[int]]], areas: Sequence[str], domain: Domain, variance: float
+    drawn: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    areas: Sequence[str],
+    domain: Domain,
+    variance: float,
+    of_one: int = 1,
 ) -> dict[str, object]:
     """Draw the classes' scores."""
     classes = [
@@ -345,7 +357,7 @@ def _plots(
     ]
     return {
         "roc": roc_plot(classes, areas, variance),
-        "calibration": calibration_plot(classes, variance),
+        "calibration": calibration_plot(classes, variance, of_one),
         "histograms": [histogram_plot(each) for each in classes],
     }
 
@@ -355,9 +367,9 @@ def _released_plots(scores: ReleasedScores) -> dict[str, object]:
     figures, domain = scores.figures, scores.domain
     if figures.auc is None:
         return {"roc": None}
-    first, second = scores.counts
+    (first, second), variance = scores.in_draws
     drawn = {domain.classes[1]: (first, second)}
-    return _plots(drawn, [number_text(figures.auc.value)], domain, figures.noise**2)
+    return _plots(drawn, [number_text(figures.auc.value)], domain, variance, domain.most_stood_for)
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
@@ -416,6 +428,96 @@ def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int]
             for tenth, means in tenths
         ],
     }
+
+
+MOST_DRAWN = 12
+"""Groups that a drawing has: those of the most rows."""
+
+LONGEST_TICK = 9
+"""Characters of a group below a drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionPart:
+    """What a page has of one division of the rows into groups.
+
+    Attributes:
+        title: The columns.
+        tables: Caption, header and rows of each table.
+        remark: Which groups are left out.
+        worse: The groups for which the model is worse by the whole interval.
+        plot: Their accuracies, drawn; None where nothing is known of any group.
+    """
+
+    title: str
+    tables: list[tuple[str, list[str], list[list[str]]]]
+    remark: str
+    worse: str
+    plot: Plot | None
+
+    @property
+    def verdict(self) -> str:
+        """For which groups the model is worse, and which are left out."""
+        below = f"is below that of all rows by the whole interval for: {self.worse}."
+        nobody = "of no group is below that of all rows by the whole interval."
+        return f"By {self.title}, the accuracy {below if self.worse else nobody} {self.remark}".rstrip()
+
+
+def group_parts(divisions: Sequence[DivisionFigures], domain: Domain) -> list[DivisionPart]:
+    """Write the figures of groups as tables and drawings."""
+    return [_division_part(each, domain) for each in divisions]
+
+
+def _division_part(division: DivisionFigures, domain: Domain) -> DivisionPart:
+    """Write the figures of one division's groups."""
+    title = printable(" and ".join(division.columns))
+    groups, columns = division.known, division.columns
+    names = [group_text(domain, columns, each.values, LONGEST_SHOWN) for each in groups]
+    tables = [
+        (
+            f"{table.caption}, by {title}",
+            [title, "rows", *table.header],
+            [
+                [name, f"{group.rows:,}", *(_known(figure) for figure in figures)]
+                for name, group, figures in zip(names, groups, table.figures, strict=True)
+            ],
+        )
+        for table in figure_tables(division, class_texts(domain, SHORT))
+    ]
+    worse = "; ".join(group_text(domain, columns, each.values, LONGEST_SHOWN) for each in division.worse)
+    return DivisionPart(title, tables, division.remark, worse, _group_plot(division, domain) if groups else None)
+
+
+def _group_plot(division: DivisionFigures, domain: Domain) -> Plot:
+    """Draw how far the accuracy of each group is from that of all rows."""
+    largest = sorted(division.known, key=lambda each: -each.rows)[:MOST_DRAWN]
+    drawn = [each for each in division.known if each in largest]
+    points, ticks = [], []
+    for place, group in enumerate(drawn, 1):
+        gap = group.accuracy_difference
+        ticks.append((float(place), _tick(group.values)))
+        if gap.value is not None:
+            points += [Point(place - 0.2, gap.value), Point(place, gap.value, *gap.interval)]
+            points += [Point(place + 0.2, gap.value), Point(place + 0.2, math.nan)]
+    x = Axis("group", printable(", ".join(division.columns)), tuple(ticks), limits=(0.4, len(drawn) + 0.6))
+    ends = [end for group in drawn for end in group.accuracy_difference.interval]
+    y = Axis("difference", "accuracy less that of all rows", limits=(min(-0.01, *ends), max(0.01, *ends)))
+    zero = Series("", DIAGONAL, (Point(0.4, 0.0), Point(len(drawn) + 0.6, 0.0)))
+    title = f"Accuracy by {printable(' and '.join(division.columns))}"
+    most = f" The {MOST_DRAWN} groups of the most rows are drawn." if len(drawn) < len(division.known) else ""
+    note = "Bars hold 95 % confidence intervals. Below the line the model is worse than for all rows." + most
+    return Plot(Panel(title, x, y, (Series("", PLAIN[0], tuple(points)), zero), height=HEIGHT), note, [])
+
+
+def _tick(values: Sequence[str | None]) -> str:
+    """Write a group in a few characters: its values, without their labels."""
+    text = printable(", ".join("none" if value is None else value for value in values))
+    return text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 2]}.."
+
+
+def _known(estimate: Estimate | None) -> str:
+    """Write a figure with its interval; none where nothing is known."""
+    return str(estimate) if estimate is not None and is_known(estimate) else "none"
 
 
 def _text(value: float | None, interval: Interval | None) -> str:

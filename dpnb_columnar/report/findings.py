@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, combinations
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ from dpnb_columnar.counting.diagnostics import (
     count_repeats,
     diagnose,
 )
-from dpnb_columnar.domain import Attribute, Domain, Missing, Weight
-from dpnb_columnar.domain.declared_domain import class_texts, table_lines
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Weight
+from dpnb_columnar.domain.computed_columns import label_relatives
+from dpnb_columnar.domain.declared_domain import class_texts, table_lines, with_title
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
@@ -52,6 +55,7 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], edit)
+    yield from _allocated(diagnosis, domain)
     if diagnosis.weight is not None and domain.weight is not None:
         yield from _weights(diagnosis.weight, diagnosis.rows, domain.weight)
     for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True):
@@ -60,6 +64,43 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
                 f"class {name}: fewer than {least_rows} rows, so the noise in its count alone may be above a tenth of "
                 f"it; choose another {option('label')}, or a larger {option('epsilon')}"
             )
+    if (relatives := label_relatives(domain)) is not None:
+        dropped = " ".join(f"{option('drop')} {quote(name)}" for name in relatives.names)
+        yield f"{relatives}; to leave them out: {edit} {dropped}"
+
+
+FORMS: Mapping[str, Callable[[str], str]] = {
+    "blanks": str.strip,
+    "case": str.casefold,
+    "leading zeros": lambda value: value.lstrip("0") or "0",
+}
+"""By what a value may differ from a declared one, and what takes the difference away."""
+
+
+def _alike(diagnosis: Diagnosis, domain: Domain) -> dict[str, set[str]]:
+    """Return by what undeclared values differ from declared ones, column by column, where it is a matter of form.
+
+    Values are looked for by one form, then by two of them together, then by all.
+    """
+    found: dict[str, set[str]] = {}
+    for undeclared in diagnosis.undeclared:
+        categories = domain.label.categories if undeclared.column in domain.label.columns else domain[undeclared.column]
+        if not isinstance(categories, Categorical):
+            continue
+        left = {value for value, _ in undeclared.values}
+        for forms in chain.from_iterable(combinations(FORMS, size) for size in range(1, len(FORMS) + 1)):
+            declared = {_plain(value, forms) for value in categories.members}
+            if alike := {value for value in left if _plain(value, forms) in declared}:
+                found.setdefault(undeclared.column, set()).update(forms)
+                left -= alike
+    return found
+
+
+def _plain(value: str, forms: Sequence[str]) -> str:
+    """Take differences of some forms away."""
+    for name in forms:
+        value = FORMS[name](value)
+    return value
 
 
 def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
@@ -71,7 +112,17 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
         edit: How this domain is edited, to which options are added.
     """
     label = ", ".join(domain.label.columns)
+    alike = _alike(diagnosis, domain)
+    if alike:
+        how = [name for name in FORMS if any(name in forms for forms in alike.values())]
+        yield (
+            f"column {named(alike)}: values differ from the declared ones by {' or '.join(how)} alone, and so are no "
+            f"declared category: ingest the file anew, or declare them as they are: {edit} {option('values')} "
+            f"{quote(f'{next(iter(alike))}=A,B,...')}"
+        )
     for column in diagnosis.columns:
+        if column.name in alike:
+            continue
         if diagnosis.rows and column.missing == diagnosis.rows:
             if column.name == LABEL:
                 yield f"label column {label} has no value in any row: fill it, or choose another {option('label')}"
@@ -128,6 +179,24 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
     if column.constant:
         drop = f"{edit} {option('drop')} {quote(name)}"
         yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
+
+
+def _allocated(diagnosis: Diagnosis, domain: Domain) -> Iterator[str]:
+    """Say of which columns allocated values do not count, and where flags say nothing."""
+    flagged = {column.name: column.imputed / diagnosis.rows for column in diagnosis.columns if column.imputed}
+    if flagged:
+        shares = ", ".join(f"{name} {share:.1%}" for name, share in sorted(flagged.items(), key=lambda each: -each[1]))
+        yield f"allocated values, which count as missing ones, as parts of all rows: {shares}"
+    if silent := [column.name for column in diagnosis.columns if column.unflagged]:
+        yield (
+            f"{named(silent)}: in some rows the flag of allocated values is empty, so that the value counts as an "
+            "answer; the codebook may say what an empty flag means"
+        )
+    if not domain.imputed and domain.available_imputed:
+        yield (
+            f"the data have flags of allocated values for {named(domain.available_imputed)}: "
+            f"{option('imputed', 'missing')} lets answers alone count, of which the guarantee is then one"
+        )
 
 
 def _weights(diagnosis: WeightDiagnosis, rows: int, weight: Weight) -> Iterator[str]:
@@ -204,7 +273,10 @@ class Findings:
         yield from table_lines(
             COLUMNS,
             [
-                [part.name, part.missing, part.outside, part.lacking, part.dropped, part.only, part.below, part.above]
+                [
+                    with_title(part.name, self.domain.titles),
+                    *(part.missing, part.outside, part.lacking, part.dropped, part.only, part.below, part.above),
+                ]
                 for part in result.columns
             ],
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from dpnb_columnar.domain.names import printable
@@ -13,6 +14,15 @@ from dpnb_columnar.report.figures import COLOURS, Figure, slug, style
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
 PAGE_SUFFIX = ".html"
+
+
+class Page(str):
+    """The text of a page; a notebook shows it in a frame of its own, whose styles are not the notebook's."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe style="width: 100%; height: 48rem; border: 0" srcdoc="{escape(self)}"></iframe>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,12 @@ def write_single_page(
         OutputError: if the file exists or cannot be written.
     """
     with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
-        partial.write_text(_page(template, (), "", content), encoding="utf-8")
+        partial.write_text(single_page(template, content), encoding="utf-8")
+
+
+def single_page(template: str, content: Mapping[str, object]) -> Page:
+    """Make a page without figures' files."""
+    return Page(_page(template, (), "", content))
 
 
 def write_page(

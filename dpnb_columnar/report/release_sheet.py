@@ -14,31 +14,32 @@ from pathlib import Path
 import numpy as np
 
 from dpnb_columnar.budget import Neighbours, Share, total
-from dpnb_columnar.budget.composition import composition_table
+from dpnb_columnar.budget.composition import budget_part, composition_table
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
+from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.declared_domain import (
     ATTRIBUTE_HEADER,
-    attribute_row,
+    attribute_rows,
     class_texts,
     condition_text,
     predicts,
+    sums_text,
     value_with_label,
     values_text,
-    weighs_by,
+    whose_rows,
+    with_title,
 )
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import UsageError, command
-from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
-from dpnb_columnar.ledger.records import Account
+from dpnb_columnar.domain.words import LONGEST_TITLE
+from dpnb_columnar.errors import command
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.log_ratios import log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, constant
 from dpnb_columnar.mechanisms.rows_asked import asked_table, unit_remark
-from dpnb_columnar.mechanisms.smooth_noise import smooth_family
-from dpnb_columnar.model.guarantee import SCOPE, Guarantee, statement
+from dpnb_columnar.model.guarantee import Guarantee, scope, statement
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
 from dpnb_columnar.model.parameters import (
@@ -50,9 +51,14 @@ from dpnb_columnar.model.parameters import (
     prior_header,
     prior_rows,
 )
+from dpnb_columnar.model.query_noise import query_noise
+from dpnb_columnar.model.released_intervals import prior_intervals
 from dpnb_columnar.report.figures import PLAIN
-from dpnb_columnar.report.informative_attributes import TINY, bin_texts, informative_attributes, line_text
-from dpnb_columnar.report.page import write_single_page
+from dpnb_columnar.report.informative_attributes import beyond_noise, bin_texts, informative_attributes, line_text
+from dpnb_columnar.report.noisy_tables import TINY
+from dpnb_columnar.report.page import Page, single_page, write_single_page
+from dpnb_columnar.report.release_papers import NO_PAPERS, ReleasePapers
+from dpnb_columnar.report.signing import signing_content
 
 MOST_CELLS = 16
 """Categories or bins drawn of one attribute: those in which the classes differ most."""
@@ -120,7 +126,11 @@ class Curves:
 
 
 def draw_attribute(
-    model: NaiveBayes, part: AttributeParameters, shares: Shares, classes: Sequence[int]
+    model: NaiveBayes,
+    part: AttributeParameters,
+    shares: Shares,
+    classes: Sequence[int],
+    spoken: Sequence[int | None] = (),
 ) -> Bars | Curves:
     """Draw an attribute of a released model.
 
@@ -129,10 +139,11 @@ def draw_attribute(
         part: One of its attributes.
         shares: Its composition table.
         classes: Codes of the classes to draw.
+        spoken: Places of values that are drawn in any case: those that speak for a class.
     """
     if isinstance(part, Normal):
         return _curves(model, part, shares, classes)
-    return _bars(model, part, shares, classes)
+    return _bars(model, part, shares, classes, spoken)
 
 
 def counts_noise(domain: Domain, share: Share | None) -> float | None:
@@ -141,19 +152,17 @@ def counts_noise(domain: Domain, share: Share | None) -> float | None:
     Returns:
         The bound; None where there is no noise, or where the model was made with noise that this version does not know.
     """
-    if share is None:
-        return None
-    if not constant(share):
-        try:
-            family = smooth_family(share.noise)
-        except UsageError:
-            return None
-        if not isinstance(share.row_cost, family.kind):
-            return None
-    return expected_error(domain, share, 1)
+    noise = None if share is None else query_noise(domain, share)
+    return None if noise is None or share is None else expected_error(domain, share, 1)
 
 
-def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: Sequence[int]) -> Bars:
+def _bars(
+    model: NaiveBayes,
+    part: Table | Histogram,
+    shares: Shares,
+    classes: Sequence[int],
+    spoken: Sequence[int | None],
+) -> Bars:
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     steps = log_ratios(attribute, part)
     probability = steps.probability
@@ -169,6 +178,7 @@ def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: S
     overall = (prior * probability).sum(axis=0)
     # Parts of the mutual information: what of it would be lost with this category.
     telling = (prior * probability * np.log(np.maximum(probability, TINY) / np.maximum(overall, TINY))).sum(axis=0)
+    telling[[place for place in spoken if place is not None]] = math.inf
     kept = sorted(np.argsort(-telling, kind="stable")[:MOST_CELLS].tolist())
     share = shares.get((COUNTS, part.attribute))
     noise = counts_noise(model.domain, share)
@@ -255,6 +265,8 @@ MOST_ATTRIBUTES = 10
 MOST_CLASSES = len(PLAIN)
 """Classes whose distributions are drawn: the largest."""
 
+TEMPLATE = "release_sheet.html.j2"
+
 LARGEST_WORDED = 20
 """Largest epsilon whose exponential is written as a number."""
 
@@ -264,9 +276,8 @@ def write_release_sheet(
     name: str,
     sha256: str,
     output: Path,
-    account: Account | None = None,
+    papers: ReleasePapers = NO_PAPERS,
     *,
-    charged: bool = False,
     overwrite: bool = False,
 ) -> None:
     """Write the release sheet of a model as one page that needs nothing else.
@@ -278,20 +289,22 @@ def write_release_sheet(
         name: Name of its file.
         sha256: Hexadecimal digest of its file.
         output: The page; ``check_single_page`` has accepted it.
-        account: What a ledger holds about its data set; None to say nothing of it.
-        charged: Whether the model is one of that account's releases.
+        papers: What goes with it to whoever signs.
         overwrite: Replace the page if it exists.
 
     Raises:
         OutputError: if the page cannot be written.
     """
-    content = {**_content(model, name, sha256, account), "charged": charged}
-    write_single_page(
-        output, "release_sheet.html.j2", content, overwrite=overwrite, confidential=not model.guarantee.private
-    )
+    content = _content(model, name, sha256, papers)
+    write_single_page(output, TEMPLATE, content, overwrite=overwrite, confidential=not model.guarantee.private)
 
 
-def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None) -> dict[str, object]:
+def release_sheet(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers = NO_PAPERS) -> Page:
+    """Make the release sheet of a model; see ``write_release_sheet``."""
+    return single_page(TEMPLATE, _content(model, name, sha256, papers))
+
+
+def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -> dict[str, object]:
     """Return the variables of the template."""
     guarantee, domain, weights = model.guarantee, model.domain, model.attribute_weights
     sizes = sorted(range(len(domain.classes)), key=lambda code: -model.priors[code])
@@ -301,57 +314,74 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
     shares = {(share.query, share.attribute): share for share in guarantee.composition}
     texts = class_texts(domain)
     header, rows = composition_table(guarantee.composition)
+    whole = total(guarantee.composition)
     noise = counts_noise(domain, shares.get((CLASS_COUNTS, None)))
     weight_noise = counts_noise(domain, shares.get((WEIGHTED_COUNTS, None)))
     # A name that begins with a hyphen would be an option.
     path = f"./{name}" if name.startswith("-") else name
     return {
-        "title": f"Release sheet: {domain.name}",
+        **signing_content(model, papers),
+        "title": f"Release sheet: {papers.record.texts.get('title', domain.name)}",
         "lead": f"The model {predicts(domain)}.",
         "guarantee": guarantee,
         "statement": statement(guarantee),
-        "scope": " ".join(SCOPE),
-        "in_words": _in_words(guarantee),
+        "scope": " ".join(scope(domain)),
+        "in_words": guarantee_in_words(guarantee),
         "household": None if guarantee.epsilon is None else number_text(5 * guarantee.epsilon),
         "asked": asked_table(domain, guarantee.composition) if guarantee.composition else None,
         "unit_remark": unit_remark(domain),
         "composition": (
-            [*header, "why one share is enough"],
-            [[*row, share.composition] for row, share in zip(rows, guarantee.composition, strict=True)],
+            [*header[:3], "of the budget", *header[3:], "why one share is enough"],
+            [
+                [*row[:3], f"{budget_part(share.cost, whole):.1%}", *row[3:], share.composition]
+                for row, share in zip(rows, guarantee.composition, strict=True)
+            ],
         ),
         "total": _listed(cost_parameters(total(guarantee.composition))) if guarantee.composition else "",
         "reserved": _listed(cost_parameters(total(guarantee.reserved))) if guarantee.reserved else None,
-        "population": list(_population(model)),
-        "attributes": (
-            ATTRIBUTE_HEADER,
-            [attribute_row(each, domain.value_labels.get(each.name, {})) for each in domain.attributes],
-        ),
+        "population": list(population_facts(model)),
+        "attributes": (ATTRIBUTE_HEADER, attribute_rows(domain)),
         "classes": [texts[code] for code in codes],
         "omitted_classes": len(domain.classes) - len(codes),
+        "beyond_noise": beyond_noise(ranked) if guarantee.composition else "",
         "ranking": [
-            [each.name, f"{each.bits:.3f}", f"{each.weight:.3g}", *(each.telling[code] for code in codes)]
+            [
+                with_title(each.name, domain.titles),
+                each.bits_text,
+                f"{each.weight:.3g}",
+                *(each.telling[code] for code in codes),
+            ]
             for each in ranked
         ],
         "figures": [
-            (each.name, draw_attribute(model, parts[each.name], shares, codes)) for each in ranked[:MOST_ATTRIBUTES]
+            (
+                with_title(each.name, domain.titles, LONGEST_TITLE),
+                draw_attribute(model, parts[each.name], shares, codes, each.values),
+            )
+            for each in ranked[:MOST_ATTRIBUTES]
         ],
         "styles": PLAIN,
         "prior": (
-            [*prior_header(model), "intercept"],
+            [*prior_header(model), "without noise (95 %)", "intercept"],
             [
-                [*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), f"{intercept:.3g}"]
-                for row, intercept in zip(prior_rows(model), model.intercepts, strict=True)
+                [
+                    *(f"{cell:,}" if isinstance(cell, int) else cell for cell in row),
+                    "" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}",
+                    f"{intercept:.3g}",
+                ]
+                for row, ends, intercept in zip(
+                    prior_rows(model), prior_intervals(model), model.intercepts, strict=True
+                )
             ],
         ),
         "prior_noise": None if noise is None else f"{noise:.3g}",
-        "weight": domain.weight,
+        "sums": domain.sums,
         "weight_noise": None if weight_noise is None else f"{weight_noise:.3g}",
         "weights": weights,
         "line": line_text(model),
         "bounds": sorted({part.bound for part in model.attributes if isinstance(part, Normal) and part.bound}),
         "declared_public": DECLARED_PUBLIC,
         "left_out": "" if weights is None or weights.source is None else named(weights.source.left_out),
-        "account": None if account is None else [*zip(ACCOUNT_HEADER, account_cells(account), strict=True)],
         "commands": command("predict", path, "rows.parquet", output="scored.parquet"),
         "python": f"import dpnb_columnar as dpnb\n\nscored = dpnb.load_model({path!r}).predict(rows)",
         "sql": command("sql", path, dialect="postgres", table="person", output="score.sql"),
@@ -364,7 +394,7 @@ def _listed(amounts: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} {number_text(number)}" for name, number in amounts.items())
 
 
-def _in_words(guarantee: Guarantee) -> str:
+def guarantee_in_words(guarantee: Guarantee) -> str:
     """Say the guarantee without a formula; empty where there is none, or no number would mean anything."""
     if not guarantee.private or guarantee.epsilon is None or guarantee.epsilon > LARGEST_WORDED:
         return ""
@@ -380,9 +410,10 @@ def _in_words(guarantee: Guarantee) -> str:
     )
 
 
-def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
+def population_facts(model: NaiveBayes) -> Iterator[tuple[str, str]]:
     """Say which rows count, by the declared domain."""
     domain = model.domain
+    yield from whose_rows(domain)
     label = domain.label
     missing = f"; these values mean missing: {named(label.missing_values)}" if label.missing_values else ""
     if label.condition is not None:
@@ -394,17 +425,19 @@ def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
             f"those of which the condition is true or false: missing values may make it neither{missing}",
         )
     else:
-        yield "what is predicted", f"the column {label.column}"
+        yield "what is predicted", f"the column {with_title(str(label.column), domain.titles)}"
         yield "classes", values_text(label.classes, label.groups, domain.class_labels)
         yield "rows that count", f"those whose {label.column} is one of the classes{missing}"
+    if (relatives := label_relatives(domain)) is not None:
+        yield "predicted from its own parts", str(relatives)
     if domain.row_dropping:
         yield "rows left out", f"those without a value of {named([each.name for each in domain.row_dropping])}"
-    if domain.unit is None:
-        yield "unit of protection", "one row"
-    else:
-        yield "unit of protection", f"one unit of {named(domain.unit.columns)}, whatever its rows"
+    if model.guarantee.private:
+        whole = "one row" if domain.unit is None else f"one unit of {named(domain.unit.columns)}, whatever its rows"
+        yield "unit of protection", whole
+    if domain.unit is not None:
         yield "rows of a unit that count", f"at most {domain.unit.rows}; rows without a unit do not count"
-    if domain.weight is not None:
-        yield "weight of a row, in the prior alone", weighs_by(domain.weight)
+    if domain.sums is not None:
+        yield "weight of a row, in the prior alone", sums_text(domain)
     if unused := [each.name for each in domain.attributes if each.name not in {p.attribute for p in model.attributes}]:
         yield "attributes not released", named(unused)

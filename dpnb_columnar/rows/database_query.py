@@ -61,7 +61,7 @@ def read_query(
     with _reader(database, query, table, size, ranges) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
-        yield QueryResult(_types(batches.schema), _parts(batches))
+        yield QueryResult(polars_types(batches.schema), _parts(batches))
 
 
 def query_columns(database: Database, query: str, *, table: str | None = None) -> dict[str, pl.DataType]:
@@ -180,7 +180,7 @@ def _reader(
     return read_postgres(database, query, ranges)
 
 
-def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
+def polars_types(schema: pa.Schema) -> dict[str, pl.DataType]:
     """Return Polars' type of each column; Unknown where Polars has none."""
     import polars as pl
     import pyarrow as pa

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -22,12 +23,18 @@ BATCH_ROWS = 131_072
 LONGEST_PROBLEM = 300
 """Characters of DuckDB's error text that a message repeats."""
 
+KIND = re.compile(r"^(?:\w+ Error: )+")
+"""How the text of an error begins."""
+
+ABSENT = re.compile(r"(?:Table|View) with name (.+) does not exist")
+
 CONFINED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
     "temp_directory": "",  # rows are never spilled to where others can read
+    "max_memory": "25%",  # of the machine, or of its cgroup, where DuckDB takes 80 %: a view may want all there is
 }
 """Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no
 server, and no variable of this process."""
@@ -77,9 +84,9 @@ def read_duckdb(database: Database, query: str, size: Size | None = None) -> Ite
             # the name of an ENUM type contains values.
             if "ENUM(" in str(error):
                 raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
-            first = str(error).splitlines()[0]
-            problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else excerpt(first)
-            raise DataError(f"{path}: {problem}; check {option('table')} or the query") from None
+            raise DataError(
+                f"{path}: {_problem(str(error).splitlines()[0])}; check {option('table')} or the query"
+            ) from None
         except duckdb.PermissionException:
             raise DataError(
                 f"{path}: the query reads files or servers outside of the database, which is refused; copy those rows "
@@ -87,6 +94,15 @@ def read_duckdb(database: Database, query: str, size: Size | None = None) -> Ite
             ) from None
         except duckdb.Error as error:
             raise _query_error(error, path) from None
+
+
+def _problem(first: str) -> str:
+    """Say what DuckDB says in the first line of an error on names or syntax: without its kind, and of names alone."""
+    said = KIND.sub("", first).rstrip("!")
+    if absent := ABSENT.match(said):
+        return f"has no table or view {excerpt(absent[1])}"
+    shown = f"{said:.{LONGEST_PROBLEM}}" if is_printable(said) else excerpt(said)
+    return f"the query does not fit the database: {shown}"
 
 
 @contextmanager

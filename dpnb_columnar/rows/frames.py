@@ -1,16 +1,17 @@
-"""Read the rows that a program holds in memory: frames of Polars and Arrow, and of any library that narwhals knows."""
+"""Read the rows that a program holds: frames of Polars and Arrow, of any library that narwhals knows, Arrow streams."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
+from dpnb_columnar.rows.arrow_streams import is_stream, scan_stream
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, stream
@@ -22,17 +23,35 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
-Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pa.Table | IntoDataFrame | IntoLazyFrame"
+Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pa.Table | IntoDataFrame | IntoLazyFrame | Stream"
+
+
+class Stream(Protocol):
+    """Rows that are handed out as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
 
 Result = TypeVar("Result")
 
-COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB"
-"""How libraries call what computes a lazy frame."""
+COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB, .read_all() of Arrow"
+"""How libraries call what computes a lazy frame, or reads a stream."""
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
     """Test whether the data is a frame rather than names of files."""
-    return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table) or _as_narwhals(data) is not None
+    return (
+        isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table) or _as_narwhals(data) is not None or _is_stream(data)
+    )
+
+
+def _is_stream(data: object) -> bool:
+    """Test whether data are a data set of Arrow, or hand out a stream of rows; a series is a column and no row."""
+    if isinstance(data, str | PathLike | Sequence) or not is_stream(data):
+        return False
+    import narwhals.stable.v2 as nw
+
+    return not isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series)
 
 
 def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
@@ -101,9 +120,10 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
 
     Args:
         frame: The frame. A relation of DuckDB becomes a query that is not computed yet.
-        names: Columns of a pandas frame that are wanted; others are null. None for all.
+        names: Columns of a pandas frame, or of a stream, that are wanted; others are null, or left out. None for all.
 
     Raises:
+        UsageError: if it is no frame.
         DataError: if the frame has two columns of one name, or a type that Polars does not read, or if the query
             behind it fails.
         UnavailableError: if its library lacks a package to compute it with.
@@ -123,6 +143,27 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
         ) from None
 
 
+def unknown_rows(data: object, *, read_files: bool = True) -> str:
+    """Say that something is no rows, and what to give in its place.
+
+    Args:
+        data: Neither a frame nor, unless only frames are taken, names of files.
+        read_files: Whether names of files are taken as well.
+    """
+    taken = (
+        "names of files or " * read_files + "a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
+    )
+    names = [data] if isinstance(data, str | PathLike) else data
+    remedy = ""
+    if isinstance(names, Sequence) and names and all(isinstance(each, str | PathLike) for each in names):
+        remedy = "; open files with polars.scan_parquet, and collect or write what comes back"
+    elif isinstance(data, Mapping | Sequence):
+        remedy = "; make a frame of it: polars.DataFrame(rows)"
+    elif hasattr(data, "__array__"):
+        remedy = "; name the columns of an array: polars.DataFrame(rows, schema=names)"
+    return f"give {taken}; found {type(data).__name__}{remedy}"
+
+
 def _read_error() -> DataError:
     return DataError(
         f"{NAME}: it holds two columns of one name, or a type that Polars does not read; rename or cast such columns, "
@@ -133,7 +174,10 @@ def _read_error() -> DataError:
 def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:
     """Convert a frame of another library."""
     wrapped = _as_narwhals(frame)
-    assert wrapped is not None
+    if wrapped is None and _is_stream(frame):
+        return scan_stream(frame, names)
+    if wrapped is None:
+        raise UsageError(f"rows: {unknown_rows(frame, read_files=False)}")
     if wrapped.implementation.is_duckdb():
         lazy: pl.LazyFrame = frame.pl(lazy=True)
         return lazy
@@ -180,12 +224,11 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     computed = result.collect() if isinstance(result, pl.LazyFrame) else result
     if isinstance(frame, pl.DataFrame):
         return computed
-    if isinstance(frame, pa.Table):
+    wrapped = None if isinstance(frame, pa.Table) else _as_narwhals(frame)
+    if wrapped is None:  # of a stream, too
         return computed.to_arrow()
     import narwhals.stable.v2 as nw
 
-    wrapped = _as_narwhals(frame)
-    assert wrapped is not None
     if isinstance(wrapped, nw.LazyFrame):
         return nw.from_native(computed, eager_only=True).lazy(backend=wrapped.implementation).to_native()
     converted: Any = nw.from_arrow(computed.to_arrow(), backend=wrapped.implementation).to_native()

@@ -1,4 +1,4 @@
-"""Split rows into rows to train on and rows held out to test on. CONFIDENTIAL, as the rows are.
+"""Split rows into rows to train on and rows held out, to choose by or to test on. CONFIDENTIAL, as the rows are.
 
 Which part a row goes to depends on the row's own values and the seed, or on those of its unit's columns and the seed:
 on no other row, no place and no number of rows. So each part is what a public rule on single rows, or units, leaves of
@@ -13,7 +13,12 @@ from it the more, the more rows are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import math
+import sys
+import weakref
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,16 +33,18 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.split_parts import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
-from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet_error
+from dpnb_columnar.rows.input_files import arrow_file, check_file, folder_values, not_parquet_error
+from dpnb_columnar.rows.object_stores import DataFile, StoredObject, failure_of
 from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged_file_error, rows_in_footers
 from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.outputs import atomic_output, check_target, default_name, parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, check_parquet, check_target, default_name, parquet_writer
 from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:
@@ -48,23 +55,37 @@ WORDS = 2**64
 HISTORY_KEY = b"dpnb_columnar.split"
 """Key of the history of a part in the metadata of its file."""
 
+OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
+"""The option that names the file of each part."""
+
+FAR = 6
+"""Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """How rows are divided.
 
     Attributes:
-        test: Part of the rows, or of the units, that is held out: above 0 and below 1.
+        test: Part of the rows, or of the units, that is held out to test on: above 0 and below 1.
         by: Columns that name a unit, such as a household, whose rows stay together; none for rows by themselves.
         seed: The same seed puts the same row, or unit, into the same part.
         history: Digest of the splits that have made the rows, as the metadata of a part tells it; empty before the
-            first. Without it, a part would hold no row that the same seed puts into the other part.
+            first. Without it, a part would hold no row that the same seed puts into another part.
+        validation: Part that is held out to choose a model by; 0 for none. The rows to test on are the same without it.
     """
 
     test: Fraction
     by: tuple[str, ...] = ()
     seed: int = 0
     history: str = ""
+    validation: Fraction = Fraction(0)
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """The share of each part, in the order of the numbers that rows are divided by."""
+        validation = {VALIDATION: self.validation} if self.validation else {}
+        return {TEST: self.test, **validation, TRAIN: 1 - self.test - self.validation}
 
     @property
     def key(self) -> tuple[int | str, ...]:
@@ -74,69 +95,118 @@ class Split:
     @property
     def of_parts(self) -> str:
         """The history of the parts."""
-        return f"{digest_word((*self.key, str(self.test), self.by)):016x}"
+        validation = (str(self.validation),) if self.validation else ()
+        return f"{digest_word((*self.key, str(self.test), *validation, self.by)):016x}"
 
 
-def split_of(test: object, by: Sequence[str], seed: int) -> Split:
+def split_of(test: object, by: Sequence[str], seed: int, validation: object = None) -> Split:
     """Check how rows are to be divided.
 
     Args:
-        test: The part to hold out: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
+        test: The part to test on: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
         by: Columns that name a unit.
         seed: A whole number from 0 on.
+        validation: The part to choose a model by; None for none.
 
     Raises:
-        UsageError: if the part is not above 0 and below 1, or if the seed is out of range.
+        UsageError: if a part is not above 0 and below 1, if none is left to train on, or the seed is out of range.
     """
-    try:
-        part = exact_number(str(test) if isinstance(test, float) else test)
-    except ValueError as error:
-        raise UsageError(f"{option('test')}: {error}") from None
-    if not 0 < part < 1:
+    tested = _share(TEST, test)
+    validated = Fraction(0) if validation is None else _share(VALIDATION, validation)
+    if tested + validated >= 1:
         raise UsageError(
-            f"{option('test')}: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2"
+            f"{option(TEST, str(test))} and {option(VALIDATION, str(validation))} leave no row to train on; give "
+            "shares whose sum is below 1, such as 0.2 and 0.2"
         )
     if seed < 0:
         raise UsageError(f"{option('seed')} {seed}: give a whole number from 0 on, such as {option('seed', 1)}")
-    return Split(part, tuple(by), seed)
+    return Split(tested, tuple(by), seed, validation=validated)
+
+
+def _share(part: str, typed: object) -> Fraction:
+    """Read the share of a part.
+
+    Raises:
+        UsageError: if it is not above 0 and below 1.
+    """
+    try:
+        share = exact_number(str(typed) if isinstance(typed, float) else typed)
+    except ValueError as error:
+        raise UsageError(f"{option(part)}: {error}") from None
+    if not 0 < share < 1:
+        raise UsageError(
+            f"{option(part)}: {typed} is no part of the rows; give a number above 0 and below 1, such as 0.2"
+        )
+    return share
 
 
 def split_outputs(
-    data: Sequence[str], files: Sequence[Path], train: Path | None, test: Path | None, overwrite: bool
-) -> tuple[Path, Path]:
-    """Name the two files, by the data where they are not named, and refuse those that cannot be written.
+    data: Sequence[str], files: Sequence[DataFile], split: Split, named: Mapping[str, Path | None], overwrite: bool
+) -> dict[str, Path]:
+    """Name a file for each part, by the data where it is not named, and refuse those that cannot be written.
 
     Args:
         data: Inputs as typed, or the name of a table.
         files: The files that they stand for.
-        train: File for the rows to train on; None for ``NAME.train.parquet`` in the working directory.
-        test: File for the rows that are held out; None for ``NAME.test.parquet`` there.
+        split: How rows are divided.
+        named: By part, the file as typed; None for ``NAME.PART.parquet`` in the working directory.
         overwrite: Whether to replace existing files.
 
+    Returns:
+        The files by part: train, validation if there is one, test.
+
     Raises:
-        UsageError: if both are one file.
+        UsageError: if two are one file, one does not end in .parquet, or one is named for a part that the
+                split does not have.
         OutputError: if one is refused.
     """
-    named = data[0] if Path(data[0]).exists() or not files else str(files[0])  # a pattern names no file
-    train = train or default_name([named], named, ".train.parquet")
-    test = test or default_name([named], named, ".test.parquet")
-    if train.resolve() == test.resolve():
-        raise UsageError(f"{option('train-output')} and {option('test-output')} are one file; name two")
-    for output in (train, test):
+    stem = data[0] if Path(data[0]).exists() or not files else str(files[0])  # a pattern names no file
+    name = files[0].stem if files and isinstance(files[0], StoredObject) else stem
+    if named.get(VALIDATION) is not None and not split.validation:
+        raise UsageError(
+            f"{option(OUTPUTS[VALIDATION])}: which share of the rows? Give it with {option(VALIDATION, '0.2')}"
+        )
+    outputs: dict[str, Path] = {}
+    for part in reversed(split.shares):
+        output = named.get(part) or default_name([stem], name, f".{part}.parquet")
+        if same := [other for other, path in outputs.items() if path.resolve() == output.resolve()]:
+            raise UsageError(f"{option(OUTPUTS[same[0]])} and {option(OUTPUTS[part])} are one file; name two")
+        outputs[part] = output
+    for output in outputs.values():
+        check_parquet(output)
         check_target(output, overwrite, files)
-    return train, test
+    return outputs
+
+
+_histories: dict[int, tuple[weakref.ref[Any], str]] = {}
+"""By the identity of a frame that a split has made, the history of it, as long as there is the frame."""
+
+
+def _remember(frame: Frame, history: str) -> Frame:
+    """Keep the history of a part beside its frame, which has no metadata as a file has."""
+    place = id(frame)
+    _histories[place] = (weakref.ref(frame, lambda _: _histories.pop(place, None)), history)
+    return frame
+
+
+def _history_of(frame: Frame) -> str:
+    """Return the history of a frame; empty where no split of this process has made it."""
+    known, history = _histories.get(id(frame), (lambda: None, ""))
+    return history if known() is frame else ""
 
 
 @confined()
-def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
+def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
     """Divide the rows of a frame as those of a file of the same rows would be.
+
+    A part that is divided again is known by its history, as its file is.
 
     Args:
         frame: The frame; not a lazy one, which would be computed twice.
         split: How to divide them.
 
     Returns:
-        The rows to train on and those that are held out, each a frame of the same library.
+        By part a frame of the same library, and its number of rows: train, validation if there is one, test.
 
     Raises:
         UsageError: if the frame is lazy.
@@ -146,9 +216,39 @@ def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
     if absent := [name for name in split.by if name not in opened.columns]:
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
     if not len(opened):  # narwhals takes no filter of no rows
-        return opened.to_native(), opened.to_native()
-    held_out = _held_out({name: _values(opened[name]) for name in opened.columns}, len(opened), split)
-    return opened.filter((~held_out).tolist()).to_native(), opened.filter(held_out.tolist()).to_native()
+        return dict.fromkeys(reversed(split.shares), opened.to_native()), dict.fromkeys(split.shares, 0)
+    split = replace(split, history=_history_of(frame))
+    places = _places({name: _values(opened[name]) for name in opened.columns}, len(opened), split)
+    parts, sizes = {}, {}
+    for place, part in reversed([*enumerate(split.shares)]):
+        chosen = places == place
+        parts[part] = _remember(opened.filter(chosen.tolist()).to_native(), split.of_parts)
+        sizes[part] = int(chosen.sum())
+    return parts, sizes
+
+
+def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, object]) -> list[str]:
+    """Say which parts are not as large as was asked for, by far more than chance explains. CONFIDENTIAL.
+
+    A part of n different rows has share times n of them, with a variance of share (1 - share) n.
+
+    Args:
+        split: How the rows were divided.
+        sizes: Rows of each part.
+        named: What each part is called.
+    """
+    rows = sum(sizes.values())
+    why = f"the rows, or units, are few or alike, or this seed divided them before: then give another {option('seed')}"
+    remarks = []
+    for part, share in split.shares.items():
+        expected = float(share * rows)
+        far = abs(sizes[part] - expected) > FAR * math.sqrt(expected * float(1 - share))
+        if rows and not sizes[part]:
+            remarks.append(f"{named[part]} has no row; {why}")
+        elif far and part != TRAIN:  # which is as far off as another part
+            size = "fewer" if sizes[part] < expected else "more"
+            remarks.append(f"{named[part]} has {size} rows than {option(part, number_text(share))} asks for; {why}")
+    return remarks
 
 
 def _values(column: nw.Series[Any]) -> Values:
@@ -161,18 +261,20 @@ def _values(column: nw.Series[Any]) -> Values:
 
 
 @confined()
-def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrite: bool = False) -> None:
-    """Write the rows to train on and the rows to test on, in their order; batches are streamed.
+def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, overwrite: bool = False) -> dict[str, int]:
+    """Write the rows of each part, in their order; batches are streamed.
 
-    Rows without a unit (a null in one of its columns) are divided by themselves. Both files keep the domain and all
+    Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
     columns, tell in their metadata that they are parts, and are readable by their owner alone.
 
     Args:
         rows: The rows.
         split: How to divide them.
-        train: File for the rows to train on.
-        test: File for the rows that are held out.
+        outputs: The file of each part.
         overwrite: Whether to replace existing files.
+
+    Returns:
+        The number of rows of each part. Confidential.
 
     Raises:
         DataError: if a file is damaged, or a column of the unit is missing.
@@ -181,30 +283,63 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
     metadata = rows.schema.metadata or {}
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
     schema = rows.schema.with_metadata({**metadata, HISTORY_KEY: split.of_parts.encode()})
+    earlier = parts_in(metadata)
     if absent := [name for name in split.by if schema.names.count(name) != 1]:
         raise DataError(
             f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
         )
     advance = begin_pass(rows.size)
     with ExitStack() as stack:
-        # Both are complete before either stands under its name.
-        writers = [
-            stack.enter_context(
-                parquet_writer(stack.enter_context(atomic_output(path, overwrite=overwrite, confidential=True)), schema)
+        # All are complete before one stands under its name.
+        writers = {
+            part: stack.enter_context(
+                parquet_writer(
+                    stack.enter_context(atomic_output(path, overwrite=overwrite, confidential=True)),
+                    _of_part(schema, [*earlier, {"split": split.of_parts, "part": part, "by": [*split.by]}]),
+                )
             )
-            for path in (train, test)
-        ]
+            for part, path in outputs.items()
+        }
+        sizes = dict.fromkeys(outputs, 0)
         for batch in rows.batches:
-            held_out = _held_out(dict(zip(schema.names, batch.columns, strict=True)), len(batch), split)
-            for writer, chosen in zip(writers, (~held_out, held_out), strict=True):
+            places = _places(dict(zip(schema.names, batch.columns, strict=True)), len(batch), split)
+            for place, part in enumerate(split.shares):
+                chosen = places == place
                 if chosen.any():
                     kept = batch.filter(pa.array(chosen))
-                    writer.write_batch(pa.RecordBatch.from_arrays(kept.columns, schema=schema))
+                    writers[part].write_batch(pa.RecordBatch.from_arrays(kept.columns, schema=schema))
+                    sizes[part] += len(kept)
             if advance is not None:
                 advance(len(batch))
+    return sizes
 
 
-def batches_of_files(files: Sequence[Path]) -> Batches:
+def _of_part(schema: pa.Schema, parts: Sequence[SplitPart]) -> pa.Schema:
+    """Tell in a schema's metadata which splits made the rows."""
+    return schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps(parts).encode()})
+
+
+def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
+    """Return the splits that made the rows of files, the latest last, as their metadata tell. Public.
+
+    Returns:
+        Which split, which part of it, and by which columns; empty where a file does not tell, or two tell otherwise.
+    """
+    import pyarrow.parquet as pq
+
+    known: list[SplitPart] = []
+    for place, file in enumerate(files):
+        try:
+            parts = parts_in(pq.read_metadata(arrow_file(file)).metadata or {})
+        except (pa.ArrowException, OSError):
+            return []
+        if not parts or (place and parts != known):
+            return []
+        known = parts
+    return known
+
+
+def batches_of_files(files: Sequence[DataFile]) -> Batches:
     """Return the rows of Parquet files, with the columns and the metadata that all of them have.
 
     Raises:
@@ -214,10 +349,11 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
 
     first: pa.Schema | None = None
     histories: set[bytes] = set()
+    made_by: set[bytes] = set()
     for file in files:
         check_file(file)
         try:
-            with pq.ParquetFile(file) as opened:
+            with pq.ParquetFile(arrow_file(file)) as opened:
                 metadata = {
                     key: value
                     for key, value in (opened.metadata.metadata or {}).items()
@@ -227,8 +363,9 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
                 for name in folder_values(file, schema.names):
                     schema = schema.append(pa.field(name, pa.string()))
         except (pa.ArrowException, OSError, UnicodeDecodeError):
-            raise not_parquet_error(file) from None
+            raise failure_of([file], sys.exception()) or not_parquet_error(file) from None
         histories.add(metadata.get(HISTORY_KEY, b""))
+        made_by.add(metadata.get(PART_KEY, b"[]"))
         if first is None:
             first = schema
         elif schema.remove_metadata() != first.remove_metadata():
@@ -238,45 +375,48 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
     assert first is not None
     if histories != {b""}:
         first = first.with_metadata({**(first.metadata or {}), HISTORY_KEY: b" ".join(sorted(histories))})
+    if len(made_by) > 1:  # parts of several splits, or both parts of one, are no part of any
+        first = _of_part(first, [])
     return Batches(str(files[0]), first, _batches(files), partial(rows_in_footers, files))
 
 
-def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+def _batches(files: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     for file in files:
         try:
-            with pq.ParquetFile(file) as opened:
+            with pq.ParquetFile(arrow_file(file), pre_buffer=True) as opened:
                 values = folder_values(file, opened.schema_arrow.names)
                 for batch in opened.iter_batches(BATCH_ROWS):
                     columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
                     yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *values])
         except (pa.ArrowException, OSError, UnicodeDecodeError):
-            raise damaged_file_error(file) from None
+            raise failure_of([file], sys.exception()) or damaged_file_error(file) from None
 
 
-def _held_out(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.bool_]:
-    """Choose the rows that are held out; shape (rows,). Each is decided by itself, or by its unit.
+def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:
+    """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit.
 
     Args:
         columns: The columns by name, those that name a unit among them.
         rows: Number of rows.
         split: How to divide them.
     """
-    limit = int(split.test * WORDS)
+    limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
     units = [*zip(*(map(_unit, _python_values(columns[name])) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):
-        held_out = np.empty(rows, np.bool_)
+        places = np.empty(rows, np.intp)
     else:
-        held_out = row_words(columns, rows, split.key) < limit
-    known: dict[tuple[str | None, ...], bool] = {}
+        words = row_words(columns, rows, split.key)
+        places = np.searchsorted(np.array(limits, np.uint64), words, side="right")
+    known: dict[tuple[str | None, ...], int] = {}
     for place, unit in enumerate(units):
         if None in unit:
             continue
         if unit not in known:
-            known[unit] = digest_word((*split.key, unit)) < limit
-        held_out[place] = known[unit]
-    return held_out
+            known[unit] = bisect_right(limits, digest_word((*split.key, unit)))
+        places[place] = known[unit]
+    return places
 
 
 def _python_values(values: Values) -> Sequence[object]:

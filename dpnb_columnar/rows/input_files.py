@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError, command, option
+from dpnb_columnar.rows.object_stores import DataFile, StoredObject, is_address, resolve_address, scan_stored
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
+from dpnb_columnar.runtime.write_errors import os_error_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,18 +42,23 @@ MOST_NAMED = 3
 """Kinds of files, and folders, that an error names."""
 
 
-def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
-    """List the files that paths, glob patterns and folders stand for, in the order given and sorted within each.
+def resolve_files(inputs: Sequence[str | Path]) -> tuple[DataFile, ...]:
+    """List the files that paths, addresses, patterns and folders stand for, in the order given and sorted within each.
 
     A file counts once, whatever names, links and patterns lead to it: each row is in the data once.
 
     Raises:
         MissingInputError: if an input stands for no file, or cannot be opened.
         DataError: if one belongs to a Delta, Iceberg or Hudi table (``table_formats``).
+        UsageError, TemporaryError, UnavailableError: as ``resolve_address``.
     """
-    resolved: dict[tuple[int, int], Path] = {}
+    resolved: dict[Hashable, DataFile] = {}
     searched: set[Path] = set()
     for item in inputs:
+        if isinstance(item, str) and is_address(item):
+            for found in resolve_address(item):
+                resolved.setdefault(str(found), found)
+            continue
         try:
             matches = _matches(str(item))
             refuse_table_files(matches, searched)  # folders, too: tables keep files deeper than a folder stands for
@@ -111,14 +119,14 @@ def _no_files(item: str) -> MissingInputError:
     return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
-def open_error(file: Path, error: OSError) -> MissingInputError:
+def open_error(file: DataFile, error: OSError) -> MissingInputError:
     """Return the error to raise for a file that the operating system does not open."""
-    return MissingInputError(
-        f"{file}: cannot be opened: {error.strerror or 'no such file'}; check the path and its permissions"
-    )
+    number = os_error_number(error)  # engines give it in their text alone
+    reason = "no such file" if number is None else os.strerror(number)
+    return MissingInputError(f"{file}: cannot be opened: {reason}; check the path and its permissions")
 
 
-def folder_values(name: str | Path, columns: Iterable[str] = ()) -> FolderValues:
+def folder_values(name: str | DataFile, columns: Iterable[str] = ()) -> FolderValues:
     """Return the columns in the names of a file's folders, as its path or address is typed.
 
     Args:
@@ -131,15 +139,23 @@ def folder_values(name: str | Path, columns: Iterable[str] = ()) -> FolderValues
     return {key: value for key, value in named.items() if key.lower() not in own}
 
 
-def scan_file(file: Path) -> pl.LazyFrame:
+def scan_file(file: DataFile) -> pl.LazyFrame:
     """Return the rows of a Parquet file, with the columns of its folders. Confidential."""
     import polars as pl
 
-    rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+    if isinstance(file, StoredObject):
+        rows = scan_stored(file)
+    else:
+        rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
     if not folder_values(file):
         return rows
     missing = folder_values(file, rows.collect_schema())
     return rows.with_columns(pl.lit(value, pl.String).alias(name) for name, value in missing.items())
+
+
+def arrow_file(file: DataFile) -> Any:
+    """Return what Arrow reads a file from: its path, or the ranges of an object."""
+    return file.open() if isinstance(file, StoredObject) else file
 
 
 def find_copies(items: Iterable[Item], *properties: Callable[[Item], Hashable]) -> Iterator[list[Item]]:
@@ -182,12 +198,18 @@ FORMATS = (
 """Place and bytes that a format is known by, and what to call it."""
 
 
-def check_file(file: Path) -> None:
+OWN_JSON = re.compile(rb'"format": "dpnb_columnar ([a-z ]+)"')
+"""What a document of this program says of itself."""
+
+
+def check_file(file: DataFile) -> None:
     """Refuse what no engine could read as a file, before anything waits for it.
 
     Raises:
         MissingInputError: if it is a pipe or a device, or if its name is not UTF-8, which engines refuse.
     """
+    if isinstance(file, StoredObject):
+        return
     if not is_utf8(file):
         raise MissingInputError(f"{str(file)!a:.200}: its name is not UTF-8; rename the file or its folder")
     try:
@@ -198,6 +220,20 @@ def check_file(file: Path) -> None:
         raise MissingInputError(f"{file}: is a pipe or a device; write its rows to a file, and name that")
 
 
+def own_file_error(file: DataFile, kind: str) -> DataError:
+    """Return the error to raise for a file of this program where rows are expected.
+
+    Args:
+        file: The file.
+        kind: What it holds, such as ``model``.
+    """
+    place = {"model": "name a model where the usage says MODEL", "statistics": f"{command('release')} reads it"}
+    said = f"; {place[kind]}" if kind in place else ""
+    return DataError(
+        f"{file}: holds no rows: it is a file of this program ({kind}); give the rows' Parquet file here{said}"
+    )
+
+
 def _by_table() -> str:
     """Say what to do where a database is given to a command that reads Parquet alone."""
     return (
@@ -206,7 +242,7 @@ def _by_table() -> str:
     )
 
 
-def not_parquet_error(file: Path) -> DataError:
+def not_parquet_error(file: DataFile) -> DataError:
     """Return the error to raise for a file that is not complete Parquet: what it is, and the remedy."""
     try:
         with file.open("rb") as stream:
@@ -215,6 +251,10 @@ def not_parquet_error(file: Path) -> DataError:
             tail = stream.read()
     except OSError:
         head = tail = PARQUET
+    if not head:
+        return DataError(f"{file}: is empty, without a single byte; write or copy it again")
+    if (own := OWN_JSON.search(head)) is not None:
+        return own_file_error(file, own[1].decode())
     if tail == ENCRYPTED:
         return DataError(f"{file}: is encrypted; write it again without encryption where only you can read it")
     kinds = (kind for place, magic, kind in FORMATS if head[place:].startswith(magic))
@@ -228,22 +268,30 @@ def not_parquet_error(file: Path) -> DataError:
     if "database" in kind:
         remedy = _by_table()
     elif "archive" in kind or "text" in kind:
-        ingest = command("ingest", str(file), output="NAME.parquet")
-        remedy = f"if it is an extract, make Parquet of it: {ingest}"
+        stored = isinstance(file, StoredObject)
+        ingest = command("ingest", file.name if stored else str(file), output="NAME.parquet")
+        remedy = f"if it is an extract, {'copy it here, and ' * stored}make Parquet of it: {ingest}"
     else:
         remedy = "read it with polars, pandas or pyarrow, and write it as Parquet"
     return DataError(f"{file}: {kind}, not Parquet; {remedy}")
 
 
-def _unread_columns(file: Path) -> list[str]:
+FOREIGN_TYPES = frozenset({"GEOMETRY", "GEOGRAPHY", "VARIANT", "UNDEFINED"})
+"""Logical types of columns for which Polars refuses the whole footer, by Arrow's names."""
+
+
+def _unread_columns(file: DataFile) -> list[str]:
     """Name the columns of which Polars cannot read the footer, though Arrow can."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        schema = pq.read_schema(file)
-        names = schema.names
+        with pq.ParquetFile(arrow_file(file)) as opened:
+            leaves = map(opened.schema.column, range(len(opened.schema)))
+            foreign = [leaf.path for leaf in leaves if leaf.logical_type.type in FOREIGN_TYPES]
+            schema = opened.schema_arrow
+            names = schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return []
     unread = []
@@ -252,6 +300,9 @@ def _unread_columns(file: Path) -> list[str]:
             try:
                 pl.Schema(pa.schema([field]))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
+                unread.append(name)
+                continue
+            if any(f"{path}.".startswith(f"{name}.") for path in foreign):
                 unread.append(name)
     return unread
 

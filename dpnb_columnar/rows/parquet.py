@@ -5,9 +5,11 @@ To open a file reads its footer alone. Rows come as a lazy frame, or batch by ba
 
 from __future__ import annotations
 
+import io
+import sys
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,11 +22,19 @@ from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, option
+from dpnb_columnar.errors import DataError, Error, MissingInputError, option
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
-from dpnb_columnar.rows.input_files import check_file, not_parquet_error, open_error, scan_file
-from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
-from dpnb_columnar.rows.parquet_pages import check_pages
+from dpnb_columnar.rows.input_files import (
+    arrow_file,
+    check_file,
+    folder_values,
+    not_parquet_error,
+    open_error,
+    own_file_error,
+    scan_file,
+)
+from dpnb_columnar.rows.object_stores import DataFile, StoredObject, check_unchanged, failure_of, stored_objects
+from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of, with_metadata
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.row_progress import Size, begin_work
@@ -46,12 +56,14 @@ class NamedRows:
         rows: The rows. Confidential.
         types: The type of each column.
         size: Returns how many rows there are, as far as that is public.
+        file: The file; None for a table.
     """
 
     name: str
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
     size: Size
+    file: DataFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,30 @@ class Batches:
     size: Size
 
 
+def check_read(rows: Sequence[NamedRows]) -> None:
+    """Refuse rows of objects that changed while they were read, once they are.
+
+    Raises:
+        dpnb_columnar.errors.Error: as ``check_unchanged``.
+    """
+    check_unchanged(_files_of(rows))
+
+
+def read_error(rows: Sequence[NamedRows]) -> Error:
+    """Return the error to raise where an engine fails on rows; the engine's own text may quote values."""
+    names = ", ".join(each.name for each in rows[:3]) + (" ..." if len(rows) > 3 else "")
+    return store_failure(rows) or damaged_file_error(names)
+
+
+def store_failure(rows: Sequence[NamedRows]) -> Error | None:
+    """Return the error to raise where an engine has just failed on objects; None if it was not the store's."""
+    return failure_of(_files_of(rows), sys.exception())
+
+
+def _files_of(rows: Sequence[NamedRows]) -> list[DataFile]:
+    return [each.file for each in rows if each.file is not None]
+
+
 def size_of(rows: Sequence[NamedRows]) -> int | None:
     """Add up how many rows there are; None where one of them does not say."""
     total = 0
@@ -83,6 +119,12 @@ def size_of(rows: Sequence[NamedRows]) -> int | None:
 
 ARROW_SCHEMA = "ARROW:schema"
 """Key of the Arrow schema in a file's metadata, which Arrow writes for itself."""
+
+OWN_TABLES = {
+    frozenset(("attribute", "class", "cell", "parameter", "released", "value")): "model",
+    frozenset(("attribute", "class", "code", "count")): "statistics",
+}
+"""Columns of files that this program writes and that hold no rows, and what they hold."""
 
 BLOCK = 2**20
 """Bytes that are copied at a time."""
@@ -97,7 +139,7 @@ class ParquetSource:
         types: For each column of the domain, a type that holds its values of every file.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[DataFile, ...]
     types: Mapping[str, pl.DataType]
 
     @property
@@ -114,20 +156,25 @@ class ParquetSource:
         """Return the number of rows in the files' footers."""
         return rows_in_footers(self.files)
 
-    def check_pages(self) -> None:
-        """Check the headers of the pages that will be read.
+    def check_unchanged(self) -> None:
+        """Refuse objects that changed while they were read, once they are.
 
         Raises:
-            DataError: if one claims what cannot be.
+            dpnb_columnar.errors.Error: as ``object_stores.check_unchanged``.
         """
-        check_pages(self.files, self.types)
+        check_unchanged(self.files)
 
-    def unreadable(self) -> DataError:
+    @property
+    def is_stored(self) -> bool:
+        """Whether a file is an object of a store."""
+        return bool(stored_objects(self.files))
+
+    def unreadable(self) -> Error:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
-        return damaged_file_error(self.names)
+        return failure_of(self.files, sys.exception()) or damaged_file_error(self.names)
 
 
-def read_metadata(file: Path) -> dict[str, str]:
+def read_metadata(file: DataFile) -> dict[str, str]:
     """Read the key-value metadata of a Parquet file.
 
     Raises:
@@ -135,53 +182,76 @@ def read_metadata(file: Path) -> dict[str, str]:
         DataError: if it is not a complete Parquet file.
     """
     with _footer_errors(file):
-        return pl.read_parquet_metadata(file)
+        return pl.read_parquet_metadata(_footer_alone(file))
 
 
-def read_schema(file: Path) -> Mapping[str, pl.DataType]:
+def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
     """Read the names and the types of a Parquet file's columns, those of its folders last.
 
     Raises:
         MissingInputError: if the file cannot be opened.
-        DataError: if it is not a complete Parquet file, has two columns of one name, or a column nested too deep.
+        DataError: if it is not a complete Parquet file, has two columns of one name, or a column nested too deep, or if
+            it is a model or statistics.
     """
     with _footer_errors(file):
-        schema = scan_file(file).collect_schema()
+        if isinstance(file, StoredObject):
+            schema = pl.scan_parquet(_footer_alone(file)).collect_schema()
+            schema = pl.Schema({**schema, **dict.fromkeys(folder_values(file, schema), pl.String())})
+        else:
+            schema = scan_file(file).collect_schema()
     check_nesting(schema, str(file))
+    if (kind := OWN_TABLES.get(frozenset(schema))) is not None:
+        raise own_file_error(file, kind)
     return schema
 
 
-def rows_in_footers(files: Sequence[Path]) -> int | None:
+def _footer_alone(file: DataFile) -> Path | io.BytesIO:
+    """Return an object as a file of which nothing but the footer is there, since that alone will be read."""
+    if not isinstance(file, StoredObject):
+        return file
+    try:
+        with file.open() as stream:
+            return io.BytesIO(MAGIC + footer_of(stream, str(file)))
+    except DataError:
+        raise failure_of([file], None) or not_parquet_error(file) from None
+
+
+def rows_in_footers(files: Sequence[DataFile]) -> int | None:
     """Add up the numbers of rows in the footers of Parquet files; None where one cannot be read."""
-    rows = 0
-    for file in files:
-        try:
-            with file.open("rb") as stream:
-                rows += number_of_rows(footer_of(stream, str(file)), str(file))
-        except (OSError, DataError):  # whoever reads the rows tells what is wrong
-            return None
-    return rows
+    try:
+        return sum(map(number_of_rows, files))
+    except (MissingInputError, DataError):  # whoever reads the rows tells what is wrong
+        return None
 
 
-def scan_files(files: Sequence[Path], columns: Collection[str] | None = None) -> list[NamedRows]:
+def number_of_rows(file: DataFile) -> int:
+    """Return the number of rows in the footer of a Parquet file.
+
+    Raises:
+        MissingInputError: if the file cannot be opened.
+        DataError: if it is not a complete Parquet file.
+    """
+    with _footer_errors(file):
+        rows = pl.scan_parquet(_footer_alone(file), glob=False, hive_partitioning=False)
+        return int(rows.select(pl.len()).collect().item())
+
+
+def scan_files(files: Sequence[DataFile]) -> list[NamedRows]:
     """Return the rows of Parquet files as they are, a lazy frame for each file.
 
     Args:
         files: Parquet files.
-        columns: The columns that will be read; None for all of them.
 
     Raises:
-        MissingInputError, DataError: as ``read_schema`` and ``check_pages``.
+        MissingInputError, DataError: as ``read_schema``.
     """
-    scanned = []
-    for file in files:
-        schema = read_schema(file)
-        check_pages([file], columns or schema)  # a query without columns reads all of them
-        scanned.append(NamedRows(str(file), scan_file(file), schema, partial(rows_in_footers, [file])))
-    return scanned
+    return [
+        NamedRows(str(file), scan_file(file), read_schema(file), partial(rows_in_footers, [file]), file)
+        for file in files
+    ]
 
 
-def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
+def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
     """Check that every file has the domain's columns, of types that the domain can be read from.
 
     Args:
@@ -201,7 +271,7 @@ def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
     return ParquetSource(tuple(files), types)
 
 
-def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:
+def _schema(file: DataFile, domain: Domain) -> dict[str, pl.DataType]:
     return check_columns(read_schema(file), domain, str(file))
 
 
@@ -238,7 +308,10 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
             f"{option('unweighted')}"
         )
     with source.open("rb") as stream:
-        footer = footer_of(stream, str(source))
+        try:
+            footer = footer_of(stream, str(source))
+        except OSError as error:
+            raise open_error(source, error) from None
         end = stream.tell() - len(footer)
         carrying = with_metadata(footer, _domain_metadata(domain, read_metadata(source)), str(source))
         stream.seek(0)
@@ -295,7 +368,7 @@ def is_text(type_: pa.DataType) -> bool:
 
 
 @contextmanager
-def _footer_errors(file: Path) -> Iterator[None]:
+def _footer_errors(file: DataFile) -> Iterator[None]:
     """Report errors of reading a file's footer as errors of this package."""
     check_file(file)
     try:
@@ -313,11 +386,11 @@ def _footer_errors(file: Path) -> Iterator[None]:
         raise not_parquet_error(file) from None
 
 
-def _columns_twice(file: Path) -> DataError:
+def _columns_twice(file: DataFile) -> DataError:
     """Return the error to raise for a file in which several columns have one name."""
     import pyarrow.parquet as pq
 
-    twice = [name for name, times in Counter(pq.read_schema(file).names).items() if times > 1]
+    twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]
     return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
 
 

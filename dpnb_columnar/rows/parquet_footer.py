@@ -7,45 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.thrift import BINARY, LIST, STRUCT, Struct, read_list_head, read_struct, varint
+from dpnb_columnar.rows.thrift import BINARY, LIST, STRUCT, Struct, read_struct, varint
 
 MAGIC = b"PAR1"
 TRAILER = 8
 """Bytes at the end of a Parquet file: the length of its footer, and the magic."""
 
-SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES, ENCRYPTION = 2, 3, 4, 5, 8
+ROW_GROUPS, KEY_VALUES, ENCRYPTION = 4, 5, 8
 """Fields of a footer, FileMetaData in the format's words."""
-
-COLUMN_CHUNK = (bytes, int, int, int, int, int)
-"""Types of what is told of a column chunk."""
 
 KEY_VALUES_HEAD = (KEY_VALUES - ROW_GROUPS) << 4 | LIST
 """The byte that begins the key-value metadata, which follows the row groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnChunk:
-    """The values of one column in one row group, as the footer tells.
-
-    Attributes:
-        column: Name of the column in the schema, in UTF-8; of a nested one that of its outermost part.
-        start: Where its pages begin.
-        values: Number of its values, nulls among them.
-        rows: Number of rows of the row group.
-        size: Bytes of its pages once they are uncompressed.
-        compressed: Bytes of its pages in the file.
-    """
-
-    column: bytes
-    start: int
-    values: int
-    rows: int
-    size: int
-    compressed: int
 
 
 def footer_of(stream: IO[bytes], name: str) -> bytes:
@@ -74,76 +49,6 @@ def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> byte
     if trailer[4:] != MAGIC or length > size:
         raise incomplete_file_error(name)
     return read(size - length, length)
-
-
-def number_of_rows(footer: bytes, name: str) -> int:
-    """Return the number of rows that a footer tells.
-
-    Raises:
-        DataError: if the footer is damaged.
-    """
-    with _footer_errors(name):
-        struct, _ = read_struct(footer, levels=1, last=NUM_ROWS)
-        return int(struct[NUM_ROWS])
-
-
-def has_rows(footer: bytes, name: str) -> bool:
-    """Test whether a footer tells of rows, in all or in any row group.
-
-    Raises:
-        DataError: if the footer is damaged.
-    """
-    if number_of_rows(footer, name):
-        return True
-    with _footer_errors(name):
-        return any(group[NUM_ROWS] for group in _row_groups(footer, name))
-
-
-def column_chunks(footer: bytes, name: str) -> Iterator[ColumnChunk]:
-    """List the column chunks in a footer, but for those without values.
-
-    Raises:
-        DataError: if the footer is damaged.
-    """
-    with _footer_errors(name):
-        struct, _ = read_struct(footer, levels=3, last=NUM_ROWS)
-        names = list(_leaf_names(struct[SCHEMA]))
-    for group in _row_groups(footer, name):
-        with _footer_errors(name):
-            for leaf, column in zip(names, group[1], strict=True):
-                chunk: Struct = column.get(3, {})  # ColumnMetaData; of an encrypted column it is not here
-                if not chunk.get(5):
-                    continue
-                # As Polars does: some writers name place 0 for a dictionary where there is none.
-                start = chunk.get(11, 0) if chunk.get(11, 0) > 0 else chunk[9]
-                fields = (leaf, start, chunk[5], group[NUM_ROWS], chunk[6], chunk[7])
-                if (*map(type, fields),) != COLUMN_CHUNK:
-                    raise ValueError("a field of another type")
-                yield ColumnChunk(*fields)
-
-
-def _leaf_names(schema: list[Struct]) -> Iterator[bytes]:
-    """List the name of the outermost column of each chunk; readers go by its place, not by its own name."""
-    within = 0
-    for element in schema[1:]:
-        if not within:
-            name, within = element[4], 1
-        children = element.get(5, 0)
-        within += children - 1
-        if not children:
-            yield name
-
-
-def _row_groups(footer: bytes, name: str) -> Iterator[Struct]:
-    """Read the row groups one by one: of a thousand columns, one takes a megabyte of memory."""
-    with _footer_errors(name):
-        _, place = read_struct(footer, levels=1, last=NUM_ROWS)
-        if footer[place] != 1 << 4 | LIST:
-            raise ValueError("no row groups")
-        groups, _, place = read_list_head(footer, place + 1)
-        for _ in range(groups):
-            group, place = read_struct(footer, place)
-            yield group
 
 
 def with_metadata(footer: bytes, metadata: Mapping[str, str], name: str) -> bytes:

@@ -1,9 +1,6 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
 Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
-
-*Codes by look-up.* A column of whole numbers holds few values that the rules of ``row_rules`` tell apart, so each rule
-is applied once to all of these values, not once to each row.
 """
 
 from __future__ import annotations
@@ -12,14 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from functools import partial
 from operator import and_, or_
-from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
 
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Imputed, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import (
     LARGEST_KEY,
     UNMATCHED_KEY,
@@ -32,11 +27,6 @@ from dpnb_columnar.domain.column_kinds import (
 )
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact_number
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 EPOCH = date(1970, 1, 1)
 
@@ -175,10 +165,29 @@ def row_fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
 
 
+def without_imputed(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> pl.LazyFrame:
+    """Make null every value that a declared flag says was allocated, so that it is a missing one for every rule.
+
+    A label whose flag says so loses the values of all its columns, and a row without them has no class: a comparison
+    with null is neither true nor false, and so is what is made of such comparisons.
+    """
+    own = [
+        pl.when(~in_halves([is_imputed(flag, kinds) for flag in flags], or_)).then(column(name)).alias(name)
+        for name, flags in domain.imputed.items()
+    ]
+    return rows.with_columns(own) if own else rows
+
+
+def is_imputed(flag: Imputed, kinds: Mapping[str, Kind]) -> pl.Expr:
+    """Test whether a flag says that a row's value was allocated (never null: a row without the flag says nothing)."""
+    return _is_one_of(flag.column, kinds[flag.column], flag.values).fill_null(False)
+
+
 def classed_rows(
     rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind], *columns: pl.Expr, **named: pl.Expr
 ) -> pl.LazyFrame:
     """Select columns of the rows that no attribute drops, beside their class, ``class``: null where a row has none."""
+    rows = without_imputed(rows, domain, kinds)
     for attribute in domain.row_dropping:
         rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
     return rows.select(class_code(domain, kinds).alias("class"), *columns, **named)
@@ -251,12 +260,6 @@ def _null_if_missing(value: pl.Expr, name: str, kind: Kind, missing_values: Sequ
     return pl.when(~_is_one_of(name, kind, missing_values)).then(value)
 
 
-MOST_LOOKED_UP = 2**16
-"""Values of the largest lookup table: it stays within a processor's cache."""
-
-MOST_STEPPED = 2**17
-"""Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
-
 INTEGER_RANGES: Mapping[pl.DataType | type[pl.DataType], tuple[int, int]] = {
     pl.Boolean: (0, 1),
     **{
@@ -271,75 +274,6 @@ INTEGER_RANGES: Mapping[pl.DataType | type[pl.DataType], tuple[int, int]] = {
 def number_of_codes(attribute: Attribute) -> int:
     """Count the codes of an attribute: grid codes 0..cells of a numeric one, one code per category otherwise."""
     return attribute.cells + 1 if isinstance(attribute, Numeric) else attribute.size
-
-
-def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataType]) -> pl.Expr:
-    """Return the grid code or category code of an attribute, null where the row does not fit it.
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-        code_type: The type of the code, one that holds all of them.
-    """
-    return _tabulated(attribute, type_, _code(attribute, type_).cast(code_type))
-
-
-def step_score(
-    attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
-) -> pl.Expr:
-    """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-        starts: First code of every step, rising from 0.
-        scores: The number of every step.
-        missing: The number where the row does not fit the attribute.
-    """
-    import numpy as np  # prediction goes without it
-
-    code, codes = _code(attribute, type_), number_of_codes(attribute)
-    if codes <= MOST_STEPPED:
-        table = np.repeat(np.array(scores, dtype=np.int64), np.diff([*starts, codes]))
-        place = code.fill_null(codes)
-        by_place = [*table, missing]
-    else:
-        # A row without a value comes before the first step.
-        place = code.fill_null(-1).map_batches(
-            partial(_step, starts=np.array(starts, dtype=np.int64)), return_dtype=pl.Int64, is_elementwise=True
-        )
-        by_place = [missing, *scores]
-    return _tabulated(attribute, type_, pl.lit(pl.Series(by_place, dtype=pl.Int64)).gather(place))
-
-
-def _step(codes: pl.Series, starts: NDArray[np.int64]) -> pl.Series:
-    """Count the starts that each code reaches."""
-    import numpy as np
-
-    return pl.Series(codes.name, np.searchsorted(starts, codes.to_numpy(), side="right"), dtype=pl.Int64)
-
-
-def _code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
-    """Compute the code of a row by the rule itself."""
-    kind = kind_of(type_)
-    assert kind is not None
-    return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
-
-
-def _tabulated(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
-    """Tabulate a rule about an attribute's column where its values are few; else return the rule itself."""
-    distinguished = distinguished_range(attribute, type_)
-    if distinguished is None or distinguished[1] - distinguished[0] >= MOST_LOOKED_UP:
-        return rule
-    first, last = distinguished
-    # Named last: Polars takes some names for patterns.
-    values = pl.Series(range(first, last + 1), dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    results = values.alias(attribute.name).to_frame().select(rule).to_series()
-    number = column(attribute.name)
-    if distinguished != INTEGER_RANGES[type_]:
-        number = number.clip(first, last)
-    place = (number.cast(pl.Int64) - first).cast(pl.UInt32)
-    return pl.lit(results).gather(place if results[-1] is None else place.fill_null(len(results) - 1))
 
 
 def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:

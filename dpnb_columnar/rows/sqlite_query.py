@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from sys import getsizeof
+from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError, option
@@ -18,8 +21,17 @@ if TYPE_CHECKING:
 BATCH_ROWS = 16_384
 """Rows of a record batch; they are Python objects first."""
 
+BATCH_BYTES = 2**26
+"""Bytes of these objects, from which on a batch ends earlier: a view may make values of any size."""
+
+VALUES_OF_MEMORY = 4096
+"""As many of the largest values fill the machine's memory, so that a row of many columns has a part of it."""
+
+SMALLEST_LIMIT = 2**20
+"""Bytes that a value may have on any machine: the smallest that is allowed, and the largest is SQLite's own."""
+
 BUSY = frozenset({"SQLITE_BUSY", "SQLITE_LOCKED"})
-NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_TOOBIG"})
+NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL"})
 """Names of SQLite's errors that say nothing about the rows; an extended code begins with one of them."""
 
 
@@ -44,17 +56,28 @@ def read_sqlite(database: Database, query: str, table: str | None = None) -> Ite
             names = [column[0] for column in cursor.description]
             schema = pa.schema([(name, pa.int64() if name in whole else pa.large_string()) for name in names])
             yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema, path))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _query_error(error, path) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Open a file for reading. A view in it is a program by the file's author: it may call no function with effects."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest_value())
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.text_factory = _decode
     return connection
+
+
+@cache
+def longest_value() -> int:
+    """Return how many bytes a value may have, by the memory of the machine."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows
+        memory = 0
+    return max(SMALLEST_LIMIT, min(memory // VALUES_OF_MEMORY, 10**9))
 
 
 def _decode(text: bytes) -> str | None:
@@ -85,20 +108,38 @@ def _batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> Iterator[
     import pyarrow as pa
 
     try:
-        while rows := cursor.fetchmany(BATCH_ROWS):
+        while rows := _rows_of_batch(cursor):
             columns = zip(schema, zip(*rows, strict=True), strict=True)
             arrays = [
                 pa.array(values if field.type == pa.int64() else [*map(text_of, values)], field.type)
                 for field, values in columns
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _query_error(error, path) from None
 
 
-def _query_error(error: sqlite3.Error, path: Path) -> Error:
+def _rows_of_batch(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+    """Fetch the rows of the next batch, of which there are fewer where they are large; none at the end."""
+    rows, size = [], 0
+    for row in cursor:
+        rows.append(row)
+        size += sum(map(getsizeof, row))
+        if len(rows) == BATCH_ROWS or size >= BATCH_BYTES:
+            break
+    return rows
+
+
+def _query_error(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> Error:
     """Explain a failure by SQLite's name for it; its text may quote values."""
     name = getattr(error, "sqlite_errorname", "SQLITE_MISUSE")
+    if isinstance(error, UnicodeDecodeError):  # of a schema: Python decodes the names in it itself
+        return DataError(f"{path}: names of its tables or columns are not UTF-8; make it again, or rename them")
+    if name == "SQLITE_TOOBIG":
+        return DataError(
+            f"{path}: a value has more than {longest_value()} bytes, the most that is read on this machine; leave its "
+            "column out of the table or view"
+        )
     if any(name.startswith(each) for each in BUSY):
         return TemporaryError(f"{path}: in use by a process that writes to it; try again")
     if any(name.startswith(each) for each in NO_ROOM):

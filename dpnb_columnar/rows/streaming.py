@@ -17,8 +17,9 @@ import polars as pl
 
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.input_files import folder_values, scan_file
-from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.input_files import arrow_file, folder_values, scan_file
+from dpnb_columnar.rows.object_stores import failure_of
+from dpnb_columnar.rows.parquet import ParquetSource, is_text
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, report_rows, unknown_size
 
@@ -32,7 +33,7 @@ PART_ROWS = 2**17
 """Rows that Arrow reads at a time."""
 
 WIDE = 64
-WIDE_VALUES = 2**23
+WIDE_VALUES = 2**22
 """Values that Polars reads at a time of sources with more than ``WIDE`` columns: it holds whole row groups of them, and
 several. A hundred thousand rows of 400 texts, twice, took 1.7 GiB in place of 0.4, and more time."""
 
@@ -44,7 +45,9 @@ def scan(source: ParquetSource) -> pl.LazyFrame:
     if len(source.types) > WIDE:
         from polars.io.plugins import register_io_source
 
-        return register_io_source(partial(_slices, source), schema=dict(source.types))
+        # A row group of an object would be asked for with each slice of it.
+        read = partial(_read if source.is_stored else _slices, source)
+        return register_io_source(read, schema=dict(source.types))
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
     return pl.concat([scan_file(file).select(columns) for file in source.files])
 
@@ -122,8 +125,12 @@ def _compute(
         except query_errors():
             raise failed_query(source.names) from None
     try:
-        return compute(_with_progress(scan(source), read))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        result = compute(_with_progress(scan(source), read))
+        source.check_unchanged()
+        return result
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if (failure := failure_of(source.files, error)) is not None:
+            raise failure from None
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None
     import pyarrow as pa
@@ -132,7 +139,9 @@ def _compute(
     if once is not None:
         once.again()
     try:
-        return compute(_with_progress(scan_invalid_text(source), read))
+        result = compute(_with_progress(scan_invalid_text(source), read))
+        source.check_unchanged()
+        return result
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise source.unreadable() from None
 
@@ -156,7 +165,7 @@ def _read(
 
     names = list(source.types) if columns is None else columns
     for file in source.files:
-        with pq.ParquetFile(file) as opened:
+        with pq.ParquetFile(arrow_file(file), pre_buffer=True) as opened:
             values = folder_values(file, opened.schema_arrow.names)
             for batch in opened.iter_batches(PART_ROWS, columns=[name for name in names if name not in values]):
                 series = [
@@ -176,6 +185,14 @@ def _series(name: str, values: pa.Array, source: ParquetSource) -> pl.Series:
     if source.kinds[name] is Kind.TEXT:
         values = _valid_text(values)
     return pl.Series(name, pl.from_arrow(values)).cast(source.types[name])
+
+
+def valid_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace the texts that are not UTF-8 by null, in every column of texts."""
+    import pyarrow as pa
+
+    columns = [_valid_text(values) if is_text(values.type) else values for values in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _valid_text(values: pa.Array) -> pa.Array:

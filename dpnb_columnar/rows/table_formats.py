@@ -7,6 +7,8 @@ stands: in a folder that is above a file, on the path as it is given or with its
 
 Not recognised are files that were copied or linked one by one to another place, an Iceberg table whose files lie
 outside its own folder, and files that a frame, a view or a catalog's table names.
+
+A table that is given itself, by its folder, is read by the library of its format (``rows.lake_tables``).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class TableFormat:
         log: Folder in the table's folder that holds its log.
         entry: Pattern of a file in the log that tells it from another folder of its name; None where the folder does.
         rows: How its live rows are read, ``{table!r}`` being its folder, and written to a file.
-        frame: Frame of the live rows, which Python trains on; None where Polars makes none.
+        frame: Frame of the live rows; None where Polars makes none.
+        extra: Extra of this package whose library reads such a table (``rows.lake_tables``); None where none does.
     """
 
     name: str
@@ -37,15 +40,25 @@ class TableFormat:
     entry: str | None
     rows: str
     frame: str | None
+    extra: str | None = None
 
 
 POLARS = "{frame}.sink_parquet('live.parquet')"
 
+DELTA = TableFormat("Delta", "_delta_log", None, POLARS, "pl.scan_delta({table!r})", "delta")
+
+ICEBERG = TableFormat(
+    "Iceberg",
+    "metadata",
+    "*.metadata.json*",
+    POLARS,
+    "pl.scan_iceberg('{table}/metadata/CURRENT.metadata.json')",
+    "iceberg",
+)
+
 TABLE_FORMATS = (
-    TableFormat("Delta", "_delta_log", None, POLARS, "pl.scan_delta({table!r})"),
-    TableFormat(
-        "Iceberg", "metadata", "*.metadata.json*", POLARS, "pl.scan_iceberg('{table}/metadata/CURRENT.metadata.json')"
-    ),
+    DELTA,
+    ICEBERG,
     TableFormat("Hudi", ".hoodie", None, "spark.read.format('hudi').load({table!r}).write.parquet('live')", None),
 )
 
@@ -66,7 +79,7 @@ def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None)
         for place in [given, given.resolve()] if given.is_symlink() else [given]:
             for folder in _upwards(place if place.is_dir() else place.parent, searched):
                 for kind in TABLE_FORMATS:
-                    if _has_log(folder, kind):
+                    if has_log(folder, kind):
                         raise table_error(path, folder, kind)
 
 
@@ -80,15 +93,18 @@ def _upwards(folder: Path, searched: set[Path]) -> Iterator[Path]:
         folder = folder.parent
 
 
-def _has_log(folder: Path, kind: TableFormat) -> bool:
+def has_log(folder: Path, kind: TableFormat) -> bool:
     """Test whether a folder holds the log of a table; one that cannot be listed holds none."""
     log = folder / kind.log
     try:
-        return log.is_dir() and (
-            kind.entry is None or any(fnmatchcase(each.name, kind.entry) for each in log.iterdir())
-        )
+        return log.is_dir() and (kind.entry is None or any(is_entry(each, kind) for each in log.iterdir()))
     except OSError:
         return False
+
+
+def is_entry(file: Path, kind: TableFormat) -> bool:
+    """Test whether a file is an entry of a log that tells the log by it."""
+    return kind.entry is not None and file.parent.name == kind.log and fnmatchcase(file.name, kind.entry)
 
 
 def table_error(path: object, table: object, kind: TableFormat) -> DataError:
@@ -101,10 +117,8 @@ def table_error(path: object, table: object, kind: TableFormat) -> DataError:
     """
     place = str(table).rstrip("/")
     frame = "" if kind.frame is None else kind.frame.format(table=place)
-    remedy = kind.rows.format(table=place, frame=frame)
-    if frame:
-        remedy += f", or give them to Python, dpnb.train({frame}, ...)"
+    whole = f"give the table itself, {place}, alone to a verb that takes tables, or " * (kind.extra is not None)
     return DataError(
         f"{path}: belongs to the {kind.name} table {place} (see its {kind.log}), whose files hold deleted and replaced "
-        f"rows too; write the live rows to a file elsewhere, {remedy}"
+        f"rows too; {whole}write the live rows to a file elsewhere, {kind.rows.format(table=place, frame=frame)}"
     )

@@ -1,4 +1,4 @@
-"""Read structs of Thrift's compact protocol, in which the footers and the page headers of Parquet files are written.
+"""Read structs of Thrift's compact protocol, in which the footers of Parquet files are written.
 
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 """

@@ -26,19 +26,22 @@ from collections.abc import Mapping
 from functools import cache
 from operator import add
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.rows.row_rules import cell_code, classed_rows, column, number_of_codes, weight_steps
+from dpnb_columnar.rows.row_rules import classed_rows, column, number_of_codes, weight_steps
+from dpnb_columnar.rows.value_codes import cell_code
 
 PRIME = 2**31 - 1
 
-UNSIGNED: Mapping[int, type[pl.DataType]] = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
-"""Types of codes, by their bits."""
-
 CLASS, ORDER, WEIGHT = "class", "order", "weight"
+
+STANDS_FOR = "stands for"
+"""Column of how many rows of its unit a row stands for, itself included."""
 
 
 @cache
@@ -53,22 +56,15 @@ def unit_names(domain: Domain) -> list[str]:
     return [] if domain.unit is None else [f"unit_{place}" for place in range(len(domain.unit.columns))]
 
 
-def code_name(attribute: Attribute) -> str:
-    """Return the name of the column of a query that holds an attribute's code."""
-    return f"code {attribute.name}"
+def code_name(attribute: str) -> str:
+    """Return the name of the column of a query that holds an attribute's code, or the number of its value."""
+    return f"code {attribute}"
 
 
 def code_names(domain: Domain) -> list[str]:
     """Return the columns of a query that order rows of equal ``order``: the class, the codes, the weight if any."""
     weights = [] if domain.weight is None else [WEIGHT]
-    return [CLASS, *map(code_name, domain.attributes), *weights]
-
-
-def code_column(attribute: Attribute, types: Mapping[str, pl.DataType]) -> pl.Expr:
-    """Return the code of an attribute in the narrowest type, null where the row does not fit it."""
-    codes = number_of_codes(attribute)
-    narrowest = next((type_ for bits, type_ in UNSIGNED.items() if codes <= 2**bits), pl.UInt64)
-    return cell_code(attribute, types[attribute.name], narrowest)
+    return [CLASS, *(code_name(each.name) for each in domain.attributes), *weights]
 
 
 def unit_values(domain: Domain, types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
@@ -102,13 +98,13 @@ def counted_rows(
         columns = {**columns, WEIGHT: weight_steps(domain.weight, kind)}
     if domain.unit is None:
         return classed_rows(rows, domain, kinds_of(types), **columns)
-    codes = {code_name(each): code_column(each, types) for each in domain.attributes}
+    codes = {code_name(each.name): cell_code(each, types[each.name]) for each in domain.attributes}
     units = dict(zip(unit_names(domain), unit_values(domain, types), strict=True))
     rows = classed_rows(rows, domain, kinds_of(types), **{**columns, **codes, **units})
     rows = rows.filter(pl.all_horizontal(pl.col(CLASS, *units).is_not_null()))
     terms = [pl.col(CLASS).cast(pl.Int64) * multiplier(0)]
     for place, attribute in enumerate(domain.attributes, 1):
-        number = (pl.col(code_name(attribute)).cast(pl.Int64) + 1).fill_null(0)
+        number = (pl.col(code_name(attribute.name)).cast(pl.Int64) + 1).fill_null(0)
         term = number * multiplier(place)
         terms.append(term % PRIME if is_wide(attribute, domain) else term)
     if domain.weight is not None:
@@ -116,6 +112,39 @@ def counted_rows(
     x = pl.col(ORDER)
     rows = rows.with_columns((in_halves(terms, add) % PRIME).alias(ORDER))
     return rows.with_columns((x * x % PRIME * x % PRIME * x % PRIME * x % PRIME).alias(ORDER))
+
+
+def summand(domain: Domain) -> pl.Expr:
+    """Return what a row that counts adds to the sum of its class, in steps (``Domain.sums``).
+
+    It is of ``STANDS_FOR``, which ``deal_out`` decides, where the unit has a cap, and of ``WEIGHT`` where rows have a
+    weight.
+    """
+    if domain.unit is None or domain.unit.cap is None:
+        return pl.col(WEIGHT)
+    rows = stood_for(domain)
+    return rows if domain.weight is None else (rows * pl.col(WEIGHT)).clip(upper_bound=domain.weight.steps)
+
+
+def stood_for(domain: Domain) -> pl.Expr:
+    """Return how many rows of its unit a row counts for, where the unit has a cap."""
+    assert domain.unit is not None
+    return pl.col(STANDS_FOR).clip(upper_bound=domain.unit.most_stood_for)
+
+
+def deal_out(rows: NDArray[np.int64], place: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Compute how many rows of its unit each row that counts stands for: they are dealt out to these in turn.
+
+    Of a unit of n rows, of which the first ``most`` count, that at place i (from 0) stands for the rows at the places
+    i, i + most, i + 2 most, ... below n. All together they stand for n. At most c each, they stand for min(n, c most):
+    the rows that would be dealt out of so many.
+
+    Args:
+        rows: Number of rows of the unit of each row. Confidential.
+        place: Place of each row in its unit, below ``most``.
+        most: The most rows of a unit that count.
+    """
+    return (rows - place - 1) // most + 1
 
 
 def is_wide(attribute: Attribute, domain: Domain) -> bool:

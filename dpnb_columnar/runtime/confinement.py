@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from dpnb_columnar.errors import UsageError
+
 TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
 """Environment variable, and its value, with which a curator asks for the texts of libraries, which may quote rows."""
 
@@ -34,6 +36,9 @@ SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
 """Polars keeps frames below this size in memory; no other setting keeps all of them there."""
 
 LARGER_THAN_ANY_FRAME = str(2**63 - 1)
+
+_process: int | None = None
+"""Process in which an engine has run; None before the first time."""
 
 
 def shows_confidential_texts() -> bool:
@@ -52,6 +57,7 @@ def confined() -> Iterator[None]:
     descriptor 2 by other means is lost with the rest: by a logger that was given the stream itself before the block
     began, or by a program that is started within it.
     """
+    refuse_forked()
     keep_rows_in_memory()
     if shows_confidential_texts():
         yield
@@ -61,6 +67,21 @@ def confined() -> Iterator[None]:
         yield
     finally:
         _native_errors.restore()
+
+
+def refuse_forked() -> None:
+    """Refuse a process that was forked after an engine ran: it has the locks of their threads, and no thread of them.
+
+    Raises:
+        UsageError: if another process, from which this one was forked, has called this before.
+    """
+    global _process
+    if _process not in (None, os.getpid()):
+        raise UsageError(
+            f"this process was forked from process {_process} after that had used dpnb_columnar, so that its engines "
+            'would wait for ever; start it by multiprocessing.get_context("spawn"), or fork before the first call'
+        )
+    _process = os.getpid()
 
 
 def keep_rows_in_memory() -> None:

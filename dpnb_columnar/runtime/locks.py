@@ -1,28 +1,25 @@
 """Locks of outputs: one run at a time writes an output; the operating system frees the lock when the run ends.
 
 The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``; the file names the run that
-holds it. It is removed with the lock; that of a killed run stays until the next run takes it over. Windows has no
-``flock``: there, two runs may write at the same time, and the one that ends last meets the output of the other.
+holds it. It is removed with the lock; that of a killed run stays until the next run takes it over.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dpnb_columnar.errors import BusyError, OutputError, option
-from dpnb_columnar.runtime.outputs import NO_LINK, remove_abandoned, removed_at_end, write_error
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from dpnb_columnar.runtime.unfinished import NO_LINK, remove_abandoned, removed_at_end
+from dpnb_columnar.runtime.write_errors import write_error
 
 LOCK_MODE = 0o644
 """Permissions of a lock file: whoever wants to write the same output may read who holds its lock."""
@@ -33,12 +30,16 @@ MAX_NOTE_BYTES = 2**12
 LOCKED = frozenset({errno.EAGAIN, errno.EACCES})
 """Errors of flock where another run holds the lock."""
 
+_held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
+"""Absolute paths of the outputs whose locks the blocks around hold."""
+
 
 @contextmanager
 def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
-    """Hold the lock of an output, from before the long work until the output is in place.
+    """Hold the lock of an output until it is in place; where the work before is long, from before that.
 
-    Unfinished outputs of this name that killed runs have left are removed.
+    Unfinished outputs of this name that killed runs have left are removed. A block within one that holds the lock goes
+    on with that.
 
     Args:
         path: The output.
@@ -48,7 +49,8 @@ def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
         BusyError: if another run holds the lock; the text says which.
         OutputError: if the folder cannot be written to, or its file system has no locks.
     """
-    if fcntl is None:
+    absolute = os.path.abspath(path)  # noqa: PTH100 a link is replaced itself, not its target
+    if absolute in _held.get():
         yield
         return
     name = path.with_name(f".{path.name}.lock")
@@ -57,9 +59,12 @@ def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
         with removed_at_end(name):
             _write_note(descriptor, path, holder)
             remove_abandoned(path.parent, path.name)
+            _held.set(_held.get() | {absolute})
             yield
     finally:
-        os.close(descriptor)
+        _held.set(_held.get() - {absolute})
+        with suppress(OSError):  # the lock is free all the same
+            os.close(descriptor)
 
 
 def _acquire(name: Path, path: Path) -> int:

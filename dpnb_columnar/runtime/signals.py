@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-from dpnb_columnar.runtime.outputs import remove_unfinished_files
+from dpnb_columnar.runtime.unfinished import remove_unfinished_files
 
 SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
 """Signals that ask a process to end, the last one at a limit of processor time; Windows lacks the last two."""
@@ -36,11 +36,11 @@ _deferring_blocks = 0
 _deferred_signal: int | None = None
 
 
-def _no_output(code: int) -> str:
-    return ""
+def _no_output(code: int) -> tuple[str, str]:
+    return "", ""
 
 
-_final_output: Callable[[int], str] = _no_output
+_final_output: Callable[[int], tuple[str, str]] = _no_output
 
 
 @contextmanager
@@ -63,14 +63,14 @@ def defer_signals() -> Iterator[None]:
             _handle_signal(number, None)
 
 
-def exit_on_signals(final_output: Callable[[int], str] = _no_output) -> None:
+def exit_on_signals(final_output: Callable[[int], tuple[str, str]] = _no_output) -> None:
     """End the process in order on signals from here on; those that it was started to ignore stay ignored.
 
     For the main thread of a process of its own.
 
     Args:
-        final_output: Returns, for an exit code, what a run writes to standard output that ends without leaving its
-            blocks.
+        final_output: Returns, for an exit code, what a run that ends without leaving its blocks writes to standard
+            output and to standard error.
     """
     global _final_output
     _final_output = final_output
@@ -78,11 +78,10 @@ def exit_on_signals(final_output: Callable[[int], str] = _no_output) -> None:
     for number in numbers:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle_signal)
-    if os.name == "posix":  # elsewhere signals wake sockets only
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        threading.Thread(target=_watch_signals, args=(reading, numbers), daemon=True).start()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_watch_signals, args=(reading, numbers), daemon=True).start()
 
 
 @contextmanager
@@ -131,6 +130,7 @@ def _exit_at_once(number: int) -> NoReturn:
         if os.isatty(terminal):
             os.write(terminal, SHOW_CURSOR)
         # Not by print: the main thread may be in the middle of it. Nor where nobody reads, which would last for ever.
-        if select.select([], [1], [], 0)[1]:
-            os.write(1, _final_output(SIGNAL_EXIT_BASE + number).encode())
+        for descriptor, text in zip((1, terminal), _final_output(SIGNAL_EXIT_BASE + number), strict=True):
+            if select.select([], [descriptor], [], 0)[1]:
+                os.write(descriptor, text.encode())
     os._exit(SIGNAL_EXIT_BASE + number)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,9 @@ from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
+from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits, without_imputed
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.training import train
 
@@ -50,6 +50,8 @@ Places = NDArray[np.unsignedinteger]
 PLACE = "__place"
 VALUE = "__value"
 LABEL = "__class"
+NO_CODE = -1
+"""In place of the code of a missing number."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -97,7 +99,7 @@ class CodedRows:
         return codes(attribute, self.columns[attribute.name].values, self.kinds[attribute.name])
 
 
-def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
+def code_rows(files: Sequence[DataFile], domain: Domain) -> CodedRows:
     """Read the rows that fit a domain.
 
     Args:
@@ -114,16 +116,17 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
 
 
 def _coded_rows(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> CodedRows:
-    fitting = rows.filter(row_fits(domain, source.kinds))
+    fitting = without_imputed(rows, domain, source.kinds).filter(row_fits(domain, source.kinds))
     labels = fitting.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
     columns = {each.name: _coded(fitting.select(column(each.name)).collect().to_series()) for each in domain.attributes}
     return CodedRows(source.kinds, labels.to_numpy().astype(np.int64), columns)
 
 
 def codes(attribute: Attribute, values: pl.Series, kind: Kind) -> Integers:
-    """Code values that fit the domain: grid codes or category codes; shape (values,), int64."""
+    """Code values that fit the domain, a missing number as ``NO_CODE``; shape (values,), int64."""
     rule = grid_code if isinstance(attribute, Numeric) else category_code
-    return values.to_frame().select(rule(attribute, kind)).to_series().to_numpy().astype(np.int64)  # type: ignore[arg-type]
+    found = values.to_frame().select(rule(attribute, kind)).to_series()  # type: ignore[arg-type]
+    return found.fill_null(NO_CODE).to_numpy().astype(np.int64)
 
 
 def _coded(values: pl.Series) -> CodedColumn:
@@ -193,7 +196,7 @@ class HeldOut:
         Returns:
             Shape (rows,), int64: class codes.
         """
-        classes: Integers = self._joint(model).argmax(axis=0)
+        classes: Integers = self.joint(model).argmax(axis=0)
         return classes
 
     def log_loss(self, model: Model) -> float:
@@ -202,7 +205,7 @@ class HeldOut:
 
     def score(self, model: Model) -> Score:
         """Score a model on the rows."""
-        joint = self._joint(model)
+        joint = self.joint(model)
         true = np.take_along_axis(joint, self.classes[None, :], axis=0)[0]
         correct = int(np.count_nonzero(joint.argmax(axis=0) == self.classes))
         return Score(correct, float(np.mean(np.logaddexp.reduce(joint, axis=0) - true)))
@@ -233,12 +236,13 @@ class HeldOut:
         return GradientSums(query, sums, np.bincount(self.classes, minlength=2))
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
-        """Return the score of each row in one table; its rows have all values."""
+        """Return the score of each row in one table."""
         step = np.searchsorted(table.starts, self._codes(domain[table.attribute]), side="right") - 1
-        scores: Integers = np.array(table.scores, dtype=np.int64)[step][self.columns[table.attribute].places]
+        by_step = np.array([*table.scores, table.missing], dtype=np.int64)  # the last one is that of no code
+        scores: Integers = by_step[step][self.columns[table.attribute].places]
         return scores
 
-    def _joint(self, model: Model) -> Floats:
+    def joint(self, model: Model) -> Floats:
         """Joint log-likelihoods, or logarithms of the weights that a line gives; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
         joint[:] = [[term] for term in class_terms(model)]
@@ -261,8 +265,9 @@ class HeldOut:
         """Return the prepared form of each distinct value."""
         if isinstance(parameters, Histogram):
             assert isinstance(attribute, Numeric)
-            reached = np.searchsorted(bin_starts(attribute, parameters.edges), self._codes(attribute), side="right")
-            return pl.Series("value", reached)
+            coded = self._codes(attribute)
+            reached = np.searchsorted(bin_starts(attribute, parameters.edges), coded, side="right")
+            return pl.Series("value", reached).set(pl.Series(coded == NO_CODE), None)
         if attribute not in self._prepared:
             column = self.columns[attribute.name].values
             value = prepared_value(attribute, parameters, self.kinds[attribute.name]).alias("value")
@@ -347,7 +352,7 @@ class Folds:
     def _cells(self, name: str | None, fold: int, codes: Integers) -> Cells:
         """Counts of one attribute over the training rows, distinct values of one code side by side."""
         counted = self.counts[name]
-        counts = counted.sum(axis=0) - counted[fold]
+        counts = (counted.sum(axis=0) - counted[fold]) * (codes != NO_CODE)
         classes, values = np.nonzero(counts)
         return Cells(name, classes, codes[values], counts[classes, values])
 

@@ -17,7 +17,7 @@ from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric, digest, do
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.rows.parquet import read_metadata
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output, opened
 from dpnb_columnar.simulation import simulate_census
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def write_synthetic(output: Path, rows: int, seed: int, *, numeric: bool) -> Non
     Raises:
         OutputError: if the output exists, or cannot be written.
     """
-    with atomic_output(output) as partial:
-        synthetic_rows(rows, seed, numeric=numeric).write_parquet(partial)
+    with atomic_output(output) as partial, opened(partial) as file:
+        synthetic_rows(rows, seed, numeric=numeric).write_parquet(file)
 
 
 SYNTHETIC_SEED = 2021

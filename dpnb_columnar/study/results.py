@@ -14,7 +14,7 @@ import polars as pl
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, option
 from dpnb_columnar.mechanisms.model_release import software
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output, opened
 from dpnb_columnar.study.accuracy import Located, Row
 from dpnb_columnar.study.data_sets import splits
 from dpnb_columnar.study.experiments import Plan
@@ -150,8 +150,8 @@ class ResultsFile:
         Raises:
             OutputError: if the file cannot be written.
         """
-        with atomic_output(self.path, overwrite=True) as partial:
-            rows.sort(self.key, nulls_last=True).write_parquet(partial, metadata=dict(self.metadata))
+        with atomic_output(self.path, overwrite=True) as partial, opened(partial) as file:
+            rows.sort(self.key, nulls_last=True).write_parquet(file, metadata=dict(self.metadata))
 
 
 def results_file(path: Path, plan: Plan, datasets: Iterable[Located]) -> ResultsFile:

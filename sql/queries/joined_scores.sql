@@ -3,16 +3,16 @@
 WITH "__dpnb_terms" AS (
   SELECT
     attribute AS "attribute",
-    COALESCE(CAST(value AS TEXT), '') AS "value",
+    COALESCE(CAST(value AS pg_catalog.TEXT), '') AS "value",
     number AS "number",
-    MAX(CASE WHEN class = 'no' THEN term END) AS "term_0",
-    MAX(CASE WHEN class = 'yes' THEN term END) AS "term_1"
+    pg_catalog.MAX(CASE WHEN class = 'no' THEN term END) AS "term_0",
+    pg_catalog.MAX(CASE WHEN class = 'yes' THEN term END) AS "term_1"
   FROM terms
   WHERE
     model = '7bed744d4df9ee87'
   GROUP BY
     attribute,
-    COALESCE(CAST(value AS TEXT), ''),
+    COALESCE(CAST(value AS pg_catalog.TEXT), ''),
     number
   OFFSET 0
 ), "__dpnb_number_2" AS (
@@ -53,35 +53,37 @@ WITH "__dpnb_terms" AS (
     CASE
       WHEN NOT (
         CASE
-          WHEN "source"."wage" > 1.7976931348623158e308
-          AND CAST("source"."wage" AS TEXT) <> 'NaN'
+          WHEN "source"."wage" OPERATOR(pg_catalog.>) 1.7976931348623158e308
+          AND CAST("source"."wage" AS pg_catalog.TEXT) <> 'NaN'
           THEN CAST('inf' AS DOUBLE PRECISION)
-          WHEN "source"."wage" < -1.7976931348623158e308
+          WHEN "source"."wage" OPERATOR(pg_catalog.<) -1.7976931348623158e308
           THEN CAST('-inf' AS DOUBLE PRECISION)
-          WHEN "source"."wage" > -5e-324 AND "source"."wage" < 5e-324
+          WHEN "source"."wage" OPERATOR(pg_catalog.>) -5e-324
+          AND "source"."wage" OPERATOR(pg_catalog.<) 5e-324
           THEN CAST('0.0' AS DOUBLE PRECISION)
           ELSE CAST("source"."wage" AS DOUBLE PRECISION)
         END <= CAST('inf' AS DOUBLE PRECISION)
       )
       THEN NULL
       ELSE CASE
-        WHEN "source"."wage" > 1.7976931348623158e308
-        AND CAST("source"."wage" AS TEXT) <> 'NaN'
+        WHEN "source"."wage" OPERATOR(pg_catalog.>) 1.7976931348623158e308
+        AND CAST("source"."wage" AS pg_catalog.TEXT) <> 'NaN'
         THEN CAST('inf' AS DOUBLE PRECISION)
-        WHEN "source"."wage" < -1.7976931348623158e308
+        WHEN "source"."wage" OPERATOR(pg_catalog.<) -1.7976931348623158e308
         THEN CAST('-inf' AS DOUBLE PRECISION)
-        WHEN "source"."wage" > -5e-324 AND "source"."wage" < 5e-324
+        WHEN "source"."wage" OPERATOR(pg_catalog.>) -5e-324
+        AND "source"."wage" OPERATOR(pg_catalog.<) 5e-324
         THEN CAST('0.0' AS DOUBLE PRECISION)
         ELSE CAST("source"."wage" AS DOUBLE PRECISION)
       END
     END AS "__dpnb_read_1",
     CAST("source"."hours" AS DOUBLE PRECISION) AS "__dpnb_read_2",
-    CAST("source"."job ""x""" AS TEXT) AS "__dpnb_read_3",
-    CAST(CAST("source"."pension" AS TEXT) AS DOUBLE PRECISION) AS "__dpnb_read_4",
+    CAST("source"."job ""x""" AS pg_catalog.TEXT) AS "__dpnb_read_3",
+    CAST(CAST("source"."pension" AS pg_catalog.TEXT) AS DOUBLE PRECISION) AS "__dpnb_read_4",
     CASE
-      WHEN LENGTH(CAST("source"."rent" AS TEXT)) <= 64
-      AND CAST("source"."rent" AS TEXT) ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'
-      THEN CAST(CAST("source"."rent" AS TEXT) AS DOUBLE PRECISION)
+      WHEN pg_catalog.LENGTH(CAST("source"."rent" AS pg_catalog.TEXT)) <= 64
+      AND CAST("source"."rent" AS pg_catalog.TEXT) ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'
+      THEN CAST(CAST("source"."rent" AS pg_catalog.TEXT) AS DOUBLE PRECISION)
     END AS "__dpnb_read_5"
   FROM person AS "source"
   OFFSET 0
@@ -93,7 +95,7 @@ WITH "__dpnb_terms" AS (
       THEN CAST('0.0' AS DOUBLE PRECISION)
       WHEN "__dpnb_read_0" >= CAST('90.0' AS DOUBLE PRECISION)
       THEN CAST('90.0' AS DOUBLE PRECISION)
-      WHEN ABS("__dpnb_read_0") < CAST('9e-59' AS DOUBLE PRECISION)
+      WHEN pg_catalog.ABS("__dpnb_read_0") < CAST('9e-59' AS DOUBLE PRECISION)
       THEN CAST('0.0' AS DOUBLE PRECISION)
       ELSE "__dpnb_read_0"
     END AS "__dpnb_value_0",
@@ -102,16 +104,16 @@ WITH "__dpnb_terms" AS (
       THEN CAST('0.0' AS DOUBLE PRECISION)
       WHEN "__dpnb_read_1" >= CAST('1000.0' AS DOUBLE PRECISION)
       THEN CAST('6.90875477931522' AS DOUBLE PRECISION)
-      WHEN ABS("__dpnb_read_1") < CAST('6.90875477931522e-60' AS DOUBLE PRECISION)
+      WHEN pg_catalog.ABS("__dpnb_read_1") < CAST('6.90875477931522e-60' AS DOUBLE PRECISION)
       THEN CAST('0.0' AS DOUBLE PRECISION)
-      ELSE LN(CAST('1.0' AS DOUBLE PRECISION) + "__dpnb_read_1")
+      ELSE pg_catalog.LN(CAST('1.0' AS DOUBLE PRECISION) + "__dpnb_read_1")
     END AS "__dpnb_value_1",
     CASE
       WHEN "__dpnb_read_2" - CAST('1.0' AS DOUBLE PRECISION) < CAST('1.75' AS DOUBLE PRECISION)
       THEN 0
       WHEN "__dpnb_read_2" >= CAST('99.0' AS DOUBLE PRECISION)
       THEN 14
-      ELSE CAST(FLOOR(
+      ELSE CAST(pg_catalog.FLOOR(
         (
           (
             "__dpnb_read_2" - CAST('1.0' AS DOUBLE PRECISION)
@@ -124,7 +126,7 @@ WITH "__dpnb_terms" AS (
       THEN CAST('0.0' AS DOUBLE PRECISION)
       WHEN "__dpnb_read_4" >= CAST('900.0' AS DOUBLE PRECISION)
       THEN CAST('900.0' AS DOUBLE PRECISION)
-      WHEN ABS("__dpnb_read_4") < CAST('8.999999999999999e-58' AS DOUBLE PRECISION)
+      WHEN pg_catalog.ABS("__dpnb_read_4") < CAST('8.999999999999999e-58' AS DOUBLE PRECISION)
       THEN CAST('0.0' AS DOUBLE PRECISION)
       ELSE "__dpnb_read_4"
     END AS "__dpnb_value_4",
@@ -133,7 +135,7 @@ WITH "__dpnb_terms" AS (
       THEN 0
       WHEN "__dpnb_read_5" >= CAST('9.0' AS DOUBLE PRECISION)
       THEN 9
-      ELSE CAST(FLOOR(
+      ELSE CAST(pg_catalog.FLOOR(
         (
           (
             "__dpnb_read_5" - CAST('0.0' AS DOUBLE PRECISION)
@@ -295,12 +297,12 @@ WITH "__dpnb_terms" AS (
     CASE
       WHEN "__dpnb_joint_0" - "__dpnb_largest" < CAST('-700.0' AS DOUBLE PRECISION)
       THEN CAST('0.0' AS DOUBLE PRECISION)
-      ELSE EXP("__dpnb_joint_0" - "__dpnb_largest")
+      ELSE pg_catalog.EXP("__dpnb_joint_0" - "__dpnb_largest")
     END AS "__dpnb_weight_0",
     CASE
       WHEN "__dpnb_joint_1" - "__dpnb_largest" < CAST('-700.0' AS DOUBLE PRECISION)
       THEN CAST('0.0' AS DOUBLE PRECISION)
-      ELSE EXP("__dpnb_joint_1" - "__dpnb_largest")
+      ELSE pg_catalog.EXP("__dpnb_joint_1" - "__dpnb_largest")
     END AS "__dpnb_weight_1"
   FROM "rows_largest"
   OFFSET 0
@@ -310,7 +312,7 @@ WITH "__dpnb_terms" AS (
     CASE
       WHEN (
         SELECT
-          COUNT(*)
+          pg_catalog.COUNT(*)
         FROM terms
         WHERE
           model = '7bed744d4df9ee87'

@@ -1,10 +1,10 @@
 -- Terms of a model of 'test' (postgres), for the query that joins this table.
 CREATE TABLE terms (
-  model TEXT,
-  attribute TEXT,
-  value TEXT,
+  model pg_catalog.TEXT,
+  attribute pg_catalog.TEXT,
+  value pg_catalog.TEXT,
   number DOUBLE PRECISION,
-  class TEXT,
+  class pg_catalog.TEXT,
   term DOUBLE PRECISION
 );
 INSERT INTO terms (model, attribute, value, number, class, term) VALUES

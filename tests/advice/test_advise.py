@@ -12,7 +12,7 @@ from support.people import people_domain
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
-from dpnb_columnar.advice.recommendation import Advice, Prospect, advise
+from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
 from dpnb_columnar.advice.rehearsal import Errors, Outcome
 from dpnb_columnar.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.domain import Domain, read_domain
@@ -131,6 +131,7 @@ def test_no_mechanism_left_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 AUTOMATIC = "adaptive-histogram none"
+TAKEN = Automatic("adaptive-histogram", "none")
 
 
 def loses(name: str, tight: float, wide: float) -> Prospect:
@@ -153,6 +154,12 @@ def loses(name: str, tight: float, wide: float) -> Prospect:
         # What auto takes is recommended, even where another mechanism loses less.
         ({"adaptive-histogram": (0.02, 0.03), "histogram": (0.0, 0.0), "smooth": (0.0, 0.0)}, AUTOMATIC),
         ({"adaptive-histogram": (0.02, 0.101), "histogram": (0.1, 0.1), "smooth": (0.0, 0.2)}, AUTOMATIC),
+        ({"adaptive-histogram": (0.01, 0.01), "adaptive-histogram calibrated": (0.0, 0.0)}, AUTOMATIC),
+        # Where its weights are below the largest class, .75, others are recommended.
+        (
+            {"adaptive-histogram": (0.11, 0.11), "adaptive-histogram calibrated": (0.1, 0.1), "smooth": (0.0, 0.0)},
+            "adaptive-histogram calibrated",
+        ),
         # Where that is below the largest class, .75, on any bounds, another one is that is not.
         ({"adaptive-histogram": (0.0, 0.11), "histogram": (0.09, 0.09), "smooth": (0.0, 0.11)}, "histogram none"),
         ({"adaptive-histogram": (0.11, 0.11), "histogram": (0.12, 0.12)}, AUTOMATIC),  # nothing is better
@@ -161,7 +168,7 @@ def loses(name: str, tight: float, wide: float) -> Prospect:
 def test_what_auto_takes_is_recommended_else_what_loses_least(
     losses: dict[str, tuple[float, float]], recommended: str
 ) -> None:
-    found = Advice(1000, tuple(loses(name, *pair) for name, pair in losses.items()), "adaptive-histogram")
+    found = Advice(1000, tuple(loses(name, *pair) for name, pair in losses.items()), TAKEN)
     assert f"{found.recommended} {found.recommended_weights}" == recommended
     assert found.ranked[0].mechanism == found.recommended
     assert len(found.ranked) == len({name.split()[0] for name in losses})
@@ -169,8 +176,8 @@ def test_what_auto_takes_is_recommended_else_what_loses_least(
 
 def test_where_the_budget_is_too_small_for_what_auto_takes_it_is_not_recommended() -> None:
     starved = Budget(Fraction(1, 1000), division=parse_division("1:1000000000:1"))
-    found = advise(DOMAIN, starved, 5000, automatic="smooth")
-    assert found.automatic not in {each.mechanism for each in found.prospects}
+    found = advise(DOMAIN, starved, 5000, automatic=Automatic("smooth", "none"))
+    assert found.automatic.mechanism not in {each.mechanism for each in found.prospects}
     assert found.recommended in {each.mechanism for each in found.prospects}
 
 
@@ -179,10 +186,23 @@ def test_plan_recommends_what_auto_takes_whatever_is_planned(mechanism: str) -> 
     ahead = dpnb.plan(domain=DOMAIN, epsilon=1, rows=20_000, mechanism=mechanism)
     assert ahead.rehearsal is not None
     advised = ahead.rehearsal.advice
-    taken = plan(DOMAIN, Budget(Fraction(1)), rows=20_000).mechanism.name
-    assert advised.automatic == advised.recommended == taken
+    planned = plan(DOMAIN, Budget(Fraction(1)), attribute_weights="auto", rows=20_000)
+    taken, weights = planned.mechanism.name, planned.attribute_weights
+    assert advised.automatic == Automatic(taken, weights or "none")
+    assert (advised.recommended, advised.recommended_weights) == (taken, weights or "none")
     assert f"recommended: {taken} with" in repr(ahead)
     assert (f"mechanism {taken}: chosen by auto, since" in repr(ahead)) is (mechanism == "auto")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "weights"), [(9_000, "none"), (20_000, "calibrated"), (2_000_000, "learned")])
+def test_the_weights_that_auto_takes_are_rehearsed_and_recommended(rows: int, weights: str) -> None:
+    domain, budget = census(12), Budget(Fraction(1, 10))
+    assert what_auto_takes(domain, budget, rows).weights == weights
+    found = advise(domain, budget, rows)
+    assert (found.recommended, found.recommended_weights) == (found.automatic.mechanism, weights)
+    rehearsed = {each.weights for each in found.prospects if each.mechanism == found.automatic.mechanism}
+    assert rehearsed == {"none", "tempered", "calibrated", weights}
 
 
 def below(expectations: tuple[Expectation, ...]) -> list[bool]:

@@ -56,8 +56,38 @@ def test_frames_are_split_as_files_of_their_rows_are(folder: Path) -> None:
         frames = dpnb.split(rows.to_pandas(), by=by)
         assert isinstance(frames.test, pd.DataFrame)
         assert frames.test["age"].tolist() == expected[1]["age"].to_list()
+        three = dpnb.split(rows, by=by, validation=0.3)
+        assert len(three.train) + len(three.validation) + len(three.test) == 400
+        assert three.test.equals(expected[1])
+        files = dpnb.split("people.parquet", by=by, validation="0.3", overwrite=True)
+        assert [path.name for path in files] == [
+            "people.train.parquet",
+            "people.validation.parquet",
+            "people.test.parquet",
+        ]
+        assert all(pl.read_parquet(path).equals(frame) for path, frame in zip(files, three, strict=True))
         # The rows that are held out are told by the index that they keep.
         assert sorted([*frames.train.index, *frames.test.index]) == [*range(400)]
+
+
+def test_a_part_that_is_a_frame_is_split_again_as_its_file(folder: Path) -> None:
+    rows = people(3000).with_row_index("row")
+    write_people(folder / "people.parquet", rows)
+    files, parts = dpnb.split("people.parquet"), dpnb.split(rows)
+    again = dpnb.split(files.train, test=0.4)
+    for part, frame in (
+        (parts, parts.train),
+        (dpnb.split(rows.to_arrow()), None),
+        (dpnb.split(rows.to_pandas()), None),
+    ):
+        divided = dpnb.split(part.train if frame is None else frame, test=0.4)
+        assert {*pl.DataFrame(divided.test)["row"]} == {*pl.read_parquet(again.test)["row"]}
+    assert 0.36 < len(dpnb.split(parts.train, test=0.4).test) / len(parts.train) < 0.44
+    assert dpnb.split(rows).test.equals(parts.test)
+    with pytest.warns(UserWarning, match="the part test has no row; .* then give another seed"):
+        dpnb.split(parts.train.clone())  # of another frame nothing is known
+    with pytest.warns(UserWarning, match='the part test has fewer rows than test="0.4" asks for'):
+        assert len(dpnb.split(parts.train.clone(), test=0.4).test) < 0.3 * len(parts.train)
 
 
 def test_splits_that_are_refused(folder: Path) -> None:
@@ -68,10 +98,14 @@ def test_splits_that_are_refused(folder: Path) -> None:
     with pytest.raises(errors.DataError, match="the frame: has no column 'home' to split by; its columns are 'age'"):
         dpnb.split(rows, by="home")
     with pytest.raises(errors.UsageError, match="train_output and test_output are for files"):
-        dpnb.split(rows, train_output="a.parquet")
+        dpnb.split(rows, train_output="a.parquet", test_output="b.parquet")  # type: ignore[call-overload]
     with pytest.raises(errors.UsageError, match="seed -1: give a whole number"):
         dpnb.split(rows, seed=-1)
+    with pytest.raises(errors.UsageError, match=r'test="0.6" and validation="0.4" leave no row to train on'):
+        dpnb.split(rows, test=0.6, validation="0.4")
     write_people(folder / "people.parquet", rows)
+    with pytest.raises(errors.UsageError, match="validation_output: which share of the rows"):
+        dpnb.split("people.parquet", validation_output="a.parquet")  # type: ignore[call-overload]
     with pytest.raises(errors.UsageError, match="train_output and test_output are one file"):
         dpnb.split("people.parquet", train_output="a.parquet", test_output="a.parquet")
 

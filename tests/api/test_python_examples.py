@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import subprocess
@@ -14,7 +15,8 @@ import pytest
 import dpnb_columnar as dpnb
 from dpnb_columnar.model.model import Model
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
@@ -44,11 +46,29 @@ def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> No
         assert capsys.readouterr().out == (block[2] or ""), f"{PAGE.name}, line {line + 1}"
 
 
+CHECKERS = {
+    "mypy": ["mypy", "--ignore-missing-imports"],
+    "basedpyright": ["basedpyright", "--level", "error", "--pythonpath", sys.executable],
+}
+
+
 @pytest.mark.slow
-def test_a_type_checker_accepts_the_examples_of_this_page(tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy is not installed")
-    (tmp_path / "page.py").write_text("".join(block[1] for block in BLOCK.finditer(PAGE.read_text())))
-    command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "page.py"]
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_a_type_checker_accepts_the_python_of_all_pages(checker: str, tmp_path: Path) -> None:
+    """Each page is a module of its blocks, in order."""
+    pytest.importorskip(checker, reason=f"{checker} is of the extra lint")
+    pages = {page.relative_to(ROOT): page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]}
+    modules = {"_".join(page.with_suffix("").parts): BLOCK.findall(text) for page, text in pages.items()}
+    written = [f"{name}.py" for name, blocks in modules.items() if blocks]
+    assert {"README.py", "docs_python.py", "docs_batch.py"} <= {*written}
+    for name in written:
+        blocks = modules[name.removesuffix(".py")]
+        (tmp_path / name).write_text("".join(code for code, _ in blocks))
+    (tmp_path / "dpnb_airflow.py").write_text("from typing import Any\n\nDpnbOperator: Any\n")  # needs Airflow itself
+    (tmp_path / "pyrightconfig.json").write_text(
+        json.dumps({"typeCheckingMode": "standard", "extraPaths": [str(ROOT)]})
+    )
+    command = [sys.executable, "-m", *CHECKERS[checker], *written]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

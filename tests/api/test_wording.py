@@ -78,7 +78,7 @@ def parameters() -> set[str]:
 
 @pytest.mark.parametrize("verb", OF_THE_SHELL)
 def test_every_option_of_a_verb_is_an_argument_of_its_function(verb: str) -> None:
-    arguments = {*inspect.signature(getattr(dpnb, verb)).parameters, "overwrite=True"}
+    arguments = {*inspect.signature(getattr(dpnb, verb)).parameters, "overwrite=True", "header=False"}
     only_typed = {name for name in options_of(parser_of(verb)) if Python().option(name) not in arguments}
     assert only_typed - EVERYWHERE == OF_THE_SHELL[verb]
 
@@ -86,7 +86,7 @@ def test_every_option_of_a_verb_is_an_argument_of_its_function(verb: str) -> Non
 def test_every_option_in_a_remedy_is_an_argument_or_an_option_of_a_verb() -> None:
     named = set[str]().union(*(texts_in(call.args[0]) for call in remedies("option")))
     assert {"attribute-weights", "overwrite", "codebook"} <= named
-    known = parameters() | {"overwrite=True", "Spark's master"}
+    known = parameters() | {"overwrite=True", "Spark's master", "header=False"}
     of_verbs = set[str]().union(*(options_of(parser_of(verb)) for verb in VERBS))
     assert {name for name in named if Python().option(name) not in known} <= of_verbs
 
@@ -206,7 +206,7 @@ def test_what_users_have_named_is_not_rewritten(name: str, folder: Path) -> None
         (lambda: dpnb.read_domain(), "with dataset"),
         (lambda: model().save("people.parquet"), "overwrite=True"),
         (lambda: model().evaluate("rows.csv"), "dpnb.ingest"),
-        (lambda: model().evaluate(people(9).head(0)), "no row fits"),
+        (lambda: model().evaluate(people(9).head(0)), "has no row"),
     ],
 )  # fmt: skip
 def test_errors_in_python_name_arguments(call: Callable[[], object], said: str, folder: Path) -> None:

@@ -13,6 +13,7 @@ from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_un
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from dpnb_columnar.mechanisms.score_release import SCORES
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 
@@ -105,13 +106,26 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
     for relation in Neighbours:
         of_relation = [configuration for configuration in found if configuration.budget.neighbours is relation]
         under = [configuration for configuration in of_relation if not configuration.few]
-        assert {each.mechanism for each in of_relation if each.unit_rows is not None} == {"smooth", "histogram"}
-        assert {configuration.mechanism for configuration in under} == private
-        assert {each.unit_rows for each in of_relation if each.weighted} == {None, 2}
+        assert {each.mechanism for each in of_relation if each.unit_rows is not None} == {"smooth", "histogram", SCORES}
+        assert {configuration.mechanism for configuration in under} == {*private, SCORES}
+        scores = [each for each in of_relation if each.mechanism == SCORES]
+        assert {(each.classes, bool(each.by), each.unit_rows, each.unit_cap) for each in scores} == {
+            *((2, False, None, None), (2, True, None, None), (2, True, 1, None), (2, True, 1, 2)),
+            *((3, False, None, None), (3, True, None, None)),
+        }
+        assert {each.unit_rows for each in of_relation if each.weighted} == {None, 1, 2}
+        capped = [each for each in of_relation if each.unit_cap is not None]
+        assert {(each.mechanism, each.weighted) for each in capped} == {
+            ("histogram", False),
+            ("histogram", True),
+            (SCORES, False),
+        }
         unweighted = [each for each in under if each.attribute_weights == "none"]
         assert [each.noise for each in unweighted if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
         assert [each.noise for each in under if each.mechanism == "paper"] == ["cauchy", "gaussian"]
-        assert all((each.noise is not None) is MECHANISMS[each.mechanism].smooth for each in under)
+        assert all(
+            (each.noise is not None) is MECHANISMS[each.mechanism].smooth for each in under if each not in scores
+        )
         # Every kind of attribute weights, of two classes and of three, with and without weights of rows, under every
         # kind of noise.
         assert {(_kind(each), each.attribute_weights, each.classes, each.weighted) for each in of_relation} >= {
@@ -134,6 +148,7 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
     assert len(found) == len(set(found))
     assert {configuration.mechanism for configuration in configurations(["majority", "majority"])} == {"majority"}
     assert len(configurations(["majority", "majority"])) == 2
+    assert {configuration.mechanism for configuration in configurations([SCORES])} == {SCORES}
 
 
 def _kind(configuration: Configuration) -> type[PrivacyCost]:

@@ -56,7 +56,7 @@ def test_one_row_changes_one_cell_by_one(domain: Domain, relation: Neighbours, t
         plan = calibrated(mechanism, relation, classes).plan(universe.domain)
         most, moved, columns = 0, set(), set()
         for seed, sizes in enumerate([(8, 40, 20), (920, 1, 3), (100_000, 300, 900), (30, 50_000, 7)]):
-            model = record(plan, universe.counted(nobody), Answers(sizes[:classes], seed)).model
+            model = record(plan, universe.counted(nobody), Answers(sizes[:classes], seed)).release
             assert model is not None
             margins = margins_given(model)
             found: dict[tuple[int, ...], tuple[Any, Any]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from dpnb_columnar.simulation import simulate_census
 @pytest.fixture
 def place(folder: Path, program: None) -> Path:
     """A working directory with the examples, the rows, and a ledger that pays for two runs of the job."""
-    if os.name != "posix":
-        pytest.skip("the examples are written for POSIX shells")
     shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
     simulate_census(folder / "census.parquet", rows=500, seed=1)
     simulate_census(folder / "new.parquet", rows=100, seed=2)

@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from support.patience import patience
 from support.people import DECLARATION, people, write_people
 from support.running import Run
+from support.writing_verbs import child
 
 from dpnb_columnar.ledger import Ledger
 
@@ -57,7 +61,9 @@ def test_a_page_header_that_makes_polars_abort_costs_nothing(folder: Path, run: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_view_that_never_ends_is_ended_by_a_signal(number: signal.Signals, folder: Path, run: Run) -> None:
+def test_a_view_that_never_ends_is_ended_by_a_signal(
+    number: signal.Signals, folder: Path, run: Run, ending: Callable[[Any], Any]
+) -> None:
     """As ``timeout`` and schedulers do."""
     run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", "1")
     (folder / "datasets.toml").write_text(DECLARATION)
@@ -67,7 +73,7 @@ def test_a_view_that_never_ends_is_ended_by_a_signal(number: signal.Signals, fol
         connection.execute("CREATE VIEW endless AS SELECT person.* FROM person, range(1000000000000)")
     arguments = ["rows.duckdb", "--table", "endless", "--dataset", "people", *PAID]
     with (folder / "told").open("w") as told:
-        process = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stdout=told, stderr=told)
+        process = ending(subprocess.Popen([*COMMAND, *arguments], cwd=folder, stdout=told, stderr=told))
         while "epsilon 0.5" not in (folder / "told").read_text() and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(number)
@@ -75,3 +81,11 @@ def test_a_view_that_never_ends_is_ended_by_a_signal(number: signal.Signals, fol
     assert not (folder / "model.json").exists()
     assert runs_charged(folder / "people.ledger") == []
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+def test_a_variable_that_makes_polars_panic_ends_no_run(model_file: Path) -> None:
+    arguments = ("predict", str(model_file), "people.parquet", "--output", "scored.parquet")
+    with child("-m", "dpnb_columnar", *arguments, POLARS_PANIC_ON_ERR="1") as process:
+        out, err = process.communicate(timeout=patience(60))
+    assert (process.returncode, err) == (0, ""), out

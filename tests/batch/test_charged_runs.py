@@ -107,7 +107,8 @@ def test_a_run_id_belongs_to_one_release(other: tuple[str, ...], ledger: Path, p
 
 def test_a_run_that_an_earlier_program_began_is_finished(ledger: Path, people_file: Path, run: Run) -> None:
     """It called the shares of the budget weights, and knew no weights of attributes."""
-    command = ("train", people_file, "--epsilon", "0.3", "--shares", "1:1:1", "--ledger", ledger)
+    others = ("train", people_file, "--epsilon", "0.3", "--ledger", ledger)
+    command = (*others, "--shares", "1:1:1")
     run(*command, "--run-id", "model")
     with Ledger(ledger) as opened:
         known = opened.run("model")
@@ -117,7 +118,7 @@ def test_a_run_that_an_earlier_program_began_is_finished(ledger: Path, people_fi
         opened.spend(replace(known.charge, run=ID, inputs=inputs))
     run(*command, "--run-id", ID, "--overwrite")
     assert spent() == ("3/5", 2)
-    assert "(shares)" in run(*command, "--run-id", ID, "--shares", "2:1:1", expected=64).err
+    assert "(shares)" in run(*others, "--run-id", ID, "--shares", "2:1:1", expected=64).err
 
 
 def test_a_run_that_would_pass_the_limit_opens_no_row(

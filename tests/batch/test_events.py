@@ -19,6 +19,7 @@ import pytest
 from support.codebook_cases import variable
 from support.extracts import PEOPLE, SEX, TOWNSPEOPLE, write_extract
 from support.odd_rows import ROWS
+from support.patience import patience
 from support.people import people, write_people
 from support.running import Ended, Run
 
@@ -210,7 +211,7 @@ def test_a_signal_is_the_exit_code_of_the_last_event(number: signal.Signals, cod
         while '"stage begun"' not in said:
             said += process.stdout.readline()
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=patience(60))
     assert process.returncode == code
     assert [event["event"] for event in events_of(Ended(code, said + out, err), code)][-2:] == [
         "stage begun",

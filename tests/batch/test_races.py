@@ -8,8 +8,6 @@ import pytest
 
 from benchmarks import races
 
-pytest.importorskip("fcntl", reason="outputs have no locks here")
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["for_budget", "of_one_run", "for_output"])

@@ -206,3 +206,16 @@ def test_a_text_as_large_as_a_file_is_cut(folder: Path, run: Run) -> None:
     write_people(folder / "people.parquet", rows)
     report = json.loads(run("check", "people.parquet", "--json").out)
     assert report["undeclared"][0]["values"] == [["x" * 1000, 2]]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [([" f", "m "], "blanks"), (["F", "M"], "case"), ([" F", "M"], "blanks or case")],
+)
+def test_values_that_differ_by_their_form_are_one_fault(values: list[str], said: str, folder: Path, run: Run) -> None:
+    rows = people(200).with_columns(sex=pl.Series(values * 100))
+    write_people(Path("people.parquet"), rows)
+    told = run("check", "people.parquet", expected=65).out
+    assert told.count("fault: ") == 1
+    assert f"fault: column sex: values differ from the declared ones by {said} alone" in told
+    assert "holds no declared category" not in told

@@ -18,7 +18,9 @@ from dpnb_columnar.datasets.catalogue import read_catalogue
 from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import Unit, Weight
-from dpnb_columnar.rows.parquet import read_metadata
+from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.parquet import copy_with_domain, read_metadata
 
 FILE = "people.parquet"
 
@@ -132,10 +134,15 @@ def test_adult_like_attributes_among_others(census: Path, folder: Path, run: Run
     assert "--attributes NOBODY: the domain has no attribute" in run(*unknown, expected=64).err
 
 
+def test_a_domain_without_a_column_like_those_of_adult(folder: Path, run: Run) -> None:
+    options = ("--dataset", "mushroom", "--output", "x.toml", "--attributes", "adult-like")
+    assert "the domain has none of them" in run("domain", "edit", *options, expected=64).err
+
+
 def test_faults_of_options_are_told_together(people_file: Path, run: Run) -> None:
     options = ["--bounds", "agee=0:9", "--step", "zzz=1", "--missing", "income=category"]
     ended = run("domain", "edit", FILE, "--output", "x.toml", *options, expected=64)
-    assert "3 option(s) do not fit the domain" in ended.err
+    assert "3 options do not fit the domain" in ended.err
     assert "--bounds agee: the domain has no attribute of this name; did you mean age?" in ended.err
 
 
@@ -152,6 +159,9 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
     assert not Path("x.toml").exists()
 
 
+WEIGHT = ["--weight", "hour", "--weight-cap", "40"]
+
+
 @pytest.mark.parametrize(
     ("code", "told", "options"),
     [
@@ -161,7 +171,6 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
         (64, "age is given twice", ["--step", "age=1", "--step", "age=2"]),
         (64, "give --merge as well", ["--rest", "x"]),
         (64, "has no attribute of this name; did you mean hours?", ["--drop", "hour"]),
-        (64, "has none of them", ["--attributes", "adult-like"]),
         (
             64,
             "--values sex: cannot be combined with --bounds of the column",
@@ -170,6 +179,8 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
         (64, "give it a name of 1 to 200", ["--name", ""]),
         (64, "give it a name of 1 to 200", ["--name", " "]),
         (64, "declares no column 'wage'", ["--label", "wage > 3"]),
+        (64, "--unit 'SERIAL': people.parquet has no such column; it has ", ["--unit", "SERIAL"]),
+        (64, "--weight 'hour': people.parquet has no such column; did you mean hours?", WEIGHT),
         (66, "map.csv: cannot be read", ["--merge", "sex=map.csv"]),
         (73, "is an input as well", ["--output", FILE, "--overwrite"]),
         (78, "at least one attribute", ["--drop", "age,hours,sex"]),
@@ -247,7 +258,7 @@ def test_the_weight_is_declared_and_taken_back(people_file: Path, run: Run) -> N
         (["--per-row", "--unit", "town"], 64, "--per-row declares no unit"),
         (["--unit-rows", "2"], 64, "rows of which unit"),
         (["--unit", "age"], 78, "'age' is an attribute or the label's"),
-        (["--unit", "town"], 65, "people.parquet: has no column 'town'.*--unit, --per-row"),
+        (["--unit", "town"], 64, "--unit 'town': people.parquet has no such column; it has "),
         (["--unit", "town", "--unit-rows", "0"], 78, "a whole number from 1 to 1000"),
     ],
 )
@@ -257,3 +268,10 @@ def test_a_unit_or_weight_that_cannot_be_is_refused(
     ended = run("domain", "edit", FILE, "--output", "edited.parquet", *options, expected=code)
     assert re.search(said, ended.err)
     assert not Path("edited.parquet").exists()
+
+
+def test_a_copy_has_the_columns_of_its_domain(people_file: Path) -> None:
+    domain = with_unit(carried(FILE), "town", None)
+    with pytest.raises(DataError, match=r"people\.parquet: has no column 'town'; take it out of the domain"):
+        copy_with_domain(Path(FILE), domain, Path("copy.parquet"))
+    assert not Path("copy.parquet").exists()

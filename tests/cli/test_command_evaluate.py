@@ -114,3 +114,17 @@ def test_each_of_several_classes_is_ranked_against_the_rest(folder: Path, run: R
 def test_rows_that_cannot_be_evaluated_are_refused(frame: pl.DataFrame, told: str, model_file: Path, run: Run) -> None:
     write_people(Path("new.parquet"), frame)
     assert told in run("evaluate", model_file, "new.parquet", expected=65).err
+
+
+def test_rows_that_lack_attributes_are_one_line(folder: Path, run: Run) -> None:
+    lacking = {f"x{n}": [None if row % (n + 3) == 0 else row % 10 for row in range(840)] for n in range(6)}
+    pl.DataFrame({"klass": ["a", "b"] * 420, **lacking}).write_parquet("town.parquet")
+    entry = "[town]\nlabel = { column = 'klass', classes = ['a', 'b'] }\n[town.attributes]\n"
+    entry += "".join(f"x{n} = {{ lower = 0, upper = 9, step = 1 }}\n" for n in range(6))
+    Path("datasets.toml").write_text(entry, encoding="utf-8")
+    run("train", "town.parquet", "--dataset", "town", "--output", "model.json")
+    told = [line for line in run("evaluate", "model.json", "town.parquet").out.splitlines() if "without" in line]
+    assert [line.strip() for line in told] == [
+        "280 of them without 'x0', 210 without 'x1', 168 without 'x2', as many or fewer without 3 others (--json)"
+    ]
+    assert len(json.loads(run("evaluate", "model.json", "town.parquet", "--json").out)["lacking"]) == 6

@@ -26,6 +26,7 @@ from support.extracts import (
 )
 from support.running import Run
 
+import dpnb_columnar as dpnb
 from dpnb_columnar import aggregate
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
@@ -247,3 +248,46 @@ def test_who_did_not_work_is_counted(folder: Path, run: Run) -> None:
     assert statistics.class_counts.tolist() == [2, 2]
     assert [sum(column.counts) for column in statistics.columns["WKHP"]] == [2, 0]
     assert [sum(column.counts) for column in statistics.columns["AGEP"]] == [2, 2]
+
+
+UCI = "|C4.5 names file\n>50K, <=50K.\n\nage: continuous.\nworkclass: Private, State-gov.\n"
+"""As adult.names of UCI: comments, the classes, and a line for each column but the last."""
+
+
+@pytest.mark.parametrize("names", [UCI, "age\nworkclass\n\nclass\n"], ids=["uci", "one a line"])
+def test_csv_as_uci_hands_it_out(names: str, folder: Path, run: Run) -> None:
+    Path("adult.csv").write_text("39, State-gov, <=50K\n 50 ,Private ,>50K\n, ,  >50K\n")
+    Path("adult.names").write_text(names)
+    Path("types.toml").write_text('age = "integer"\n')
+    run(
+        "ingest", "adult.csv", "--no-header", "--names", "adult.names", "--types", "types.toml", "--output", "a.parquet"
+    )
+    rows = [(39, "State-gov", "<=50K"), (50, "Private", ">50K"), (None, None, ">50K")]
+    assert pl.read_parquet("a.parquet").rows() == rows
+    assert pl.read_parquet("a.parquet").columns == ["age", "workclass", "class"]
+    Path("headed.csv").write_text("age, workclass, class\n" + Path("adult.csv").read_text())
+    run("ingest", "headed.csv", "--types", "types.toml", "--output", "b.parquet")
+    assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
+    made = dpnb.ingest("adult.csv", "c.parquet", header=False, names="adult.names", types="types.toml")
+    assert pl.read_parquet(made.output).rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("code", "told", "options"),
+    [
+        (64, "--no-header and --names FILE go together", ("--no-header",)),
+        (64, "--no-header and --names FILE go together", ("--names", "good.names")),
+        (66, "absent.names: cannot be read", ("--no-header", "--names", "absent.names")),
+        (78, "twice.names: holds no distinct names", ("--no-header", "--names", "twice.names")),
+        (78, "empty.names: holds no distinct names", ("--no-header", "--names", "empty.names")),
+        (65, "row 1: has more or fewer fields", ("--no-header", "--names", "short.names")),
+        (65, "row 2: age is not a whole number", ("--no-header", "--names", "good.names", "--types", "types.toml")),
+    ],
+)
+def test_names_that_are_refused(code: int, told: str, options: tuple[str, ...], folder: Path, run: Run) -> None:
+    Path("town.csv").write_text("1,a\nx,b\n")
+    Path("types.toml").write_text('age = "integer"\n')
+    for name, text in {"good": "age\nb\n", "twice": "a\nA\n", "empty": "| nothing\n", "short": "age\n"}.items():
+        Path(f"{name}.names").write_text(text)
+    assert told in run("ingest", "town.csv", *options, "--output", "out.parquet", expected=code).err
+    assert not Path("out.parquet").exists()

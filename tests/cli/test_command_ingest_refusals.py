@@ -60,7 +60,7 @@ def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("types", "code", "message"),
     [
-        ('AGES = "integer"', 64, "--types types.toml: the extract has no column 'AGES'; did you mean AGE?"),
+        ('AGES = "integer"', 64, "--types types.toml: town.csv has no column 'AGES'; did you mean AGE?"),
         ('AGE = "text"', 64, "--types types.toml: the codebook declares the type of 'AGE'; take the column out"),
         ('MORE = "float"', 78, "types.toml: 'MORE': expected one of integer, number, text, found 'float'"),
         ("MORE", 78, "types.toml: not a TOML file of types"),
@@ -97,7 +97,8 @@ def test_an_entry_beside_a_codebook_is_refused(folder: Path, run: Run) -> None:
 )
 def test_usage(folder: Path, run: Run, arguments: list[str], code: int, message: str) -> None:
     write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    ended = run("ingest", "town.dat", "--output", "out.parquet", *arguments, expected=code)
+    output = [] if "--output" in arguments else ["--output", "out.parquet"]
+    ended = run("ingest", "town.dat", *output, *arguments, expected=code)
     assert message in ended.err
     assert not Path("out.parquet").exists()
 

@@ -87,9 +87,9 @@ def test_another_label_than_the_one_declared(people_file: Path, run: Run) -> Non
 
 @pytest.mark.slow
 def test_condition_of_as_many_parts_as_fit_in_its_text(people_file: Path, run: Run) -> None:
-    listed = ",".join(map(str, range(900)))
+    listed = ",".join(map(str, [*range(40), *range(100, 950)]))
     run("aggregate", people_file, "--label", f"age IN ({listed})", "--output", "listed.parquet")
-    run("aggregate", people_file, "--label", "age <= 899", "--output", "compared.parquet")
+    run("aggregate", people_file, "--label", "age < 40", "--output", "compared.parquet")
     listed_counts, compared = (
         pl.read_parquet(name).drop("attribute") for name in ("listed.parquet", "compared.parquet")
     )

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from support.patience import patience
 from support.running import Run, parser_of
 
 import dpnb_columnar
@@ -99,7 +102,7 @@ def test_version(run: Run) -> None:
     [
         ([], "Usage: dpnb-columnar"),
         (["datasets"], "Usage: dpnb-columnar datasets"),
-        (["trian"], "Did you mean 'train'?"),
+        (["trian"], "did you mean 'train'?"),
         (["train"], "Missing argument"),
         (["train", "x.parquet", "--epsilom", "1"], "--epsilon"),
         (["train", "x.parquet", "--epsilon"], "requires an argument"),
@@ -172,36 +175,35 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dpnb_columnar.model.model.Model.save", interrupt)
-    run("train", people_file, expected=130)
+    assert run("train", people_file, expected=130).err.endswith("ended by SIGINT; no unfinished output is left\n")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_command_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+def test_stopped_command_leaves_nothing_behind(
+    number: signal.Signals, tmp_path: Path, ending: Callable[[Any], Any]
+) -> None:
     arguments = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
-    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
+    process = ending(subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    deadline = time.monotonic() + patience(60)
     while sum(path.stat().st_size for path in tmp_path.iterdir()) < 10_000 and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=patience(60))
     # Where an interrupt passed through code made at run time, Python ends by the signal: the same to a shell.
     assert process.returncode in (128 + number, -signal.SIGINT)
-    assert (out, err) == (b"", b"")
+    said = f"dpnb-columnar: ended by {number.name}; no unfinished output is left\n".encode()
+    assert (out, err) == (b"", said)
     assert not list(tmp_path.iterdir())
 
 
-def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -> None:
+def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
     for delay in (0.02, 0.05, 0.1, 0.2):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        command = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
+        process = ending(subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=patience(60))
         assert b"commands" not in err  # before a line of ours has run, the interpreter may have its own say
 
 

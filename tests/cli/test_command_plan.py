@@ -81,7 +81,8 @@ def test_what_a_missing_value_does_and_what_that_costs(folder: Path, run: Run) -
     assert lines == [
         "a missing value of rent leaves it out of the row (undeclared, for attributes that few rows lack): free",
         "a missing value of hours leaves it out of the row: 10.0% of the budget, to count the values present",
-        "a missing value of age, sex is a category of its own: 10.0% of the budget, to count the values present",
+        "a missing value of age is a category of its own: 10.0% of the budget, to count the values present; "
+        "of sex: free",
         "a missing value of flag drops the whole row: free",
     ]
     histogram = run("plan", path, "--no-advice", "--mechanism", "histogram").out

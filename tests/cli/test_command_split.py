@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import stat
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from support.people import people, write_people
 from support.running import Run
 
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.domain.split_parts import kept_apart
 from dpnb_columnar.rows import holdout
+from dpnb_columnar.rows.holdout import parts_of
 
 TRAIN, TEST = Path("people.train.parquet"), Path("people.test.parquet")
 
@@ -120,13 +123,19 @@ def test_files_and_their_odd_columns_stay_as_they_are(folder: Path, run: Run) ->
         (64, "--test: 1 is no part of the rows", ("people.parquet", "--test", "1")),
         (64, "--test: 0 is no part of the rows", ("people.parquet", "--test", "0")),
         (64, "--test: ", ("people.parquet", "--test", "half")),
+        (64, "--validation: 1.5 is no part of the rows", ("people.parquet", "--validation", "1.5")),
+        (64, "leave no row to train on", ("people.parquet", "--test", "1/2", "--validation", "1/2")),
+        (64, "--validation-output: which share", ("people.parquet", "--validation-output", "v.parquet")),
         (64, "are one file", ("people.parquet", "--test-output", TRAIN)),
+        (64, "are one file", ("people.parquet", "--validation", "0.1", "--validation-output", TEST)),
         (65, "has no column 'SERIALNO' to split by; its columns are 'age'", ("people.parquet", "--by", "SERIALNO")),
         (65, "their columns differ in names, types or order", ("people.parquet", "other.parquet")),
         (65, "carry different domains", ("people.parquet", "plain.parquet")),
         (65, "text, such as CSV", ("people.csv",)),
         (66, "no such file", ("absent.parquet",)),
         (73, "exists already", ("people.parquet", "--train-output", "other.parquet")),
+        (64, "x.csv: is written as Parquet; end its name in", ("people.parquet", "--train-output", "x.csv")),
+        (64, "x.csv: is written as Parquet; end its name in", ("people.parquet", "--test-output", "x.csv")),
         (73, "is an input", ("people.parquet", "--train-output", "people.parquet", "--overwrite")),
     ],
 )
@@ -138,6 +147,45 @@ def test_what_is_refused(code: int, told: str, arguments: tuple[object, ...], fo
     before = sorted(Path().iterdir())
     assert told in run("split", *arguments, expected=code).err
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "SERIAL")])
+def test_a_third_part_to_choose_by(by: tuple[str, ...], folder: Path, run: Run) -> None:
+    rows = households(3000)
+    write_people(Path("people.parquet"), rows)
+    train, test = divided(run, *by)
+    third = Path("people.validation.parquet")
+    done = run("split", "people.parquet", *by, "--validation", ".3", "--overwrite")
+    assert done.out == f"wrote {TRAIN} to train on, {third} to choose by, and {TEST} to evaluate on\n"
+    parts = [pl.read_parquet(path) for path in (TRAIN, third, TEST)]
+    assert parts[2].equals(test)
+    assert pl.concat(parts[:2]).sort("row").equals(train)
+    assert pl.concat(parts).sort("row").equals(pl.read_parquet("people.parquet"))
+    assert 0.25 < len(parts[1]) / 3000 < 0.35
+    assert stat.S_IMODE(third.stat().st_mode) == 0o600
+    told = [parts_of([path]) for path in (TRAIN, third, TEST)]
+    assert [part["part"] for part, *_ in told] == ["train", "validation", "test"]
+    assert all(kept_apart(one, two) == by[1:] for one, two in itertools.permutations(told, 2))
+    # A third of a part is again divided by other numbers.
+    run("split", third, *by, "--test", "0.5", "--train-output", "1.parquet", "--test-output", "2.parquet")
+    assert 0.35 < pl.read_parquet("2.parquet").height / len(parts[1]) < 0.65
+
+
+def test_a_part_without_rows_is_told(folder: Path, run: Run) -> None:
+    write_people(Path("people.parquet"), households(2000))
+    assert not run("split", "people.parquet").err
+    pl.read_parquet(TRAIN).write_parquet("other.parquet")  # another program keeps no metadata
+    told = run("split", "other.parquet").err
+    assert told.startswith("dpnb-columnar: CONFIDENTIAL: other.test.parquet has no row; ")
+    assert "then give another --seed" in told
+    told = run("split", "other.parquet", "--test", "0.4", "--overwrite").err
+    assert told.startswith("dpnb-columnar: CONFIDENTIAL: other.test.parquet has fewer rows than --test 0.4 asks for; ")
+    assert not run("split", "other.parquet", "--seed", 2, "--overwrite").err
+    write_people(Path("people.parquet"), households(0))
+    assert not run("split", "people.parquet", "--overwrite").err
+    run("train", TRAIN, "--output", "model.json")
+    told = run("evaluate", "model.json", TEST, expected=65).err
+    assert f"{TEST}: has no row to compare predictions with" in told
 
 
 def test_a_damaged_file_leaves_nothing(folder: Path, run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -113,6 +114,61 @@ def test_the_domain_is_that_of_ingest(folder: Path, run: Run) -> None:
             assert json.loads(shown.out) == ingested
 
 
+def test_columns_in_lower_case_are_the_codebooks(folder: Path, run: Run) -> None:
+    """As ipumsr writes them: attributes, unit and weight are found, and a model is that of the codebook's spelling."""
+    write()
+    usual = run("domain", "show", ROWS, "--codebook", DDI, "--json").out
+    train = ("--epsilon", "1", "--seed", "1", "--unit-rows", "1", "--weight", "PERWT")
+    run("domain", "edit", ROWS, "--codebook", DDI, "--output", "copy.parquet", "--label", "SEX")
+    run("train", "copy.parquet", *train, "--output", "usual.json")
+    lower = [name.lower() for name in columns()]
+    pq.write_table(pq.read_table(ROWS).rename_columns(lower), ROWS)
+    assert run("domain", "show", ROWS, "--codebook", DDI, "--json").out == lowered(usual)
+    run("domain", "edit", ROWS, "--codebook", DDI, "--output", "copy.parquet", "--label", "sex", "--overwrite")
+    run("train", "copy.parquet", *map(str.lower, train), "--output", "lower.json")
+    assert Path("lower.json").read_text() == lowered(Path("usual.json").read_text())
+    assert run("domain", "edit", ROWS, "--codebook", DDI, "--attributes", "adult-like", "--output", "a.toml").out
+    assert {*entry("a.toml")["attributes"]} == {"sex", "wkswork1"}
+
+
+def lowered(text: str) -> str:
+    for name in columns():
+        text = re.sub(rf"\b{name}\b", name.lower(), text)
+    return text
+
+
+def test_ingest_takes_a_header_in_lower_case(folder: Path, run: Run) -> None:
+    write()
+    Path("upper.csv").write_text("SERIAL,SEX,WKSWORK1,SAMPLE\n1,1,52,201801\n")
+    Path("lower.csv").write_text("serial,sex,wkswork1,sample\n1,1,52,201801\n")
+    shown = []
+    for name in ("upper", "lower"):
+        run("ingest", f"{name}.csv", "--codebook", DDI, "--output", f"{name}.parquet")
+        shown.append(run("domain", "show", f"{name}.parquet", "--json").out)
+    assert shown[1] == lowered(shown[0])
+    assert json.loads(shown[1])["available_unit"] == ["sample", "serial"]
+
+
+def test_a_factor_has_the_labels_of_codes_for_values(folder: Path, run: Run) -> None:
+    """As_factor of ipumsr: words stand in place of codes, and the codebook says which there are."""
+    write(SEX=pa.array(["Male", "Female", None, "Missing"] * 50).dictionary_encode())
+    run("domain", "edit", ROWS, "--codebook", DDI, "--output", "datasets.toml")
+    assert entry()["attributes"]["SEX"] == {
+        **{"values": ["Male", "Female"], "missing": "category", "missing_values": ["Missing"]}
+    }
+    assert "SEX" not in entry()["value_labels"]
+    checked = run("check", ROWS, "--label", "INCWAGE > 1000").out
+    assert re.search(r"SEX +100 +0 ", checked)  # null and Missing; none outside the domain
+
+
+def test_a_factor_whose_words_do_not_tell_codes_apart_is_left_out(folder: Path, run: Run) -> None:
+    book = replace(USA, variables=(*USA.variables[:1], variable("SEX", start=10, codes=codes(_1="Male", _2="Male"))))
+    write(book, SEX=pa.array(["Male", "Female"] * 100).dictionary_encode(), WKSWORK1=None)
+    Path(DDI).write_text(ddi_of(replace(USA, variables=(*book.variables, INCWAGE))), encoding="utf-8")
+    shown = run("domain", "show", ROWS, "--codebook", DDI)
+    assert "left out of the domain: SEX: a factor in the file, and its words do not tell its codes apart" in shown.err
+
+
 def test_codebooks_that_come_with_the_program_or_with_pums(folder: Path, run: Run) -> None:
     assert "domain ipums1940, from the codebook ipums1940" in run("domain", "show", "--codebook", "ipums1940").out
     Path("PUMS.csv").write_text(
@@ -133,6 +189,7 @@ def test_names_and_types_of_columns_decide_and_no_row(folder: Path, run: Run) ->
         RATE=pa.array([12] * 200),
         WKSWORK1=None,
         wkswork1=pa.array([52] * 200),
+        Wkswork1=pa.array([52] * 200),
         TOWN=pa.array(["Ulm"] * 200),
         SERIAL=None,
     )
@@ -141,8 +198,7 @@ def test_names_and_types_of_columns_decide_and_no_row(folder: Path, run: Run) ->
     assert run("domain", "show", ROWS, "--codebook", DDI) == before
     assert "unit available" not in before.out
     for line in (
-        "left out of the domain: SEX: a factor in the file, whose values are words; write its codes in their place",
-        "left out of the domain: WKSWORK1: in lower or other case in the file; rename its column",
+        "left out of the domain: WKSWORK1: in several spellings of upper and lower case; rename all columns but one",
         "left out of the domain: SERIAL: not in the file",
         "left out of the domain: TOWN: not in the codebook",
         "note: RATE: whole numbers in the file, and the codebook implies decimals: they have to be applied (12, not",
@@ -208,7 +264,7 @@ def test_codebooks_that_are_refused(content: str | bytes | None, code: int, told
         (64, "name the Parquet file to copy", ["edit", "--codebook", DDI, "--output", "x.parquet"]),
         (66, "none.parquet: cannot be opened", ["show", "none.parquet", "--codebook", DDI]),
         (65, "usa.csv: text, such as CSV", ["show", "usa.csv", "--codebook", DDI]),
-        (78, "lower.parquet\n  left out of the domain: SERIAL", ["show", "lower.parquet", "--codebook", DDI]),
+        (78, "other.parquet\n  left out of the domain: SERIAL", ["show", "other.parquet", "--codebook", DDI]),
         (73, "is an input as well", ["edit", "--codebook", "usa.toml", "--output", "usa.toml", "--overwrite"]),
     ],
 )
@@ -216,7 +272,7 @@ def test_what_cannot_be_a_source(code: int, told: str, arguments: list[str], fol
     write()
     Path("usa.toml").write_text(layout_of(USA))
     Path("usa.csv").write_text("SEX\n1\n")
-    pl.read_parquet(ROWS).rename(str.lower).write_parquet("lower.parquet")
+    pl.read_parquet(ROWS).rename(lambda name: f"my_{name}").write_parquet("other.parquet")
     assert told in run("domain", *arguments, expected=code).err
     assert not Path("x.parquet").exists()
 

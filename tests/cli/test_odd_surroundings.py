@@ -14,6 +14,7 @@ import pytest
 from support.people import write_people
 from support.running import Run
 
+from dpnb_columnar.cli import main
 from dpnb_columnar.rows.column_checks import DEEPEST
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names, pipes and devices of Linux")
@@ -185,5 +186,15 @@ def test_a_name_that_a_terminal_would_obey_is_escaped(people_file: Path, run: Ru
         ("predict", name.replace("parquet", "json"), "people.parquet"),
     ):
         told = run(*command, *(("--output", "new.parquet") if "predict" in command else ()), expected=66).err
-        assert "x\\x1b[2J\\u202e\\x07." in told
+        assert "x\\u001b[2J\\u202e\\u0007." in told
         assert told.replace("\n", "").isprintable()
+
+
+def test_a_clock_beyond_the_years_that_a_ledger_can_write(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        @staticmethod
+        def now(zone: object) -> None:
+            raise ValueError("year 10256 is out of range")
+
+    monkeypatch.setattr(main, "datetime", Clock)
+    assert "the system's clock is beyond the year 9999" in run("datasets", expected=78).err

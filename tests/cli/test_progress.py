@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.patience import patience
 from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
 from support.watching import Watching, progress_of
@@ -115,7 +116,7 @@ def test_a_terminal_shows_a_bar_and_a_pipe_nothing(model: Path) -> None:
     assert scoring.returncode == 0
     assert b"scoring" in shown
     assert b"100%" in shown
-    piped = subprocess.run([*command, "--overwrite"], capture_output=True, check=True, timeout=120)
+    piped = subprocess.run([*command, "--overwrite"], capture_output=True, check=True, timeout=patience(120))
     assert piped.stderr == b""
 
 

@@ -128,7 +128,7 @@ def test_python_releases_the_same(rest: Path, model_file: Path, ledger: Path) ->
     assert dpnb.release_scores(model, pl.read_parquet(rest), **draws).model == scores.model  # type: ignore[arg-type]
     assert spent_epsilon(ledger, "people") == Fraction(1, 2)
     assert scores.figures.accuracy.interval[0] < scores.figures.accuracy.interval[1]
-    with pytest.raises(UsageError, match="account and run_id are for a ledger"):
+    with pytest.raises(UsageError, match="run_id are for a ledger; name its file"):
         dpnb.release_scores(model, rest, epsilon=1, run_id="scores")
 
 

@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
 from support.mechanisms import MECHANISMS
+from support.people import people, write_people
 from support.released_models import MODELS
 from support.report_pages import check_structure
 from support.running import Run
@@ -25,6 +26,7 @@ from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.released_intervals import prior_intervals
 from dpnb_columnar.report.release_sheet import write_release_sheet
 
 
@@ -48,6 +50,20 @@ def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run
     assert ("rows of each class, and of each class and value of 3 attributes" in text) == (mechanism != "none")
     assert (" ".join(SCOPE) in text) == (mechanism != "none")
     check_structure(root)
+
+
+@pytest.mark.parametrize("weight", [(), ("--weight", "w", "--weight-cap", "9")], ids=["rows", "weights"])
+def test_the_prior_has_its_error(weight: tuple[str, ...], folder: Path, run: Run) -> None:
+    """Of the sums of weights, where the score has these; the noise of sums leaves less known."""
+    rows = people(500).with_columns(w=pl.Series(range(500)) % 10)
+    write_people(folder / "people.parquet", rows)
+    run("train", "people.parquet", "--epsilon", "1", *weight, "--output", "model.json")
+    model = load_model(Path("model.json"))
+    _, text = sheet(run, "model.json")
+    for prior, ends in zip(model.priors, prior_intervals(model), strict=True):
+        assert ends is not None
+        assert ends[0] < prior < ends[1]
+        assert f"{ends[0]:.4f} to {ends[1]:.4f}" in text
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -84,8 +100,9 @@ def test_names_are_texts_and_nothing_points_outside(folder: Path, run: Run) -> N
     root, text = sheet(run, "town.model.json")
     assert MARKUP in text
     assert TEMPLATE in text
-    assert REVERSED.replace("\u202e", "\ufffd").replace("\u202c", "\ufffd") in text
+    assert REVERSED.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c") in text
     page = Path("sheet.html").read_text(encoding="utf-8")
+    assert "default-src 'none'; style-src" in page
     assert "\u202e" not in page
     for part in root.iter():
         assert part.tag not in {"script", "link", "iframe", "img", "image", "object", "base"}
@@ -102,8 +119,9 @@ def test_the_ledger_says_what_is_left(people_file: Path, run: Run) -> None:
     run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", "2", "--bind", people_file)
     run("train", people_file, "--epsilon", "0.5", "--ledger", "people.ledger")
     text = sheet(run, "people.model.json", "--ledger", "people.ledger")[1]
-    assert "limit epsilon 2 limit delta 0 spent epsilon 0.5" in text
-    assert "left epsilon 1.5" in text
+    assert "amounts are for one row added or removed all releases may cost epsilon 2 they have cost epsilon 0.5" in text
+    assert "one more may cost epsilon 1.5" in text
+    assert "rho 0 " not in text
     assert "This model is one of these releases." in text
     run("train", people_file, "--output", "unpaid.model.json")
     unpaid = sheet(run, "unpaid.model.json", "--ledger", "people.ledger")[1]
@@ -154,7 +172,9 @@ def test_refusals(model_file: Path, run: Run) -> None:
     Path("model.html").symlink_to(model_file)
     run("show", model_file, "--html", "model.html", "--overwrite", expected=73)
     assert model_file.read_bytes() == before
-    assert "can only be used with --html" in run("show", model_file, "--overwrite", expected=64).err
+    assert (
+        "can only be used with --html FILE.html or --output" in run("show", model_file, "--overwrite", expected=64).err
+    )
     assert "cannot be combined with" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
     run("show", "absent.json", "--html", "a.html", expected=66)
     assert not Path("a.html").exists()

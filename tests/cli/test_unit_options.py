@@ -1,4 +1,4 @@
-"""``--unit`` and ``--unit-rows``: a guarantee for whole units, chosen in place of what the domain declares."""
+"""``--unit``, ``--unit-rows`` and ``--unit-cap``: a guarantee for whole units, in place of what the domain declares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics_files import save_answer
-from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.domain import Domain, Unit, document_of, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DomainError, UsageError
@@ -51,18 +51,98 @@ def test_the_unit_chosen_goes_before_the_one_declared(
 
 
 @pytest.mark.parametrize(
-    ("unit", "rows", "error", "words"),
+    ("declared", "unit", "rows", "cap", "chosen"),
     [
-        (None, 1, UsageError, "rows of which unit"),
-        ("age", 1, DomainError, "the column 'age' is an attribute"),
-        ("income", 1, DomainError, "the column 'income' is an attribute or the label's"),
-        ("SERIAL", 0, DomainError, "a whole number from 1 to 1000"),
-        ("", 1, UsageError, "name 1 to 8 columns"),
+        ({}, "SERIAL", None, 8, Unit(("SERIAL",), 1, 8)),
+        ({"available_unit": ("SERIAL",)}, None, None, 8, Unit(("SERIAL",), 1, 8)),
+        ({"available_unit": ("SERIAL",)}, None, 2, 8, Unit(("SERIAL",), 2, 8)),
+        ({"unit": Unit(("SERIAL",), 2)}, None, None, 4, Unit(("SERIAL",), 2, 4)),
+        ({"unit": Unit(("SERIAL",), 2, 8)}, None, None, None, Unit(("SERIAL",), 2, 8)),
+        ({"unit": Unit(("SERIAL",), 2, 8)}, None, 1, None, Unit(("SERIAL",), 1, 8)),
+        ({"unit": Unit(("SERIAL",), 2, 8)}, "FAMILY", None, None, Unit(("FAMILY",), 1)),
     ],
 )
-def test_a_unit_that_cannot_be_chosen_is_refused(unit: str | None, rows: int, error: type, words: str) -> None:
+def test_the_cap_chosen_goes_before_the_one_declared(
+    declared: dict[str, Any], unit: Any, rows: int | None, cap: int | None, chosen: Unit
+) -> None:
+    domain = with_unit(replace(people_domain(), **declared), unit, rows, cap)
+    assert domain.unit == chosen
+    assert read_domain(domain.name, document_of(domain), "written").unit == chosen
+
+
+@pytest.mark.parametrize(
+    ("unit", "rows", "cap", "error", "words"),
+    [
+        (None, 1, None, UsageError, "unit rows 1: rows of which unit"),
+        (None, None, 4, UsageError, "unit cap 4: rows of which unit"),
+        ("age", 1, None, DomainError, "the column 'age' is an attribute"),
+        ("income", 1, None, DomainError, "the column 'income' is an attribute or the label's"),
+        ("SERIAL", 0, None, DomainError, "a whole number from 1 to 1000"),
+        ("", 1, None, UsageError, "name 1 to 8 columns"),
+        ("SERIAL", 2, 3, DomainError, r"a multiple of rows \(2\), such as 16, found 3"),
+        ("SERIAL", 2, 1, DomainError, "a whole number up to 1048576"),
+        ("SERIAL", 1, 2**20 + 1, DomainError, "found 1048577"),
+    ],
+)
+def test_a_unit_that_cannot_be_chosen_is_refused(
+    unit: str | None, rows: int | None, cap: int | None, error: type, words: str
+) -> None:
     with pytest.raises(error, match=words):
-        with_unit(people_domain(), unit, rows)
+        with_unit(people_domain(), unit, rows, cap)
+
+
+@pytest.mark.parametrize("cap", [True, 2.0, "4", -4, 0])
+def test_a_declared_cap_is_a_whole_number(cap: object) -> None:
+    document = document_of(with_unit(people_domain(), "SERIAL", 1))
+    document["unit"]["cap"] = cap
+    with pytest.raises(DomainError, match=r"unit\.cap: expected how many rows of one unit are stood for"):
+        read_domain("people", document, "made up")
+    del document["unit"]["cap"]
+    with pytest.raises(DomainError, match=r"available_person\.cap: unknown key"):
+        read_domain("people", {**document, "available_person": {"column": "P", "rows": 8, "cap": 8}}, "made up")
+
+
+@pytest.mark.slow
+def test_a_capped_unit_from_the_option_to_every_page(folder: Path, run: Run) -> None:
+    """Ninety rows in thirty units: the noisy sums are of ninety rows, or of sixty at most two each."""
+    halves = people(90).with_columns(SERIAL=pl.int_range(90) // 3)
+    halves.write_parquet("people.parquet", metadata=domain_metadata(people_domain()))
+    unit = ("--unit", "SERIAL", "--unit-cap")
+    for cap, rows in ((4, 90), (2, 60)):
+        counted = dpnb.aggregate("people.parquet", unit="SERIAL", unit_cap=cap)
+        assert counted.class_counts.sum() == 30
+        assert counted.weight_sums.sum() == rows
+    model = dpnb.train("people.parquet", epsilon=1000, unit="SERIAL", unit_cap=4, mechanism="histogram")
+    assert sum(model.weighted_classes.released) == pytest.approx(90, abs=2)
+    planned = run("plan", "people.parquet", *unit, "4", "--no-advice").out
+    said = "prior: noisy sums of the rows of each unit of SERIAL, at most 4, dealt out to the one that counts"
+    assert said in planned
+    assert "weighted class counts" in planned
+    document = json.loads(run("plan", "people.parquet", *unit, "4", "--no-advice", "--json").out)
+    assert document["unit"] == {"columns": ["SERIAL"], "rows": 1, "cap": 4}
+    run("train", "people.parquet", *unit, "4", "--epsilon", "5", "--output", "model.json")
+    shown = run("show", "model.json").out
+    assert said in shown
+    assert "noisy sum of rows of SERIAL" in shown
+    persons = "the rows of each unit of SERIAL, at most 4 of each: in a larger one each counts for less, which"
+    assert persons in " ".join(shown.split())
+    scored = run(
+        "evaluate", "model.json", "people.parquet", "--epsilon", "1000", "--seed", "1", "--output", "s.json"
+    ).out
+    assert f"They are for the population that the rows were drawn from, of which they are {persons}" in " ".join(
+        scored.split()
+    )
+    scores = dpnb.load_scores("s.json")
+    assert scores.figures.rows == pytest.approx(90, abs=3)
+    assert scores.guarantee.composition[0].composition == "one row changes one of these counts by at most 4"
+    run("show", "model.json", "--html", "model.html")
+    assert "noise of a sum of rows of SERIAL is less than" in Path("model.html").read_text()
+    run("domain", "edit", "people.parquet", *unit, "4", "--output", "capped.parquet")
+    assert "at most 4, dealt out" in run("domain", "show", "capped.parquet").out
+    refused = run(
+        "domain", "edit", "people.parquet", "--per-row", "--unit-cap", "4", "--output", "x.parquet", expected=64
+    )
+    assert "give no --unit, --unit-rows or --unit-cap beside it" in refused.err
 
 
 def test_plan_divides_every_share_by_the_rows_of_a_unit(tmp_path: Path, run: Run) -> None:
@@ -86,6 +166,40 @@ def test_plan_shows_the_guarantee_for_a_row_beside_that_for_a_unit(tmp_path: Pat
     chosen = run("plan", write(tmp_path, available_unit=("SERIAL",)), "--unit-rows", "3", "--no-advice").out
     assert "one unit, 3 rows (planned)" in chosen
     assert "guarantees for whole units" not in run("plan", write(tmp_path), "--no-advice").out
+
+
+OF_ONE = "one row of each unit of SERIAL: in a larger one, such as a household of several persons, each counts for less"
+
+
+@pytest.mark.slow
+def test_everything_released_under_a_unit_says_of_which_rows_it_is(folder: Path, run: Run) -> None:
+    """Persons of large households count for less in the prior, weighted or not, and in scores."""
+    file, unit = write(folder), ("--unit", "SERIAL", "--unit-rows", "1")
+    run("train", file, *unit, "--epsilon", "5", "--output", "of-units.json")
+    run("train", file, "--epsilon", "5", "--output", "of-rows.json")
+    for model, said in (("of-units", True), ("of-rows", False)):
+        chosen = unit if said else ()
+        run("show", f"{model}.json", "--html", f"{model}.html")
+        scores = run("evaluate", f"{model}.json", file, "--epsilon", "5", "--output", f"{model}.scores.json")
+        run("show", f"{model}.scores.json", "--html", f"{model}.scores.html")
+        texts = [
+            run("plan", file, *chosen, "--no-advice").out,
+            run("show", f"{model}.json").out,
+            run("show", f"{model}.json", "--card").out,
+            Path(f"{model}.html").read_text(),
+            Path(f"{model}.scores.html").read_text(),
+            scores.out,
+        ]
+        assert [OF_ONE in " ".join(text.split()) for text in texts] == [said] * len(texts)
+
+
+def test_plan_offers_the_unit_of_persons_in_linked_samples(tmp_path: Path, run: Run) -> None:
+    file = write(tmp_path, available_person=Unit(("SERIAL",), 8))
+    words = "up to 8 rows in these linked samples, and is covered as a whole only under --unit SERIAL --unit-rows 8"
+    assert words in run("plan", file, "--no-advice").out
+    assert words in run("domain", "show", file).out
+    assert words not in run("plan", file, "--unit", "SERIAL", "--unit-rows", "8", "--no-advice").out
+    assert words not in run("plan", write(tmp_path), "--no-advice").out
 
 
 def test_a_unit_column_that_the_file_lacks_is_refused_before_a_row_is_read(tmp_path: Path, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Value labels wherever people read: domain show, check, train, show, evaluate, predict, sql and the release sheet."""
+"""Titles and value labels wherever people read: domain show, check, plan, show, evaluate, predict, sql, the sheet."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from dpnb_columnar.domain import digest
 from dpnb_columnar.model.model import load_model
 
 INCOME = {"low": "Below the median", "high": "Above the median"}
+TITLES = {"income": "Income of the year", "age": "Age in years", "hours": "Usual hours worked"}
 WORDED: dict[str, Any] = {
     **PEOPLE,
+    "titles": TITLES,
     "value_labels": {"income": INCOME, "age": {"0": "Under 1 year"}, "sex": {"f": "Female", "m": "Male"}},
 }
 
 
 @pytest.fixture
 def worded_file(folder: Path) -> Path:
-    """``people.parquet`` with value labels."""
+    """``people.parquet`` with titles and value labels."""
     write_people(folder / "people.parquet", document=WORDED)
     return Path("people.parquet")
 
@@ -41,6 +43,7 @@ def test_labels_change_nothing_but_the_domain_of_the_model(worded_model: Path, r
     run("train", "plain.parquet", "--seed", 7, "--output", "plain.model.json")
     worded, plain = (json.loads(path.read_text()) for path in (worded_model, Path("plain.model.json")))
     assert worded["domain"].pop("value_labels") == WORDED["value_labels"]
+    assert worded["domain"].pop("titles") == TITLES
     assert worded == plain
     assert load_model(worded_model) == load_model(Path("plain.model.json"))
 
@@ -48,7 +51,8 @@ def test_labels_change_nothing_but_the_domain_of_the_model(worded_model: Path, r
 @pytest.mark.parametrize("suffix", ["json", "parquet"])
 def test_model_files_keep_labels(worded_file: Path, run: Run, suffix: str) -> None:
     run("train", worded_file, "--seed", 7, "--output", f"model.{suffix}")
-    assert load_model(Path(f"model.{suffix}")).domain.value_labels == WORDED["value_labels"]
+    domain = load_model(Path(f"model.{suffix}")).domain
+    assert (domain.titles, domain.value_labels) == (TITLES, WORDED["value_labels"])
 
 
 def test_statistics_whose_labels_differ_are_added_and_the_first_ones_stay(worded_file: Path, run: Run) -> None:
@@ -64,7 +68,7 @@ def test_statistics_whose_labels_differ_are_added_and_the_first_ones_stay(worded
 
 def test_domain_show(worded_file: Path, run: Run) -> None:
     shown = run("domain", "show", worded_file).out
-    assert "predicts income: 2: low = Below the median, high = Above the median\n" in shown
+    assert "predicts income Income of the year: 2: low = Below the median, high = Above the median\n" in shown
     assert "2: f = Female, m = Male" in shown
     listed = run("domain", "show", worded_file, "--all").out.split(shown.rstrip())[1]
     assert [line.split() for line in listed.splitlines() if line.strip()][2:] == [
@@ -87,6 +91,7 @@ def test_an_entry_keeps_labels_and_trains_the_same(worded_file: Path, run: Run) 
         run("domain", "edit", worded_file, "--output", "datasets.toml", "--overwrite")
     text = Path("datasets.toml").read_text()
     assert text.startswith("# mine\n[other]\n")
+    assert '[people.titles]\nincome = "Income of the year"\nage = "Age in years"\n' in text
     assert '[people.value_labels.sex]\nf = "Female"\nm = "Male"\n' in text
     run("train", worded_file, "--dataset", "people", "--seed", 7, "--output", "entry.json")
     assert load_model(Path("entry.json")).domain.value_labels == WORDED["value_labels"]
@@ -102,6 +107,23 @@ def test_labels_from_a_file(people_file: Path, run: Run) -> None:
     assert "people.value_labels.sex.x: labels a value that the column does not declare" in ended.err
 
 
+def test_titles_from_the_command_line(people_file: Path, run: Run) -> None:
+    run("domain", "edit", people_file, "--title", "sex=Sex or gender", "--output", "worded.parquet")
+    assert "  sex Sex or gender  categorical" in run("domain", "show", "worded.parquet").out
+    ended = run("domain", "edit", people_file, "--title", "sax=Sex", "--output", "x.parquet", expected=64)
+    assert "--title sax: the domain has no attribute of this name; did you mean sex?" in ended.err
+
+
+def test_plan_check_and_the_first_table_name_columns_in_words(worded_file: Path, run: Run) -> None:
+    planned = run("plan", worded_file, "--no-advice").out
+    assert planned.splitlines()[1] == (
+        "predicts income Income of the year: 'low = Below the median', 'high = Above the median'"
+    )
+    for shown in (planned, run("check", worded_file).out, run("domain", "show", worded_file).out):
+        assert "  age Age in years" in shown or "age Age in years  " in shown
+        assert "hours Usual hours worked" in shown
+
+
 def test_check_and_evaluate(worded_model: Path, worded_file: Path, run: Run) -> None:
     assert "low = Below the median" in run("check", worded_file).out
     evaluated = run("evaluate", worded_model, worded_file).out
@@ -113,19 +135,26 @@ def test_check_and_evaluate(worded_model: Path, worded_file: Path, run: Run) -> 
 
 def test_show(worded_model: Path, run: Run) -> None:
     shown = run("show", worded_model, "--all").out
-    assert shown.startswith("people: predicts income: 'low = Below the median', 'high = Above the median'\n")
+    assert "  age Age in years  " in shown
+    assert shown.startswith(
+        "people: predicts income Income of the year: 'low = Below the median', 'high = Above the median'\n"
+    )
     assert "speaks for low = Below the median" in shown
     assert any("f = Female" in line and "low = Below the median" in line for line in shown.splitlines())
     run("show", worded_model, "--html", "sheet.html")
     page = Path("sheet.html").read_text()
     assert "high = Above the median" in page
     assert "m = Male" in page
+    assert "<h3>age Age in years</h3>" in page
+    assert "<td>hours Usual hours worked</td>" in page or "hours Usual hours worked</th>" in page
 
 
 def test_the_values_of_a_condition_are_shown_with_their_labels(worded_file: Path, run: Run) -> None:
     run("train", worded_file, "--label", "sex = 'm' AND hours > 35", "--seed", 7)
     shown = run("show", "people.model.json").out
-    assert shown.startswith("people: predicts whether sex = 'm' AND hours > 35 (sex m = Male): ")
+    assert shown.startswith(
+        "people: predicts whether sex = 'm' AND hours > 35 (hours Usual hours worked, sex m = Male): "
+    )
     run("domain", "edit", worded_file, "--label", "sex = 'm'", "--output", "men.parquet")
     assert "predicts sex = 'm' (sex m = Male): 2: " in run("domain", "show", "men.parquet").out
 

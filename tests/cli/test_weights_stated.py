@@ -34,7 +34,7 @@ def test_plan_train_show_sheet_and_ledger_state_the_weight(run: Run, data: Path)
     facts = json.loads(run("plan", data, "--epsilon", "1", "--no-advice", "--json").out)
     assert facts["weight"] == {"column": "PERWT", "cap": "400", "step": "0.5", "missing": "1"}
     errors = {query["query"]: query["errors"] for query in facts["queries"]}
-    assert errors["weighted class counts"]["10000"] == 400 * errors["class counts"]["10000"]
+    assert errors["weighted class counts"]["10000"] == pytest.approx(400 * errors["class counts"]["10000"])
 
     folder = data.parent
     ledger, model, sheet = (folder / name for name in ("people.ledger", "people.model.json", "sheet.html"))

@@ -22,6 +22,7 @@ from support.people import PEOPLE, people, people_domain, write_people
 from dpnb_columnar.budget import Parallel
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting.checkpoints import FORMAT
 from dpnb_columnar.counting.countable import AskedRows, CheckpointFolder
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
@@ -47,7 +48,7 @@ from dpnb_columnar.domain import Domain, Unit, digest
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.unit_order import CLASS, counted_rows
+from dpnb_columnar.rows.unit_order import CLASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,13 @@ class ClassSizes:
 def by_polars(query: ClassQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ClassSizes:
     counter = DenseCounter(query.cells)
 
-    def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return counted_rows(rows, query.domain, types, {}).with_columns(place=pl.col(CLASS).cast(pl.UInt32))
-
     def add(part: pl.DataFrame) -> None:
-        counter.add(part["place"].drop_nulls())
+        counter.add(part[CLASS].to_numpy())
 
     def reset() -> None:
         counter.counts[:] = 0
 
-    stream_counted_rows(rows, types, query.domain, counted, ["place"], add, reset)
+    stream_counted_rows(rows, types, query.domain, {}, [], add, reset)
     return ClassSizes(query, tuple(counter.counts.tolist()))
 
 
@@ -225,7 +223,7 @@ def test_files_answer_at_once_and_one_by_one(files: list[Path], tmp_path: Path) 
     for _ in range(2):
         assert one_by_one.answer(QUERY) == at_once
     kept = [*(tmp_path / "kept").iterdir()]
-    assert {"".join(file.suffixes) for file in kept} == {".classes.parquet"}
+    assert {"".join(file.suffixes) for file in kept} == {f".classes-{FORMAT}.parquet"}
     assert len(kept) == 3  # a file without rows has none
     one_by_one.answer(CellQuery(DOMAIN))
     assert len([*(tmp_path / "kept").iterdir()]) == 6

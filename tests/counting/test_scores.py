@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import declared, written
-from support.people import PEOPLE, people, people_domain, write_people
+from support.people import PEOPLE, TYPES, people, people_domain, write_people
 from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_score_counts, scores_of
@@ -28,9 +28,11 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes
+from dpnb_columnar.rows.row_rules import number_of_codes
+from dpnb_columnar.rows.value_codes import MOST_STEPPED
 
 
 @pytest.mark.slow
@@ -113,6 +115,18 @@ def test_a_database_counts_margins_of_three_classes_alike(largest: int) -> None:
     assert np.array_equal(counted.counts, expected_score_counts(rows.to_dicts(), query))
 
 
+def test_each_group_has_bins_for_itself() -> None:
+    rows = people(300).with_columns(sex=pl.when(pl.int_range(pl.len()) % 7 == 0).then(None).otherwise("sex"))
+    whole = local.answer(rows, SCORES)
+    groups = replace(SCORES, group_tables=(ScoreTable("sex", (0, 1), (0, 1), 2),), groups=3)
+    counted = local.answer(rows, groups)
+    assert np.array_equal(counted.counts, expected_score_counts(rows.to_dicts(), groups))
+    assert np.array_equal(counted.counts.reshape(3, 4, 2).sum(axis=0), whole.counts)
+    for place, sex in enumerate(("f", "m", None)):
+        part = local.answer(rows.filter(pl.col("sex").eq_missing(pl.lit(sex))), SCORES).counts
+        assert np.array_equal(counted.counts[4 * place : 4 * place + 4], part)
+
+
 def test_all_that_decides_the_bin_of_a_row_is_in_the_digest() -> None:
     query = Margins(THREE, (TABLES, TABLES), (0, 0, 0), 0, (-300, 0, 300))
     others = [
@@ -120,8 +134,11 @@ def test_all_that_decides_the_bin_of_a_row_is_in_the_digest() -> None:
         replace(query, offsets=(0, 0, 1)),
         replace(query, largest=1),
         replace(query, edges=(-300, 0, 301)),
+        replace(query, group_tables=TABLES[2:], groups=3),
+        replace(query, group_tables=TABLES[:1], groups=3),
+        replace(query, group_tables=TABLES[2:], groups=4),
     ]
-    assert len({each.digest for each in (query, *others)}) == 5
+    assert len({each.digest for each in (query, *others)}) == 8
 
 
 @pytest.mark.parametrize(
@@ -212,3 +229,20 @@ def test_a_query_that_fails_is_reported_without_the_engines_text() -> None:
     checked = FrameInput(rows).check(DOMAIN)
     with pytest.raises(DataError, match="its query fails"):
         checked.answer(SCORES)
+
+
+@pytest.mark.parametrize(("cap", "sizes"), [(2, (2, 1, 2)), (4, (3, 1, 4))])
+def test_a_row_is_counted_once_for_each_row_that_it_stands_for(cap: int, sizes: tuple[int, ...]) -> None:
+    """One row of each of three units of three, one and five equal rows, by both ways to count."""
+    domain = with_unit(DOMAIN, "SERIAL", 1, cap)
+    scores = replace(SCORES, domain=domain, by_size=True)
+    kinds = [(40, 45, "m", "low"), (20, 0, "f", "high"), (60, 45, "f", "high")]
+    rows = [(*kind, serial) for serial, size in enumerate((3, 1, 5)) for kind in [kinds[serial]] * size]
+    frame = pl.DataFrame(rows, {**TYPES, "SERIAL": pl.Int64}, orient="row")
+    expected = expected_score_counts(frame.to_dicts(), scores)
+    assert sorted(expected[expected > 0].tolist()) == sorted(sizes)
+    assert FrameInput(frame).check(domain).answer(scores).counts.tolist() == expected.tolist()
+    query = query_sql(scores, dict.fromkeys(("age", "hours", "SERIAL"), Kind.INTEGER), "frame", Dialect.DUCKDB)
+    assert answer_of(duckdb.sql(query).pl(), scores, "the result").counts.tolist() == expected.tolist()
+    assert replace(scores, by_size=False).digest != scores.digest
+    assert (scores.sensitivity, replace(scores, by_size=False).sensitivity) == (cap, 1)

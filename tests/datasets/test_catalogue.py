@@ -160,7 +160,7 @@ def test_faults_of_an_entry_name_its_catalogue_and_no_other_entry_suffers(here: 
     assert entry_named("mine").domain.classes == ("a", "b")
     with pytest.raises(DomainError) as caught:
         _ = entry_named("broken").domain
-    assert str(caught.value).startswith(f"{here}: 3 fault(s)")
+    assert str(caught.value).startswith(f"{here}: 3 faults")
     assert str(caught.value.faults[0]) == "broken.titel: unknown key; did you mean title?"
 
 

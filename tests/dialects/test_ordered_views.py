@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.patience import patience
 
 import dpnb_columnar as dpnb
 
@@ -30,5 +31,5 @@ def test_ordered_and_limited_view_in_duckdb(census: Path, tmp_path: Path) -> Non
     query = model.to_sql("duckdb", table="person").partition("WITH")
     (tmp_path / "view.sql").write_text(f"CREATE VIEW scored AS WITH{query[2]}", encoding="utf-8")
     command = [sys.executable, "-c", PROGRAM, str(census), str(tmp_path / "view.sql")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(120))
     assert ended.returncode == 0, ended.stderr[-500:]

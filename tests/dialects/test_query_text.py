@@ -14,6 +14,8 @@ from support.scored_rows import AGE, MIXED
 from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
+    CATALOGUE,
+    NAMED_TYPES,
     NUMBER_TYPES,
     OTHER_CHARACTERS,
     SHORT,
@@ -24,6 +26,7 @@ from dpnb_columnar.dialects.rendering import (
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import table_rows, table_statements
@@ -73,6 +76,11 @@ def names_in(tree: exp.Expr) -> set[str]:
     return {identifier.name for identifier in tree.find_all(exp.Identifier)}
 
 
+def only_quoted(tree: exp.Expr) -> bool:
+    """Whether every name is quoted, but for the schema and the types of PostgreSQL's catalogue."""
+    return {each.name for each in tree.find_all(exp.Identifier) if not each.quoted} <= {CATALOGUE, *NAMED_TYPES}
+
+
 def hostile_model(name: str) -> Model:
     domain = declared({name: {"values": [name, "x"], "missing_values": [name + "y"]}, "n": AGE}, [name + "0", "other"])
     table = table_of(name, [0.5, 0.5], [0.1, 0.9])
@@ -89,7 +97,7 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
     assert scoring.find_all(exp.Table)
     counting = read_back(statistics_query(model.domain, {}, None, dialect), dialect)
     assert name in names_in(counting)
-    assert all(identifier.quoted for identifier in counting.find_all(exp.Identifier))
+    assert only_quoted(counting)
     if dialect is Dialect.SPARK and "${" in name:
         return  # written as a sum of two texts, which Spark puts no variable into
     assert {name, "x", name + "0", "other"} <= texts_in(scoring) | texts_in(counting)
@@ -125,10 +133,24 @@ def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect
     ):
         tree = read_back(query, dialect)
         assert name in names_in(tree)
-        assert all(identifier.quoted for identifier in tree.find_all(exp.Identifier))
+        assert only_quoted(tree)
         known = _expected(name, domain) | {scores_of(domain).digest, gradient_of(domain).digest}
         others = {text for text in texts_in(tree) - known if len(text) > 3}
         assert all(re.fullmatch(r"[-0-9.,{}\[\] ]+", text) for text in others), others
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_units_whose_rows_stand_for_others_are_counted_in_every_dialect(dialect: Dialect) -> None:
+    """Their size is a window over the columns of the unit, and what their rows stand for is added up."""
+    name = "it's"
+    domain = with_unit(hostile_model(name).domain, [name + "u", name + "v"], 2, 4)
+    scores = replace(scores_of(domain), by_size=True)
+    for query in (statistics_query(domain, {}, None, dialect), query_sql(scores, {}, None, dialect)):
+        tree = read_back(query, dialect)
+        assert {name + "u", name + "v"} <= names_in(tree)
+        (size,) = (each for each in tree.find_all(exp.Window) if "COUNT(" in each.this.sql())
+        assert len(size.args["partition_by"]) == 2
+        assert "SUM(" in query
 
 
 def _expected(name: str, domain: Domain) -> set[str]:
@@ -137,6 +159,7 @@ def _expected(name: str, domain: Domain) -> set[str]:
     numbers = {
         "100.0",
         "0.25",
+        *(sign + bound for sign in ("", "-") for bound in ("1.7976931348623158e308", "5e-324")),
         "inf",
         "-inf",
         "true",

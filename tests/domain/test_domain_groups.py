@@ -212,7 +212,7 @@ def test_a_model_of_groups_predicts_what_one_of_the_groups_names_would(folder: P
         run("train", f"{file}.parquet", "--seed", 3)
         run("predict", f"{file}.model.json", f"{file}.parquet", "--output", f"{file}.scored.parquet")
         scores.append(pl.read_parquet(f"{file}.scored.parquet"))
-        assert "young" in run("show", f"{file}.model.json").out
+        assert "young" in run("show", f"{file}.model.json", "--all").out
     assert scores[0].equals(scores[1])
     assert scores[0]["skipped"].max() == 0
 

@@ -44,7 +44,7 @@ def names(domain: Domain) -> list[str]:
         ("INCWAGE > 1500", ("<=1500", ">1500")),
         ("INCWAGE >= 1500", ("<1500", ">=1500")),
         ("INCWAGE < 1.50e3", (">=1500", "<1500")),
-        ("INCWAGE <= -0.5", (">-0.5", "<=-0.5")),
+        ("INCWAGE <= 0.5", (">0.5", "<=0.5")),
         ("SEX = 1", ("not (SEX = 1)", "SEX = 1")),
         ("\"place of birth\" <> 'it''s'", None),
         ("WEEKS > 15 AND NOT AGE < 20", None),
@@ -148,6 +148,9 @@ def test_labelled_domains_are_declarations_without_fault(domain: Declaration, da
         found = labelled(domain, label)
     except DomainError as error:
         assert len(domain.attributes) == 1 or "two class names" in str(error)  # noqa: PT017
+        return
+    except UsageError as error:
+        assert "so one class would be empty" in str(error)  # noqa: PT017
         return
     assert read_domain(found.name, document_of(found), "x") == found
     assert digest(read_domain("other", document_of(found), "x")) == digest(found)

@@ -78,7 +78,7 @@ def test_choosing_a_label_and_leaving_attributes_out_keep_the_unit() -> None:
         ({"columns": "SERIAL", "rows": 1}, "names of 1 to 8 columns"),
         ({"columns": ["A", "A"], "rows": 1}, "names the column 'A' twice"),
         ({"column": 5, "rows": 1}, "people.unit.column: expected names"),
-        ({"column": "SERIAL", "rows": 1, "cap": 3}, "people.unit.cap: unknown key"),
+        ({"column": "SERIAL", "rows": 1, "size": 3}, "people.unit.size: unknown key"),
         ("SERIAL", "people.unit: expected a table"),
     ],
 )

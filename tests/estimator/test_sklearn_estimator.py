@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from support.flowers import COLOURS, DECLARED, MEASURES, SPECIES, estimator, flowers, measures
+from support.ledger_cases import new_ledger
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.budget import Approximate
 from dpnb_columnar.domain import Domain, Weight, labelled, read_domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -217,6 +219,22 @@ def test_what_is_spent_is_exact_and_logged(epsilon: Any, caplog: pytest.LogCaptu
     (record,) = caplog.records
     assert record.getMessage().startswith("fit spent epsilon")
     assert "add-remove" in record.getMessage()
+
+
+def test_a_ledger_pays_for_each_fit_until_its_limit(tmp_path: Path) -> None:
+    """Clones, as grid searches make them, are charged like any other; what is refused counts no row."""
+    ledger = new_ledger(tmp_path / "flowers.ledger", Approximate(Fraction(2), Fraction(0)), "flowers")
+    X, y = flowers(100)
+    paying = estimator(epsilon=1, ledger=ledger, account="flowers")
+    paying.fit(X, y)
+    clone(paying).fit(X, y)
+    with pytest.raises(ValueError, match="flowers") as error:
+        clone(paying).fit(X, y)
+    assert isinstance(error.value.__cause__, BudgetError)
+    with pytest.raises(ValueError, match="random_state: makes models without guarantee"):
+        clone(paying).set_params(random_state=1).fit(X, y)
+    with pytest.raises(ValueError, match="are for a ledger; name its file with ledger"):
+        clone(paying).set_params(ledger=None).fit(X, y)
 
 
 def test_delta_is_spent_where_the_noise_needs_one() -> None:

@@ -61,11 +61,11 @@ def counts(rows: list[Row], monkeypatch: pytest.MonkeyPatch, form: str = "lists"
     """Count what the estimator gives to the training: rows by attribute, class and code."""
     counted: Counter[tuple[Any, ...]] = Counter()
 
-    def count(plan: Any, rows: Any, draw: Any = None) -> Any:
+    def count(plan: Any, rows: Any, *arguments: Any, **named: Any) -> Any:
         for cell in rows.check(plan.domain).answer(CellQuery(plan.domain)).cells():
             for label, code, number in zip(cell.classes, cell.codes, cell.counts, strict=True):
                 counted[cell.attribute, int(label), int(code)] += int(number)
-        return train(plan, rows, draw=draw)
+        return train(plan, rows, *arguments, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr("dpnb_columnar.sklearn.train", count)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import codebook, codebooks, codes, ddi_of, variable, written
 
+from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks import checks
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
@@ -65,6 +66,82 @@ def test_the_samples_name_the_data_set_where_they_are_known(
     study = f"<stdyDscr><serStmt><serName abbr={quoteattr(series)}>IPUMS</serName></serStmt>{samples}</stdyDscr>"
     text = ddi_of(TOWN).replace("<fileDscr>", f"{study}<fileDscr>", 1)
     assert read_ddi(written(tmp_path, "town.xml", text)).dataset == name
+
+
+STUDY = """<docDscr><citation><titlStmt><titl>Codebook of an extract</titl></titlStmt>
+<rspStmt><AuthEnty affiliation="A press">Somebody else</AuthEnty></rspStmt></citation></docDscr>
+<stdyDscr><citation><titlStmt><titl>User Extract town.dat</titl></titlStmt>
+<rspStmt><AuthEnty affiliation="University of Town">TOWNS</AuthEnty></rspStmt>
+<serStmt><serName abbr="tow">TOWNS
+  USA</serName><serInfo>DOI:10.18128/D999.V1.0</serInfo></serStmt></citation>
+<stdyInfo><sumDscr><timePrd date="2013">2013</timePrd><nation abbr="us">United States</nation></sumDscr>
+<sumDscr><timePrd date="2012">2012</timePrd><nation abbr="us">United States</nation></sumDscr>
+<notes><![CDATA[Additional notes on a sample that is part of this study:  TOWNS, March 2012; regular size
+  Density: 0.01%
+]]></notes></stdyInfo>
+<dataAccs><useStmt><contact URI="https://towns.example"/>
+<citReq><![CDATA[Publications must cite it. The citation should include the following:
+
+A. Writer and B. Other.  TOWNS: Version 1.0 [dataset]. Town, 2023. https://doi.org/10.18128/D999.V1.0
+
+Please add your citation to the bibliography: http://bibliography.example/]]></citReq></useStmt></dataAccs>
+<notes>User-provided description: my secret plan</notes></stdyDscr>"""
+CITED = Provenance(
+    name="TOWNS USA",
+    producer="TOWNS, University of Town",
+    place="United States",
+    period="2012; 2013",
+    sample="TOWNS, March 2012, regular size",
+    citation="A. Writer and B. Other. TOWNS: Version 1.0 [dataset]. Town, 2023. https://doi.org/10.18128/D999.V1.0",
+    url="https://doi.org/10.18128/D999.V1.0",
+)
+
+
+def provenance_of(study: str, folder: Path) -> Provenance | None:
+    text = ddi_of(TOWN).replace("<fileDscr>", f"{study}<fileDscr>", 1)
+    return read_ddi(written(folder, "town.xml", text)).provenance
+
+
+def test_the_study_says_where_the_rows_come_from_and_how_to_cite_them(tmp_path: Path) -> None:
+    assert provenance_of(STUDY, tmp_path) == CITED
+
+
+@pytest.mark.parametrize(
+    ("study", "provenance"),
+    [
+        ("", None),
+        ("<stdyDscr><citation/></stdyDscr>", None),
+        (
+            "<stdyDscr><citation><titlStmt><titl>Town survey</titl><IDNo agency='DOI'>doi:10.5255/UKDA-SN-1-2</IDNo>"
+            "</titlStmt><prodStmt><producer>Town office</producer></prodStmt><biblCit>Town office (2020). Town survey."
+            "</biblCit></citation></stdyDscr>",
+            Provenance(
+                name="Town survey",
+                producer="Town office",
+                citation="Town office (2020). Town survey.",
+                url="https://doi.org/10.5255/UKDA-SN-1-2",
+            ),
+        ),
+        (
+            "<stdyDscr><useStmt><citReq>Cite the\n\noffice.</citReq><contact URI='https://town.example'/></useStmt>"
+            "</stdyDscr>",
+            Provenance(citation="Cite the office.", url="https://town.example"),
+        ),
+        (
+            f"<stdyDscr><citation><titlStmt><titl>{'t' * 300}</titl></titlStmt></citation></stdyDscr>",
+            Provenance(name=f"{'t' * 253}..."),
+        ),
+    ],
+)
+def test_what_a_study_does_not_say_is_left_out(study: str, provenance: Provenance | None, tmp_path: Path) -> None:
+    assert provenance_of(study, tmp_path) == provenance
+
+
+def test_a_control_character_in_the_source_is_refused(tmp_path: Path) -> None:
+    study = STUDY.replace("A. Writer", "A. \x9bWriter")
+    text = ddi_of(TOWN).replace("<fileDscr>", f"{study}<fileDscr>", 1)
+    said = refused(written(tmp_path, "town.xml", text))
+    assert "source: its name, producer, place or citation holds a control character" in said
 
 
 @pytest.mark.parametrize("namespace", ["ddi:codebook:2_5", "http://www.icpsr.umich.edu/DDI", ""])

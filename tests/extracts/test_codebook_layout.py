@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import codebooks, layout_of, variable, written
 from support.real_data import FOLDER
 
+from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
 from dpnb_columnar.extracts.codebooks.layout import __doc__ as documentation
@@ -47,6 +48,9 @@ def test_the_documented_example_and_what_is_left_out(tmp_path: Path) -> None:
     example = documentation.split("::\n")[1].split("``decimals``")[0]
     book = read_layout_file(written(tmp_path, "town.toml", "\n".join(line.strip() for line in example.splitlines())))
     assert (book.name, book.record_types, book.record_type_variable) == ("town1930", ("H", "P"), "KIND")
+    assert book.provenance == Provenance(
+        name="Census of Town", producer="Town", period="1930", citation="Town. Census of 1930."
+    )
     kind, sex = book.variables
     assert (kind.form, kind.measure, kind.codes) == (Form.TEXT, Measure.CONTINUOUS, ())
     assert sex == variable("SEX", start=1, record_types=("P",), label="Sex", codes=sex.codes)

@@ -43,7 +43,14 @@ def test_the_sample_is_named_by_its_years_whatever_the_file_is_called(
 ) -> None:
     lines = [f'VAL,ADJINC,C,7,"{number}","{number}","{text}"\n' for number, text in enumerate(factors, 1000000)]
     written(tmp_path, "PUMS_Data.csv", DICTIONARY + 'NAME,ADJINC,C,7,"Adjustment"\n' + "".join(lines))
-    assert read_pums_dictionary(tmp_path / "PUMS_Data.csv").dataset == sample
+    book = read_pums_dictionary(tmp_path / "PUMS_Data.csv")
+    assert book.dataset == sample
+    assert book.provenance is not None
+    years = sample.removeprefix("acs") if sample != "PUMS_Data" else ""
+    assert book.provenance.period == years
+    assert book.provenance.citation == (
+        f"Source: U.S. Census Bureau, {years} American Community Survey Public Use Microdata Sample".replace("  ", " ")
+    )
 
 
 def test_a_dictionary_is_read(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_fields_of_each_type() -> None:
     assert read(content) == [
         {"A": 1, "B": 1475.59, "C": "x, y"},
         {"A": None, "B": None, "C": None},
-        {"A": -7, "B": -0.5, "C": "  z"},
+        {"A": -7, "B": -0.5, "C": "z"},
         {"A": 9, "B": 100.0, "C": "8"},
     ]
 
@@ -81,9 +81,9 @@ def test_a_person_in_the_place_of_the_header_is_not_told(value: str, declared: f
 def test_a_header_of_another_codebook() -> None:
     declared = frozenset({"AGE", "SEX", "1940"})
     with pytest.raises(DataError, match=r"declares no name of line 1.*codebook") as caught:
-        read_header(io.BytesIO(b"Smith,age\n"), "town.csv", "utf-8", declared)
+        read_header(io.BytesIO(b"Smith,Ulm\n"), "town.csv", "utf-8", declared)
     assert "Smith" not in str(caught.value)
-    for header in ("1940,AGE", "other,AGE", "SEX", "1940"):
+    for header in ("1940,AGE", "other,age", "SEX", "1940"):
         assert read_header(io.BytesIO(f"{header}\n".encode()), "town.csv", "utf-8", declared) == (*header.split(","),)
 
 
@@ -111,13 +111,13 @@ def test_an_unclosed_quote_swallows_no_row(
     st.lists(st.lists(st.text("a\"', 1é", max_size=6), min_size=2, max_size=2), max_size=30),
     st.sampled_from([64, 256, 2**20]),
 )
-def test_quoted_fields_are_read_as_they_are(fields: list[list[str]], block: int) -> None:
+def test_quoted_fields_are_read_but_for_blanks_around_them(fields: list[list[str]], block: int) -> None:
     file = io.StringIO(newline="")
     csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["A", "B"], *fields])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "BLOCK_BYTES", block)
         rows = read(file.getvalue().encode(), pa.schema([("A", pa.string()), ("B", pa.string())]))
-    assert rows == [{"A": first.rstrip(" ") or None, "B": second.rstrip(" ") or None} for first, second in fields]
+    assert rows == [{"A": first.strip(" ") or None, "B": second.strip(" ") or None} for first, second in fields]
 
 
 @given(

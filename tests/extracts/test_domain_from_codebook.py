@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import amount, codebook, codebooks, codes, labelled, made, variable
 
-from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, digest, document_of, read_declaration
+from dpnb_columnar.domain import Categorical, Missing, Numeric, Unit, Weight, digest, document_of, read_declaration
+from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import adult_like, adult_roles
@@ -52,6 +53,31 @@ def test_the_household_of_an_extract_is_available_as_a_unit(
     domain, _ = domain_of(codebook(described, collection=collection))
     assert (domain.unit, domain.available_unit) == (None, unit)
     assert domain_of(codebook(described, collection=collection), ["SEX"])[0].available_unit == ()
+
+
+@pytest.mark.parametrize(
+    ("collection", "names", "samples", "person"),
+    [
+        (CPS, ("CPSID", "CPSIDP"), "", Unit(("CPSIDP",), 8)),
+        (CPS, ("CPSIDV", "CPSIDP"), "IPUMS-CPS, January 2022; IPUMS-CPS, January 2023", Unit(("CPSIDP",), 2)),
+        (CPS, ("CPSIDV",), "; ".join(f"IPUMS-CPS, month {each}" for each in range(12)), Unit(("CPSIDV",), 8)),
+        (CPS, ("CPSIDP",), "; ".join(f"IPUMS-CPS, ASEC {each}" for each in range(2010, 2020)), Unit(("CPSIDP",), 2)),
+        (CPS, ("CPSIDP",), "IPUMS-CPS, January 2022", None),
+        (CPS, ("CPSID", "SERIAL"), "", None),
+        (USA, ("CPSIDP", "SERIAL"), "", None),
+        (CENSUS, ("SERIALNO",), "", None),
+    ],
+)
+def test_linked_samples_say_how_many_rows_a_person_may_have(
+    collection: str, names: tuple[str, ...], samples: str, person: Unit | None
+) -> None:
+    described = [variable("SEX", codes=codes(_1="M", _2="F")), *map(variable, names)]
+    book = replace(codebook(described, collection=collection), provenance=Provenance(sample=samples))
+    domain, _ = domain_of(book)
+    assert domain.available_person == person
+    again = read_declaration("people", document_of(domain), "x")
+    assert again.available_person == person
+    assert digest(labelled(domain)) == digest(replace(labelled(domain), available_person=None))
 
 
 def test_categorical_codes_are_written_as_the_column_will_hold_them() -> None:
@@ -212,6 +238,15 @@ def test_labels_of_codes_become_value_labels_of_the_values_in_the_data() -> None
         "KIND": {"A": "Farm"},
         "BAND": {"1": "Child", "2": "Child", "3": "Child", "4": "Adult"},
     }
+
+
+def test_labels_of_variables_become_titles_unless_they_say_no_more_than_the_name() -> None:
+    labels = {"RACE": " Race\n or color ", "SEX": "Sex", "AGE": "", "KIND": "x" * 300}
+    domain, _ = domain_of(
+        codebook([variable(name, codes=codes(_1="a", _2="b"), label=label) for name, label in labels.items()])
+    )
+    assert domain.titles == {"RACE": "Race or color", "KIND": f"{'x' * 253}..."}
+    assert labelled(domain).titles == domain.titles
 
 
 def test_long_labels_are_cut() -> None:

@@ -17,7 +17,7 @@ from support.real_data import FOLDER
 from dpnb_columnar.datasets.catalogue import packaged_entries
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import ValueLabels
-from dpnb_columnar.domain.value_labels import applicable_labels
+from dpnb_columnar.domain.words import applicable_labels
 from dpnb_columnar.extracts.codebooks.facts import adult_like, amount_fact
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
@@ -47,6 +47,25 @@ def declared(source: Path | str) -> tuple[Domain, dict[str, str]]:
     domain, left_out = domain_of(read_codebook(source))
     assert all(isinstance(one, LeftOut) and one.reason for one in left_out)
     return labelled(domain, "SOMETHING > 40"), {one.name: one.reason for one in left_out}
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, DICTIONARY])
+def test_every_codebook_says_where_its_rows_come_from(name: str) -> None:
+    domain, _ = declared(shipped(name))
+    known = domain.provenance.known() if domain.provenance else {}
+    assert {*known} == {"name", "producer", "place", "period", "sample", "citation", "url"}
+    assert known["place"] == "United States"
+    if name != DICTIONARY:
+        assert "[dataset]. Minneapolis, MN: " in known["citation"]
+        assert "Publications" not in known["citation"]
+        assert known["citation"].endswith(known["url"])
+        assert known["url"].startswith("https://doi.org/10.18128/D0")
+
+
+def test_real_titles() -> None:
+    assert declared(shipped("ipums/cps_00006.xml"))[0].titles["INCTOT"] == "Total personal income"
+    assert declared(shipped(DICTIONARY))[0].titles["SCHL"] == "Educational attainment"
+    assert "SEX" not in declared(shipped(DICTIONARY))[0].titles
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, DICTIONARY])

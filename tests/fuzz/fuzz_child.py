@@ -9,7 +9,7 @@ import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
-from pathlib import Path
+from pathlib import Path, PurePath
 from random import Random
 from typing import Any
 
@@ -33,12 +33,14 @@ class Child:
     """
 
     def __init__(self, corpus: Path, scratch: Path) -> None:
-        self.seeds = {path.name: path.read_bytes() for path in sorted(corpus.iterdir())}
+        files = sorted(path for path in corpus.rglob("*") if path.is_file())
+        self.seeds = {str(path.relative_to(corpus)): path.read_bytes() for path in files}
         self.scratch = scratch
         self.work = scratch / "inner" / "work"
         shutil.rmtree(scratch / "inner", ignore_errors=True)
         self.work.mkdir(parents=True)
         for name, content in self.seeds.items():
+            (self.work / name).parent.mkdir(parents=True, exist_ok=True)
             (self.work / name).write_bytes(content)
         self.printed = os.open(scratch / "printed", os.O_RDWR)
         self.taken()
@@ -63,15 +65,16 @@ class Child:
         random = Random(f"{reader.file} {seed}")
         command = random.choice(reader.commands).format(reader.file)
         others = [content for content in self.seeds.values() if len(content) < 2**20]
-        target = self.work / reader.file
-        target.write_bytes(mutated(random, reader.file, self.seeds[reader.file], others))
+        changed = random.choice([name for name in self.seeds if PurePath(name).match(reader.file)])
+        target = self.work / changed
+        target.write_bytes(mutated(random, changed, self.seeds[changed], others))
         before = self.listing()
         self.watching, self.executed = True, []
         base = begin_peak()
         code, text = self.command(command)
         grown = peak() - base
         self.watching = False
-        named = [reader.file, *(word for word in command.split() if (self.work / word).is_file())]
+        named = [changed, *(word for word in command.split() if (self.work / word).exists())]
         defects = [*defects_of(code, text, named), *self.executed]
         if grown > MOST_MEMORY:
             defects.append(f"{grown >> 20} MiB more")
@@ -84,7 +87,7 @@ class Child:
             defects.append(f"failed, but left {sorted(left)}")
         for name in left:
             (self.scratch / name).unlink(missing_ok=True)
-        target.write_bytes(self.seeds[reader.file])
+        target.write_bytes(self.seeds[changed])
         return Outcome(reader.file, seed, command, code, tuple(defects), text[:3000])
 
     def listing(self) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 
 @dataclass(frozen=True)
@@ -10,7 +11,7 @@ class Reader:
     """A file that the command line reads.
 
     Attributes:
-        file: Name of the valid file, which is changed.
+        file: Name of the valid file, which is changed; or a pattern of names, one of which is.
         commands: Command lines that read it; each input is given to one of them. They write to ``out.*``.
     """
 
@@ -35,12 +36,39 @@ READERS = (
             "sql score {} --dialect postgres --table t --parameters-table terms --parameters out.csv --output out.sql",
             "show {} --html out.html",
             "evaluate {} people.parquet --html out.html",
+            "export {} --to spss --output out.sps",
+            "export {} --to sas --like people.parquet --output out.sas",
+            PREDICT + " --explain --top 2",
         ),
     ),
-    Reader("histogram.json", ("show histogram.json --json", PREDICT)),
+    Reader(
+        "histogram.json",
+        (
+            "show {} --json",
+            "show {} --all",
+            PREDICT + " --intervals",
+            "export {} --to r --output out.R",
+            "show {} --html out.html",
+        ),
+    ),
+    Reader("three.json", ("show {} --all", PREDICT, "export {} --to stata --output out.do")),
+    Reader(
+        "capped.json",
+        ("show {} --all", PREDICT + " --intervals", "evaluate {} flagged.parquet --epsilon 1 --output out.json"),
+    ),
     Reader("gaussian.json", ("show gaussian.json", PREDICT)),
     Reader("model.parquet", ("show model.parquet", PREDICT)),
+    Reader("groups.json", ("show {}", "show {} --json", "show {} --html out.html")),
     Reader("scores.json", ("show {}", "show {} --json", "show {} --html out.html")),
+    Reader(
+        "release.toml",
+        (
+            "show histogram.json --html out.html --record {}",
+            "show histogram.json --registry --record {} --output out.json",
+            "show histogram.json --card --record {} --output out.md",
+        ),
+    ),
+    Reader("audit.json", ("show histogram.json --html out.html --audit {}",)),
     Reader("people.statistics.parquet", (RELEASE, RELEASE + " --mechanism histogram", RELEASE + " --dataset people")),
     Reader("second.parquet", (SECOND,)),
     Reader("second.csv", (SECOND,)),
@@ -77,6 +105,18 @@ READERS = (
             "split {} --by household --train-output out.a.parquet --test-output out.b.parquet",
         ),
     ),
+    Reader(
+        "flagged.parquet",
+        (
+            "train {} --output out.json",
+            "aggregate {} --output out.parquet",
+            "check {}",
+            "plan {} --no-advice",
+            "domain edit {} --imputed missing --output out.parquet",
+            "split {} --validation 1/4 --train-output out.a.parquet --test-output out.b.parquet "
+            "--validation-output out.c.parquet",
+        ),
+    ),
     Reader("units.statistics.parquet", (RELEASE, RELEASE + " --whole-units")),
     Reader(
         "sample.parquet",
@@ -102,6 +142,10 @@ READERS = (
     Reader("book.xml.gz", ("ingest town.dat --codebook {} --output out.parquet",)),
     Reader("layout.toml", ("ingest town.dat --codebook {} --output out.parquet", "domain show {}")),
     Reader("houses.toml", ("ingest houses.dat --codebook {} --output out.parquet",)),
+    Reader("flags.csv", ("ingest csv_pfl.zip --codebook {} --imputed missing --output out.parquet", "domain show {}")),
+    Reader("csv_pfl.zip", (INGEST + " --codebook flags.csv --imputed missing",)),
+    Reader("bare.csv", (INGEST + " --no-header --names names.txt --dataset people",)),
+    Reader("names.txt", ("ingest bare.csv --no-header --names {} --dataset people --output out.parquet",)),
     Reader("dictionary.csv", ("ingest csv_pde.zip --codebook {} --output out.parquet", "domain show {}")),
     Reader("town.dat", (INGEST, INGEST + " --columns AGE,TOWN")),
     Reader("houses.dat", (INGEST,)),
@@ -116,6 +160,13 @@ READERS = (
             "ledger export {} --output out.csv",
             "train people.parquet --ledger {} --run-id night --epsilon 0.1 --output out.json",
             "train people.parquet --ledger {} --output out.json --dry-run",
+        ),
+    ),
+    Reader(
+        "other/people.witness",
+        (
+            "ledger verify people.ledger --witness {}",
+            "train people.parquet --ledger people.ledger --witness {} --run-id night --epsilon 0.1 --output out.json",
         ),
     ),
     Reader(
@@ -141,3 +192,23 @@ READERS = (
         ),
     ),
 )
+
+LAKE = (
+    "train {0} --dataset people --output out.json",
+    "check {0} --dataset people",
+    "predict model.json {0} --output out.parquet",
+    "split {0} --train-output out.a.parquet --test-output out.b.parquet",
+)
+
+if find_spec("deltalake") and find_spec("pyiceberg"):
+    READERS += tuple(
+        Reader(file, tuple(command.format(table) for command in LAKE))
+        for table, files in (
+            ("delta", ("delta/_delta_log/*.json", "delta/*.parquet", "delta/*.bin")),
+            (
+                "ice/people",
+                ("ice/people/metadata/00003-*.json", "ice/people/metadata/*.avro", "ice/people/data/*.parquet"),
+            ),
+        )
+        for file in files
+    )

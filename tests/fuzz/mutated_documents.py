@@ -22,6 +22,14 @@ def mutated_json(random: Random, content: bytes) -> bytes:
     return _json(document).encode("utf-8", "surrogatepass")
 
 
+def mutated_json_lines(random: Random, content: bytes) -> bytes:
+    """The documents, one on a line, of which one has changed."""
+    lines = content.splitlines()
+    place = random.randrange(len(lines))
+    lines[place] = mutated_json(random, lines[place])
+    return b"\n".join(lines) + b"\n"
+
+
 def mutated_toml(random: Random, content: bytes) -> bytes:
     """The document with one to three nodes changed, each of its keys on one line."""
     document: Any = tomllib.loads(content.decode())

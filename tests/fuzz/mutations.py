@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from random import Random
 
 from mutated_archives import mutated_gzip, mutated_zip
 from mutated_bytes import mutated_bytes
-from mutated_documents import mutated_json, mutated_toml
+from mutated_documents import mutated_json, mutated_json_lines, mutated_toml
 from mutated_duckdb import mutated_duckdb
 from mutated_lines import mutated_lines
 from mutated_parquet import mutated_parquet
@@ -39,7 +40,9 @@ def mutated(random: Random, name: str, content: bytes, others: Sequence[bytes]) 
     """
     if random.random() < BLIND:
         return mutated_bytes(random, content, others)
-    suffixes = name.split(".")[1:]
+    if "_delta_log/" in name:
+        return mutated_json_lines(random, content)
+    suffixes = PurePath(name).name.split(".")[1:]
     if suffixes[-1] == "gz":
         return mutated_gzip(random, content, BY_SUFFIX[suffixes[-2]])
     if suffixes[-1] == "zip":

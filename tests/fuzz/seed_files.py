@@ -6,6 +6,7 @@ import gzip
 import sqlite3
 import zipfile
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -14,6 +15,7 @@ from support.codebook_cases import ddi_of, layout_of
 from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 from support.people import DECLARATION, people, people_domain, write_people
 from support.people import PEOPLE as DOCUMENT
+from support.release_records import write_audit, write_record
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
@@ -28,6 +30,11 @@ NAME,SEX,C,1,"Sex"
 VAL,SEX,C,1,"1","1","Male"
 VAL,SEX,C,1,"2","2","Female"
 """
+FLAG = """NAME,FAGEP,C,1,"Age allocation flag"
+VAL,FAGEP,C,1,"0","0","No"
+VAL,FAGEP,C,1,"1","1","Yes"
+"""
+FLAGGED = "SERIALNO,AGEP,SEX,FAGEP\n2018GQ0000001,40,1,0\n2018GQ0000002,7,2,1\n"
 PERSONS = "SERIALNO,AGEP,SEX\n2018GQ0000001,40,1\n2018GQ0000002,7,2\n"
 
 
@@ -53,12 +60,16 @@ def write_seed_files(folder: Path) -> None:
     _command("release sums.parquet --given step-1.json --seed 9 --output step-2.json")
     _command("train people.parquet --mechanism histogram --output histogram.json")
     _command("evaluate histogram.json people.parquet --epsilon 1 --seed 7 --output scores.json")
+    write_record(folder / "release.toml")
+    write_audit(folder / "audit.json")
     write_people(folder / "sample.parquet", people(500, seed=2))
     _command("train people.parquet --mechanism histogram --attribute-weights sample.parquet --output public.json")
     _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")
+    (folder / "other").mkdir()
     _command(
-        "train people.parquet --ledger people.ledger --run-id night --epsilon 0.1 --output charged.json",
-        "ledger init people.ledger --dataset people --epsilon 1",
+        "train people.parquet --ledger people.ledger --witness other/people.witness --run-id night --epsilon 0.1 "
+        "--output charged.json",
+        "ledger init people.ledger --dataset people --epsilon 1 --witness other/people.witness",
     )
     counted = pl.read_parquet(folder / "people.statistics.parquet").with_columns(
         pl.col("attribute").cast(pl.String), domain=pl.lit(digest(people_domain()))
@@ -74,6 +85,9 @@ def write_seed_files(folder: Path) -> None:
     households = people(300).with_columns(household=pl.int_range(pl.len()) // 3)
     write_people(folder / "units.parquet", households, {**DOCUMENT, "unit": {"column": "household", "rows": 2}})
     _command("aggregate units.parquet --output units.statistics.parquet")
+    _write_flagged(folder)
+    if find_spec("deltalake") and find_spec("pyiceberg"):
+        _write_lakes(folder)
     with closing(sqlite3.connect(folder / "rows.sqlite")) as file:
         file.execute("CREATE TABLE person (age INTEGER, hours INTEGER, sex TEXT, income TEXT)")
         file.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", people(100).rows())
@@ -81,6 +95,47 @@ def write_seed_files(folder: Path) -> None:
     with duckdb.connect(folder / "rows.duckdb") as connection:
         connection.register("given", people(100))
         connection.execute("CREATE TABLE person AS SELECT * FROM given")
+
+
+def _write_flagged(folder: Path) -> None:
+    """Write what is declared with flags, weights and caps, and what is released of it and of three classes."""
+    rows = people(300).with_columns(
+        household=pl.int_range(pl.len()) // 3, flag=pl.int_range(pl.len()) % 4, weight=pl.int_range(pl.len()) % 7 + 0.5
+    )
+    write_people(
+        folder / "flagged.parquet",
+        rows,
+        {
+            **DOCUMENT,
+            "unit": {"column": "household", "rows": 1, "cap": 8},
+            "weight": {"column": "weight", "cap": 8, "step": "0.5"},
+            "attributes": {
+                **DOCUMENT["attributes"],
+                "age": {**DOCUMENT["attributes"]["age"], "imputed": {"column": "flag", "values": [2, 3]}},
+            },
+        },
+    )
+    _command("train flagged.parquet --mechanism histogram --output capped.json")
+    of_three = {
+        "label": {"column": "sex", "classes": ["f", "m", "x"]},
+        "attributes": {name: DOCUMENT["attributes"][name] for name in ("age", "hours")},
+    }
+    write_people(folder / "three.parquet", people(300), of_three)
+    _command("train three.parquet --attribute-weights calibrated --output three.json")
+    _command("evaluate histogram.json people.parquet --by sex --epsilon 1 --output groups.json")
+
+
+def _write_lakes(folder: Path) -> None:
+    """Write tables whose files name each other from the working directory on."""
+    from support.delta_histories import DeltaHistory
+    from support.iceberg_histories import IcebergHistory
+
+    delta = DeltaHistory(folder / "delta", seed=1, partitioned=False)
+    delta.append()
+    delta.delete_by_vector("u")
+    ice = IcebergHistory(Path("ice"), seed=1, partitioned=False)
+    ice.append()
+    ice.delete_places()
 
 
 def _write_extracts(folder: Path) -> None:
@@ -92,6 +147,11 @@ def _write_extracts(folder: Path) -> None:
     (folder / "houses.toml").write_text(layout_of(HOUSEHOLDS))
     (folder / "book.xml.gz").write_bytes(gzip.compress(ddi_of(TOWNSPEOPLE).encode(), mtime=0))
     (folder / "dictionary.csv").write_text(DICTIONARY)
+    (folder / "bare.csv").write_text("34,40,f,low\n51,12,m,high\n")
+    (folder / "names.txt").write_text("age\nhours\nsex\nincome\n")
+    (folder / "flags.csv").write_text(DICTIONARY + FLAG)
+    with zipfile.ZipFile(folder / "csv_pfl.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("psam_p10.csv"), FLAGGED)
     with zipfile.ZipFile(folder / "csv_pde.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("psam_p10.csv"), PERSONS)
         archive.writestr(zipfile.ZipInfo("ACS_README.pdf"), b"%PDF")

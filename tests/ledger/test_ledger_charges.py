@@ -14,7 +14,7 @@ from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure, SharesRule, parse_division
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import CommandLine, DataError, UsageError, front_door
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import amount
 from dpnb_columnar.ledger.refusals import other_inputs
@@ -72,6 +72,46 @@ def test_equal_shares_finish_what_a_program_began_that_knew_no_others() -> None:
     assert other_inputs(LEDGER, begun, charged(budget=Budget(ONE, division=SharesRule.EQUAL))) is None
     for budget in (Budget(ONE), Budget(ONE, division=SharesRule.BY_SIZE)):
         assert "other inputs (shares)" in str(other_inputs(LEDGER, begun, charged(budget=budget)))
+
+
+@pytest.mark.parametrize(
+    ("begun", "repeated", "cure"),
+    [
+        ({"budget": Budget(ONE, division=SharesRule.EQUAL)}, {}, "--shares equal"),
+        ({"budget": Budget(ONE, division=parse_division("3:1:1"))}, {}, "--shares 3:1:1"),
+        ({"mechanism": "smooth"}, {}, "--mechanism smooth --noise polyplace"),
+        ({}, {"mechanism": "smooth"}, "--mechanism histogram"),
+        ({}, {"attribute_weights": "calibrated"}, "--attribute-weights none"),
+        ({"attribute_weights": "calibrated"}, {}, "--attribute-weights calibrated"),
+        ({"budget": Budget(ONE / 3)}, {}, "--epsilon 1/3"),
+        ({"budget": Budget(ONE, Neighbours.REPLACE_ONE)}, {}, "--neighbours replace-one"),
+        ({"document": weighted(400)}, {}, "--weight w --weight-cap 400 --weight-step 1"),
+        ({"document": UNIT}, {}, "--unit u"),
+        ({}, {"document": UNIT}, "unit as it was then, or by the program that charged it"),
+        ({}, {"document": weighted(400)}, "weight as it was then, or by the program that charged it"),
+        ({"data": "b"}, {}, "data as it was then, or by the program that charged it"),
+    ],
+    ids=str,
+)
+def test_a_run_that_was_charged_otherwise_is_told_how_it_is_finished(
+    begun: dict[str, Any], repeated: dict[str, Any], cure: str
+) -> None:
+    with front_door(CommandLine()):
+        error = other_inputs(LEDGER, charged(**begun), charged(**repeated), "0.1.0")
+    assert "; version 0.1.0 charged it. Finish that one, which is paid for, with " in str(error)
+    assert f"with {cure}; another --run-id pays anew" in str(error)
+
+
+def test_what_is_to_be_given_together_is_written_for_python_as_arguments() -> None:
+    error = other_inputs(LEDGER, charged(mechanism="smooth"), charged())
+    assert 'with mechanism="smooth", noise="polyplace"; another run_id pays anew' in str(error)
+
+
+def test_another_kind_of_release_is_not_finished_by_options() -> None:
+    domain = people_domain()
+    model = dpnb.train(people(50), epsilon=1, domain=domain, mechanism="histogram")
+    scores = payment_for(plan_scores(model, Budget(ONE)), LEDGER, ["a"], run="one").charge
+    assert "give this one a run_id of its own" in str(other_inputs(LEDGER, charged(), scores))
 
 
 def test_what_protects_nobody_is_not_paid_for() -> None:

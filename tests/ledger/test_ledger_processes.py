@@ -8,11 +8,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.ledger_cases import charge, new_ledger
+from support.patience import patience
 
 from dpnb_columnar.budget import Approximate, Pure
 from dpnb_columnar.ledger import Ledger
@@ -22,7 +25,9 @@ HELPERS = Path(__file__).parents[1]
 PROLOGUE = """
 import os, signal, sys, time
 from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from support.ledger_cases import charge
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.errors import BudgetError
@@ -53,16 +58,18 @@ with Ledger(path) as ledger:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", ["of their own", "the same"])
-def test_ten_processes_race_for_a_budget_that_admits_three(runs: str, tmp_path: Path) -> None:
+def test_ten_processes_race_for_a_budget_that_admits_three(
+    runs: str, tmp_path: Path, ending: Callable[[Any], Any]
+) -> None:
     path = new_ledger(tmp_path / "x.ledger")
     start = tmp_path / "start"
     names = [f"run-{number}" if runs == "of their own" else "run" for number in range(10)]
-    processes = [started(RACER, path, name, str(start)) for name in names]
+    processes = [ending(started(RACER, path, name, str(start))) for name in names]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     start.touch()
-    ended = [process.communicate(timeout=120)[1] or process.returncode for process in processes]
+    ended = [process.communicate(timeout=patience(120))[1] or process.returncode for process in processes]
     with Ledger(path) as ledger:
         spends = [spend.run for spend, _ in ledger.releases()]
         ledger.verify()
@@ -84,14 +91,14 @@ sys.exit(exit_code(["ledger", "init", str(path), "--dataset", sys.argv[2], "--ep
 
 
 @pytest.mark.slow
-def test_processes_that_make_one_ledger_all_get_their_account(tmp_path: Path) -> None:
+def test_processes_that_make_one_ledger_all_get_their_account(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
     path, start = tmp_path / "x.ledger", tmp_path / "start"
-    processes = [started(OPENER, path, name, str(start)) for name in "abcd"]
+    processes = [ending(started(OPENER, path, name, str(start))) for name in "abcd"]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     start.touch()
-    assert [process.communicate(timeout=120)[1] or process.returncode for process in processes] == [0] * 4
+    assert [process.communicate(timeout=patience(120))[1] or process.returncode for process in processes] == [0] * 4
     with Ledger(path) as ledger:
         assert {account.dataset for account in ledger.accounts()} == {*"abcd"}
         ledger.verify()
@@ -128,15 +135,15 @@ with Ledger(path) as ledger:
     [("inside spend", 0, None), ("after spend", 1, None), ("inside keep", 0, None), ("after keep", 1, "first")],
 )
 def test_a_run_that_was_killed_is_begun_again_and_charged_once(
-    point: str, charged: int, document: str | None, tmp_path: Path
+    point: str, charged: int, document: str | None, tmp_path: Path, ending: Callable[[Any], Any]
 ) -> None:
     path = new_ledger(tmp_path / "x.ledger")
     if point == "inside keep":
         with Ledger(path) as ledger:
             ledger.spend(charge("a"))
         charged = 1
-    process = started(MORTAL, path, point)
-    assert (process.communicate(timeout=120), process.returncode) == (("", ""), -signal.SIGKILL)
+    process = ending(started(MORTAL, path, point))
+    assert (process.communicate(timeout=patience(120)), process.returncode) == (("", ""), -signal.SIGKILL)
     with Ledger(path) as ledger:
         ledger.verify()
         assert len(list(ledger.releases())) == charged
@@ -161,17 +168,17 @@ with Ledger(path) as ledger:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_was_told_is_on_disk(tmp_path: Path) -> None:
+def test_what_a_killed_process_was_told_is_on_disk(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
     path = new_ledger(tmp_path / "x.ledger", Approximate(Fraction(1000), Fraction(0)))
     chance = random.Random(7)
     for attempt in range(12):
-        process = started(SPENDER, path, str(attempt))
+        process = ending(started(SPENDER, path, str(attempt)))
         assert process.stdout is not None
         told = [process.stdout.readline()]
         time.sleep(chance.uniform(0, 0.3))
         process.kill()
         told += process.stdout.readlines()  # not communicate(), which leaves out what readline() has read ahead
-        process.communicate(timeout=120)
+        process.communicate(timeout=patience(120))
         # A kill within a print leaves a line without its end (an unbuffered Python writes it in pieces).
         lines = [line.split() for line in told if line.endswith("\n")]
         with Ledger(path) as ledger:

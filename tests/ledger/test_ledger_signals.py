@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.patience import patience
 
 from dpnb_columnar.ledger import Ledger
 
@@ -45,7 +46,7 @@ def test_a_transaction_is_finished_before_the_process_ends(engine: str, number: 
         while not (tmp_path / "ready").exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=patience(60))
     assert process.returncode == 128 + number
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ready", "x.ledger"]
     with Ledger(tmp_path / "x.ledger") as ledger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.ledger_cases import charge, full_ledger, new_ledger
@@ -23,8 +24,19 @@ def test_a_ledger_that_others_can_write_is_refused(mode: int, remedy: str, tmp_p
     Ledger(path).close()
 
 
-@pytest.mark.parametrize(("mode", "remedy"), [(0o777, "chmod o-w"), (0o1777, "in a folder of your own")])
-def test_a_folder_in_which_everybody_can_put_a_journal_is_refused(mode: int, remedy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "remedy"),
+    [
+        (0o777, "all.*chmod o-w"),
+        (0o1777, "all.*in a folder of your own"),
+        (0o775, "a group.*chmod g-w"),
+        (0o2770, "a group.*mkdir -m 700"),
+    ],
+)
+def test_a_folder_in_which_everybody_can_put_a_journal_is_refused(
+    mode: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_group(monkeypatch, members=["other"])
     folder = tmp_path / "open"
     folder.mkdir()
     path = new_ledger(folder / "x.ledger")
@@ -32,12 +44,44 @@ def test_a_folder_in_which_everybody_can_put_a_journal_is_refused(mode: int, rem
     link.symlink_to(path)
     folder.chmod(mode)
     for refused in (path, link):
-        with pytest.raises(ConfigurationError, match=f"its folder is open to all.*{remedy}"):
+        with pytest.raises(ConfigurationError, match=f"its folder is open to {remedy}"):
             Ledger(refused)
-    with pytest.raises(ConfigurationError, match=f"its folder is open to all.*{remedy}"):
+    with pytest.raises(ConfigurationError, match=f"its folder is open to {remedy}"):
         Ledger.create(folder / "y.ledger")
-    folder.chmod(0o775)
+    folder.chmod(0o2755)
     Ledger(link).close()
+
+
+def in_a_group(
+    monkeypatch: pytest.MonkeyPatch, name: str = "curator", members: list[str] | None = None, first: int | None = None
+) -> None:
+    """Files of this process belong to a user ``curator`` and a group, and another user has a first group."""
+    group = os.getegid()
+    curator = SimpleNamespace(pw_name="curator", pw_uid=os.geteuid(), pw_gid=group)
+    other = SimpleNamespace(pw_name="other", pw_uid=os.geteuid() + 1, pw_gid=group + 1 if first is None else first)
+    monkeypatch.setattr(storage.pwd, "getpwuid", lambda _: curator)
+    monkeypatch.setattr(storage.pwd, "getpwall", lambda: [curator, other])
+    monkeypatch.setattr(
+        storage.grp, "getgrgid", lambda number: SimpleNamespace(gr_gid=number, gr_name=name, gr_mem=members or [])
+    )
+
+
+def test_a_group_of_its_owner_alone_may_write_to_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where each user has a group and a umask of 002; a group that has, or may have, others is refused."""
+    path = new_ledger(tmp_path / "x.ledger")
+    os.chown(tmp_path, -1, os.getegid())
+    tmp_path.chmod(0o775)
+    for members in ([], ["curator"]):
+        in_a_group(monkeypatch, members=members)
+        Ledger(path).close()
+    for shared in ({"members": ["curator", "other"]}, {"name": "staff"}, {"first": os.getegid()}):
+        in_a_group(monkeypatch, **shared)  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match=r"open to a group.*chmod g-w"):
+            Ledger(path)
+    in_a_group(monkeypatch)
+    monkeypatch.setattr(storage.grp, "getgrgid", {}.__getitem__)
+    with pytest.raises(ConfigurationError, match="open to a group"):
+        Ledger(path)
 
 
 # --- files that SQLite reads with it ------------------------------------------------------------------------------

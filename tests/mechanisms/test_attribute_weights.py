@@ -96,10 +96,10 @@ def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:
 CHOICES = [
     # attributes, rows, epsilon: chosen where the rows can be read twice, where they cannot
     (8, 1_000_000, "1", "learned", "tempered"),
-    (14, 13_097, "1", "learned", "tempered"),  # 250 * 14^1.5
-    (14, 13_095, "1", "calibrated", "tempered"),
-    (32, 10**6, "1", "learned", "tempered"),
-    (33, 10**9, "1", "calibrated", "tempered"),
+    (14, 10_478, "1", "learned", "tempered"),  # 200 * 14^1.5
+    (14, 10_476, "1", "calibrated", "tempered"),
+    (24, 10**6, "1", "learned", "tempered"),
+    (25, 10**9, "1", "calibrated", "tempered"),
     (40, 30_000, "1/10", "calibrated", "tempered"),
     (40, 29_999, "1/10", "calibrated", None),
     (14, 10_000, "1/10", "calibrated", None),
@@ -139,8 +139,8 @@ def test_auto_chooses_by_public_facts(
 @pytest.mark.parametrize("classes", [3, 9])
 def test_auto_calibrates_more_than_two_classes_too(classes: int) -> None:
     for attributes, rows, repeatable, expected in (
-        (40, 3_000, True, "calibrated"),
-        (40, 2_999, True, None),
+        (40, 1_000, True, "calibrated"),
+        (40, 999, True, None),
         (40, None, True, "calibrated"),
         (40, 3_000, False, None),
         (7, 3_000, True, "calibrated"),

@@ -89,6 +89,15 @@ def test_the_other_classes_together_follow_their_counts() -> None:
     assert 0 < fit.evidence < 1
 
 
+def test_where_the_best_other_class_has_the_rows_those_of_neither_are_counted_beside_it() -> None:
+    """The largest class has no rows there that would say how much likelier each of them is."""
+    two = two_columns(3 * CENTRES, 1e6)
+    counts = np.column_stack([two, two.sum(axis=1) / 40])
+    fit = fitted(counts, 10.0, shares_of(counts))
+    others = np.interp(CENTRES, fit.margins, fit.others)
+    assert np.all((others - at_centres(fit))[CENTRES > 0] < -2)  # the counts say one in 40
+
+
 @given(
     counts=st.lists(st.lists(st.integers(-(10**6), 10**6), min_size=3, max_size=3), min_size=BINS, max_size=BINS),
     noise=st.floats(0.01, 1e6),

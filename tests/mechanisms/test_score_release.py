@@ -209,6 +209,48 @@ def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: objec
     assert set(moved) == {most}
 
 
+def test_noise_of_rows_that_count_by_size_is_made_for_what_one_of_them_counts() -> None:
+    domain = with_unit(people_domain(), "SERIAL", 2, 6)
+    frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10)
+    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
+    plan = plan_scores(model, Budget(ONE))
+    assert plan.shares[0].composition == "one row changes one of these counts by at most 3"
+    whole = counts_of(frame, model)
+    assert whole.counts.sum() == 6 * 6
+    assert {call.scale for call in drawn(plan, whole).calls} == {3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("neighbours", "steps"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE_ONE, 2)])
+@pytest.mark.parametrize(("most", "cap"), [(1, 1), (1, 3), (2, 4)])
+@pytest.mark.parametrize("label", [PEOPLE["label"], THREE["label"]], ids=["two classes", "three"])
+def test_units_whose_rows_count_by_size_lose_epsilon_and_no_more(
+    most: int, cap: int, label: object, neighbours: Neighbours, steps: int
+) -> None:
+    """Units of one to five rows, each removed, or exchanged for the next one, moved to other classes."""
+    domain = with_unit(people_domain({**PEOPLE, "label": label}), "SERIAL", most, cap)
+    sizes = [place % 5 + 1 for place in range(30)]
+    serials = [serial for serial, size in enumerate(sizes) for _ in range(size)]
+    frame = three_classes(150).filter(pl.col("income").is_in(domain.classes))[: len(serials)]
+    frame = frame.with_columns(SERIAL=pl.Series(serials[: len(frame)]))
+    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
+    plan = plan_scores(model, Budget(Fraction(1, 2), neighbours), seeded=True)
+    whole = counts_of(frame, model)
+    assert whole.counts.sum() == sum(min(rows, cap) for rows in frame["SERIAL"].value_counts()["count"])
+    flipped = pl.when(pl.col("income") == "low").then(pl.lit("high")).otherwise(pl.lit("low"))
+    losses = []
+    for serial in frame["SERIAL"].unique():
+        own = pl.col("SERIAL") == serial
+        other = frame.filter(~own)
+        if neighbours is Neighbours.REPLACE_ONE:
+            other = pl.concat([other, frame.filter(own).with_columns(income=flipped)])
+        losses.append(total_loss(drawn(plan, whole).calls, drawn(plan, counts_of(other, model)).calls))
+    assert max(losses) <= 0.5 + 1e-9
+    assert max(losses) == pytest.approx(0.5)
+    assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps / most}
+    assert {call.scale for call in drawn(plan, whole).calls} == {cap // most}
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, classes: int) -> None:
     """Under the same answers of the sampler no rows and many rows give the same scores."""
@@ -243,9 +285,9 @@ def test_no_draw_makes_a_run_fail(small: Model, three: Model, classes: int, answ
     assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
 
 
-def absent(counts: Sequence[int], share: object, draw: Forced) -> list[int]:
+def absent(counts: Sequence[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
     """A fault: empty cells are released as they are."""
-    return [int(draw(Fraction(int(count)), ONE, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
+    return [int(draw(Fraction(int(count)), sensitivity, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -22,6 +22,8 @@ from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.released_scores import scores_document
 from dpnb_columnar.noise import ExactSampler, PolyPlace, SystemBits
 
+pytestmark = pytest.mark.system_bits
+
 ROWS = pl.DataFrame(
     {
         "age": [20 + 7 * row % 60 for row in range(300)],

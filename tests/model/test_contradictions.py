@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import re
@@ -103,6 +104,8 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
         rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
         unit = new * (256 if rounds else 1000)
         return document["attribute_weights"]["method"] == "learned" and abs(unit - round(unit)) < 1e-9
+    if "scale" in place:  # a scale of ten digits is the same with a quarter more
+        return math.isclose(value, new)
     if place[0] == "classes":
         return max(value, 0) == max(new, 0)
     if place[0] != "attributes" or "released" not in str(place[2:]):
@@ -281,12 +284,61 @@ def test_the_first_round_may_ask_at_an_intercept_that_only_later_steps_would_lim
         from_document(edited(document, ("attribute_weights", "intercepts", 1), -1687 / 256), "x")
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "place", "value", "words"),
+    [
+        ("histogram", ("class counts", "scale"), 0.7, "composition.0.scale.0: says .*, and .* follows"),
+        ("histogram", ("class counts", "scale"), None, "composition.0.scale: None is not a possible value"),
+        (
+            "histogram",
+            ("class counts", "unit"),
+            "steps of w",
+            "composition.0.unit: says 'steps of w', and 'rows'",
+        ),
+        ("global", ("mean", "scale", 1), 1.3, r"composition.\d.scale.1: says .*, and .* follows"),
+        ("smooth", ("mean", "scale"), 3.0, r"composition.\d.scale: is stated, and follows the rows"),
+    ],
+)
+def test_the_scale_of_the_noise_follows_from_the_share(
+    mechanism: str, place: tuple[Any, ...], value: Any, words: str, document: Callable[[str], Any]
+) -> None:
+    """A number is a factor of what is stated."""
+    told = document(mechanism)
+    assert from_document(told, "x").version == 5
+    query, *rest = place
+    queries = [share["query"] for share in told["guarantee"]["composition"]]
+    place = (queries.index(query), *rest)
+    if isinstance(value, float) and mechanism != "smooth":
+        stated = told["guarantee"]["composition"]
+        for key in place:
+            stated = stated[key]
+        value *= stated
+    with pytest.raises(DataError, match=words):
+        from_document(edited(told, ("guarantee", "composition", *place), value), "x")
+
+
+def test_version_4_states_no_scale(document: Callable[[str], Any]) -> None:
+    old = edited(document("histogram"), ("version",), 4)
+    old = without_scales(old)
+    assert to_document(from_document(old, "x")) == old
+
+
+def without_scales(document: Any) -> Any:
+    """Leave out what documents state from version 5 on."""
+    older = copy.deepcopy(document)
+    for share in older["guarantee"]["composition"]:
+        del share["scale"]
+        share.pop("unit", None)
+    return older
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_model_of_an_earlier_version_is_read_as_it_is_and_stays_what_it_is(
     version: int, document: Callable[[str], Any]
 ) -> None:
     """Their files do not say by which rules their parameters were made."""
     old = edited(edited(document("smooth"), ("version",), version), ("attributes", "age", "mean", 0), 33.0)
+    old = without_scales(old)
     assert to_document(from_document(old, "x")) == old
 
 

@@ -56,7 +56,7 @@ def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
     for place, keys in KEYS.items():
         assert set(document[place] if place else document) == keys
     for share in document["guarantee"]["composition"]:
-        assert set(share) == SHARE_KEYS
+        assert set(share) == SHARE_KEYS | ({"scale"} if share["scale"] is None else {"scale", "unit"})
     for body in document["attributes"].values():
         spread = {SPREAD.get(mechanism := document["guarantee"]["mechanism"], "released_variance")}
         drawn = spread if body["kind"] == "normal" else PLACED if mechanism == "adaptive-histogram" else set()

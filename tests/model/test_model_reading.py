@@ -31,9 +31,9 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [
-        (("format",), "other", "not a model: expected format 'dpnb_columnar model', found 'other'"),
+        (("format",), "other", "not a model: its format is 'other'"),
         (("format",), DELETED, "not a model"),
-        (("version",), 5, r"version 5 is not known to this program \(it reads versions 1, 2, 3, 4\); read it with"),
+        (("version",), 6, r"version 6 is not known to this program \(it reads versions 1, 2, 3, 4, 5\); read it with"),
         (("version",), True, "version True is not known"),
         (("version",), 1.0, "version 1.0 is not known"),
         (("version",), DELETED, "version None is not known"),
@@ -193,7 +193,7 @@ def test_names_and_places_that_hold_no_model(tmp_path: Path) -> None:
     with pytest.raises(MissingInputError, match=r"folder\.json: cannot be opened"):
         load_model(tmp_path / "folder.json")
     for name in ("model.toml", "model", "model.json.gz"):
-        with pytest.raises(UsageError, match=r"end its name in \.json or \.parquet"):
+        with pytest.raises(UsageError, match=r"no model by its name, which ends in \.json or \.parquet; give the file"):
             load_model(tmp_path / name)
         with pytest.raises(UsageError, match=r"end its name in \.json or \.parquet"):
             save_model(golden_model(), tmp_path / name)

@@ -43,7 +43,7 @@ def rewrite(path: Path, table: pa.Table, document: Any = None) -> None:
 def test_parquet_without_our_metadata_is_refused(parquet: Path) -> None:
     table = pq.read_table(parquet)
     rewrite(parquet, table.replace_schema_metadata(None))
-    parquet_refused(parquet, "not a Parquet file that holds one")
+    parquet_refused(parquet, "its metadata does not fit its rows")
     for document in (
         b"not JSON",
         b"[" * 100_000,
@@ -53,7 +53,7 @@ def test_parquet_without_our_metadata_is_refused(parquet: Path) -> None:
         {"domain": [], "classes": 3, "attributes": ""},
     ):
         rewrite(parquet, table, document)
-        parquet_refused(parquet, "not a Parquet file that holds one")
+        parquet_refused(parquet, "its metadata does not fit its rows")
 
 
 def test_parquet_rows_in_another_order_or_number_are_refused(parquet: Path) -> None:
@@ -64,10 +64,10 @@ def test_parquet_rows_in_another_order_or_number_are_refused(parquet: Path) -> N
     parquet_refused(parquet, "its rows do not follow its metadata")
     for part in (table[:-1], table[:0], pa.concat_tables([table, table[:1]])):
         rewrite(parquet, part)
-        parquet_refused(parquet, "not a Parquet file that holds one")
+        parquet_refused(parquet, "its metadata does not fit its rows")
     for column in table.column_names:
         rewrite(parquet, table.drop_columns([column]))
-        parquet_refused(parquet, "not a Parquet file that holds one")
+        parquet_refused(parquet, "a table of other columns")
 
 
 @pytest.mark.parametrize(

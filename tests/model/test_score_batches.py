@@ -1,4 +1,4 @@
-"""Models of many classes or attributes: the numbers of the expressions, in memory that does not grow with either."""
+"""Batches of rows: the same numbers whatever their size, in memory that grows with neither classes nor attributes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ MANY = [str(klass) for klass in range(40)]
 def in_batches(model: Model, frame: pl.DataFrame, keep: tuple[str, ...] = ()) -> pl.DataFrame:
     """Predictions in batches of few rows, however few classes and attributes there are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring, "MOST_COLUMNS", 0)
         patch.setattr(score_batches, "BATCH", 3 * len(model.domain.classes))
         return replace(model).predict(frame.lazy(), keep).collect()
 
@@ -42,13 +41,12 @@ def test_random_models_score_alike(case: tuple[Model, list[dict[str, Any]]]) -> 
     kinds = types(model)
     values = [{name: held(model, name, row[name]) for name in kinds} for row in rows] * 20
     frame = pl.DataFrame(values, schema=kinds, strict=False) if kinds else pl.DataFrame({"other": values})
-    by_expressions = model.predict(frame.lazy()).collect()
-    assert in_batches(model, frame).equals(by_expressions)
-    assert model.predict(frame).equals(by_expressions)
+    at_once = model.predict(frame)
+    assert in_batches(model, frame).equals(at_once)
+    assert model.predict(frame.lazy()).collect().equals(at_once)
 
 
 def test_classes_that_no_attribute_tells_apart_score_alike_under_a_line() -> None:
-    # Polars holds their scores as constants, and divides by a constant otherwise than by a column.
     priors = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
     domain = declared({"x": {"values": ["a", "b"]}}, ("0", "1", "2", "3"))
     weights = AttributeWeights(
@@ -91,35 +89,33 @@ def test_a_row_alone_gets_the_numbers_that_it_gets_among_others() -> None:
     assert pl.concat([model.predict(frame[place : place + 1]) for place in range(50)]).equals(model.predict(frame))
 
 
-def test_few_rows_in_memory_go_without_expressions() -> None:
-    """Polars would take longer to plan them than to score the rows."""
-    model, frame = replace(MIXED), pl.DataFrame([ROW] * 3)
-    found = model.predict(frame)
-    (steps,) = model.steps_by_types.values()
-    assert "probabilities" not in vars(steps)
+def test_few_rows_in_memory_and_many_score_alike() -> None:
+    frame = pl.DataFrame([ROW] * 3)
+    found = MIXED.predict(frame)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "FEW_ROWS", 2)
-        assert model.predict(frame).equals(found)
-    assert "probabilities" in vars(steps)
+        assert MIXED.predict(frame).equals(found)
 
 
-def test_wide_models_are_scored_in_batches_and_narrow_ones_are_not() -> None:
+def test_a_query_may_ask_for_some_rows_or_columns_of_the_results() -> None:
     names = [f"x{index}" for index in range(70)]
     number = {"lower": 0, "upper": 9, "step": 1}
     wide = model_of(declared(dict.fromkeys(names, number)), [normal_of(name, [3, 6], [2, 1.5]) for name in names])
     frame = pl.DataFrame({name: [index % 13, None, 5, 9] for index, name in enumerate(names)})
-    assert "__joint_0" not in wide.predict(frame.lazy()).explain()
-    assert "__joint_0" in MIXED.predict(pl.LazyFrame([ROW])).explain()
-    assert wide.predict(frame)[SKIPPED].to_list() == [0, 70, 0, 0]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring, "MOST_COLUMNS", 1000)
-        expected = replace(wide).predict(frame.lazy()).collect()
-    assert wide.predict(frame).equals(expected)
-    # Of the results, a query may ask for some rows or columns.
-    query = wide.predict(frame.lazy())
+    expected, query = wide.predict(frame), wide.predict(frame.lazy())
+    assert expected[SKIPPED].to_list() == [0, 70, 0, 0]
     assert query.select(PREDICTED).collect().equals(expected.select(PREDICTED))
     assert query.filter(pl.col(SKIPPED) > 0).collect().equals(expected[1:2])
     assert query.tail(2).collect().equals(expected[2:])
+
+
+def test_kept_columns_may_have_any_name() -> None:
+    """Names of the program's own columns among them."""
+    frame = pl.DataFrame([ROW] * 2).with_columns(pl.lit("kept").alias(name) for name in ("__value_0", "__kept_1"))
+    found = MIXED.predict(frame, ["__kept_1", "__value_0", "age"])
+    assert found.columns[:3] == ["__kept_1", "__value_0", "age"]
+    assert found["__value_0"].to_list() == ["kept"] * 2
+    assert MIXED.predict(frame.lazy(), ["__kept_1", "__value_0", "age"]).collect().equals(found)
 
 
 PEAK_PROBE = f"""{PEAK_MEBIBYTES}
@@ -151,3 +147,17 @@ def test_memory_is_bounded_for_many_classes(tmp_path: Path) -> None:
     """By expressions, these rows took 1.5 GiB: their probabilities alone are 800 MB."""
     attributes = {f"x{index}": {"lower": 0, "upper": 100, "step": 1} for index in range(3)}
     assert _peak(tmp_path, attributes, 500, 200_000) < 500
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_for_many_texts(tmp_path: Path) -> None:
+    """Polars holds whole row groups of all columns, and several: 1.4 GiB of these rows."""
+    names, values = [f"t{index}" for index in range(400)], [f"value {index:04d}" for index in range(20)]
+    model, file = tmp_path / "model.json", tmp_path / "rows.parquet"
+    tables = [table_of(name, [0.05] * 20, [0.05] * 20) for name in names]
+    model_of(declared({name: {"values": values} for name in names}), tables).save(model)
+    numbers, texts = pl.int_range(200_000, eager=True), pl.Series(values)
+    columns = {name: texts.gather(numbers * (index + 3) % 20) for index, name in enumerate(names)}
+    pl.DataFrame(columns).write_parquet(file, row_group_size=200_000)
+    command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(tmp_path / "scored.parquet")]
+    assert int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) < 500

@@ -17,7 +17,7 @@ from support.memory import PEAK_MEBIBYTES
 from support.model_cases import declared, model_of, normal_of
 
 from dpnb_columnar.errors import DataError, OutputError
-from dpnb_columnar.model import scored_files, wide_scores
+from dpnb_columnar.model import scored_files
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files
@@ -57,7 +57,6 @@ def test_every_kept_column_and_every_number_is_that_of_predict(
     rows_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scored_files, "GROUP_NUMBERS", 90 * CLASSES)
-    monkeypatch.setattr(wide_scores, "PART_NUMBERS", 30 * CLASSES)
     model, output = wide_model(), tmp_path / "scored.parquet"
     keep = [name for name in rows().columns if name not in "xy"]
     assert write_scores(model, scan_files([rows_file, rows_file]), output, keep) == (2 * ROWS, 2)
@@ -101,18 +100,18 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
         raise OSError(28, "No space left on device")
         yield
 
-    monkeypatch.setattr(wide_scores, "parquet_writer", full)
+    monkeypatch.setattr(scored_files, "parquet_writer", full)
     with pytest.raises(OutputError, match=r"scored\.parquet: cannot be written: No space left"):
         write_scores(wide_model(), scan_files([rows_file]), tmp_path / "scored.parquet", [])
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
 PEAK_PROBE = f"""{PEAK_MEBIBYTES}
-from dpnb_columnar.model import scored_files, wide_scores
+from dpnb_columnar.model import scored_files
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.rows.parquet import scan_files
 model, rows, output = map(Path, sys.argv[1:])
-scored_files.GROUP_NUMBERS = wide_scores.PART_NUMBERS = 2**15
+scored_files.GROUP_NUMBERS = 2**15
 scored_files.write_scores(load_model(model), scan_files([rows]), output, [])
 print(round(peak_mebibytes()))
 """

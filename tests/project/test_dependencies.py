@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TOOLS = {"test", "lint", "benchmark", "docs"}
 """Extras for those who work on the package; its own code must not need them."""
-OPTIONAL_DISTRIBUTIONS = {"pyspark": "pyspark", "py4j": "pyspark"}
+OPTIONAL_DISTRIBUTIONS = {"pyspark": "pyspark", "py4j": "pyspark", "deltalake": "deltalake", "pyiceberg": "pyiceberg"}
 """Of libraries that may not be installed where the tests run: py4j comes with pyspark."""
 NOT_IMPORTED = {"apache-airflow"}
 """Declared for others: it runs the commands."""

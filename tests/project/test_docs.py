@@ -24,6 +24,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.guarantee import SCOPE
+from dpnb_columnar.report.release_record import WORDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -160,17 +161,6 @@ def test_the_readmes_declaration_is_a_domain() -> None:
     assert len(domain.attributes) == 4
 
 
-def test_ci_begins_with_the_readmes_test_command() -> None:
-    """Its parts without the virtual environment, which is there already and holds nothing else; all tests follow."""
-    (command,) = re.findall(r"^python3 -m venv .venv && (.*pytest)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    script = (ROOT / ".ci" / "run").read_text()
-    steps = re.findall(r"^ *step (?!\()(.*)$", script.replace("install --quiet", "install"), re.MULTILINE)
-    assert steps[:2] == [part.strip().removeprefix(".venv/bin/") for part in command.split("&&")]
-    assert steps[2] == "pytest --all"
-    assert not re.search(r"\b(pip|apt-get) install", script.partition("step pip")[0])
-    assert {"pytest --all -m spark", "pytest --all -m browser", "mypy", "lint-imports"} <= set(steps)
-
-
 def shape(line: str) -> str:
     """A line of output without what depends on the noise: numbers, and how wide they make a column."""
     return re.sub(r"\s+", " ", re.sub(r"[\d.]+", "#", re.sub(r"--+", "-", line))).strip()
@@ -199,7 +189,7 @@ def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> No
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", ["domain.md", "choosing.md"])
+@pytest.mark.parametrize("name", ["domain.md", "choosing.md", "audit.md"])
 def test_commands_of_the_page_run(name: str, run: Run) -> None:
     lines = "".join(blocks("sh", (ROOT / "docs" / name).read_text())).splitlines()
     assert len(lines) > 1
@@ -207,13 +197,27 @@ def test_commands_of_the_page_run(name: str, run: Run) -> None:
         run(*shlex.split(line)[1:])
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_the_record_of_the_page_feeds_its_commands(run: Run) -> None:
+    page = (ROOT / "docs" / "records.md").read_text()
+    Path("release.toml").write_text("".join(blocks("toml", page)))
+    for line in "".join(blocks("sh", page)).splitlines():
+        run(*shlex.split(line)[1:])
+    documented = {key.strip("[]") for key in re.findall(r"`([a-z_\[\]]+)`", page)}
+    assert documented >= {*WORDS}
+
+
 RUN = {
     "README.md": "test_transcripts_are_what_the_commands_print",
-    "CONTRIBUTING.md": "test_ci_begins_with_the_readmes_test_command",
+    "CONTRIBUTING.md": "test_all_tests_run_and_those_that_are_skipped_for_want_of_something",
     "docs/domain.md": "test_commands_of_the_page_run",
     "docs/choosing.md": "test_commands_of_the_page_run",
+    "docs/records.md": "test_the_record_of_the_page_feeds_its_commands",
+    "docs/audit.md": "test_commands_of_the_page_run",
     "docs/batch.md": "test_examples.py",
     "docs/sql.md": "test_sql_document.py",
+    "docs/exports.md": "test_exports_document.py",
     "docs/scale.md": "test_scale_document.py",
     "docs/python.md": "test_python_examples.py",
 }

@@ -111,6 +111,7 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {
         *("dpnb_columnar", "sql", "tests", "docs", "benchmarks", "cli.py", "datasets.toml", "mkdocs.yml", ".ci"),
+        *("hatch_build.py", "Dockerfile", ".dockerignore", ".github"),
         *("LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"),
     }
     assert not any(name.endswith((".pyc", ".model.json")) for name in names)
@@ -120,7 +121,8 @@ def test_the_unpacked_sdist_passes_the_tests_that_read_its_documents(built: Path
     """Whatever a test reads beside the package has to be in it; see ``only-include`` in pyproject.toml."""
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # 3.11.2 has none yet
+        archive.extractall(tmp_path)
     (tree,) = tmp_path.iterdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(tree)  # the package of the tree, also in processes that its tests start
@@ -151,6 +153,19 @@ def test_installed_environment_has_no_development_dependency(installed: Path, tm
     names = {line.partition("==")[0].lower() for line in text.splitlines()}
     assert {"dpnb-columnar", *RUN_TIME} <= names
     assert names.isdisjoint(DEVELOPMENT)
+
+
+def test_windows_is_refused_in_words(tmp_path: Path) -> None:
+    """By Python and by the command line, before anything else is imported."""
+    for begin in ("import dpnb_columnar", "import runpy; runpy.run_module('dpnb_columnar', run_name='__main__')"):
+        code = f"import sys; sys.path.insert(0, {str(CHECKOUT)!r}); sys.platform = 'win32'; {begin}"
+        command = [sys.executable, "-I", "-c", code]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == 1
+        assert ended.stderr.splitlines()[-1].startswith(
+            "ImportError: dpnb_columnar runs on Linux and other POSIX systems"
+        )
+        assert "fcntl" not in ended.stderr
 
 
 @pytest.mark.parametrize("command", [["cli.py"], ["-m", "dpnb_columnar"]], ids=" ".join)

@@ -19,6 +19,7 @@ would stand before the library's."""
 ACROSS = {
     "batch": "unattended runs, by every room that one passes through",
     "fuzz": "hostile files, for every reader",
+    "museum": "files that earlier states of the program wrote, for every reader",
     "peers": "published faults of other programs, looked for in this one",
     "project": "the project itself: packaging, contracts, documents, benchmarks",
 }

@@ -219,7 +219,7 @@ def test_a_file_holds_its_title_caption_panels_and_legend_within_its_size() -> N
     )
     text = figure_file(Figure("n", title, name, "", panels))
     root = ElementTree.fromstring(text)
-    assert [root[0].text, root[1].text] == [title.replace("\x01", "\ufffd"), name]
+    assert [root[0].text, root[1].text] == [title.replace("\x01", "\\u0001"), name]
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     assert (width, root.attrib["viewBox"]) == (3 * WIDTH, f"0 0 {width:.0f} {height:.0f}")
     places = [re.fullmatch(r"translate\((\d+) (\d+)\)", part.attrib["transform"]) for part in root.iterfind(f"{SVG}g")]

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
+import dpnb_columnar as dpnb
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
-from dpnb_columnar.report.informative_attributes import informative_attributes, line_text, mutual_information
+from dpnb_columnar.report.informative_attributes import (
+    beyond_noise,
+    informative_attributes,
+    line_text,
+    mutual_information,
+    ratio_text,
+)
+from dpnb_columnar.report.noisy_tables import Evidence
 
 CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
 
@@ -58,15 +69,81 @@ def test_every_kind_of_attribute_is_ranked_and_described() -> None:
 def test_a_missing_value_that_tells_the_class_is_named() -> None:
     """As of hours of work, which those without work do not have."""
     pension = {"lower": 0, "upper": 9, "step": 1, "missing": "category"}
-    presence = presence_of([0.25, 0.75], [0.99, 0.01])
-    parts = [
-        replace(normal_of("hours", [5, 5], [2, 2]), presence=presence),
-        replace(histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5]), presence=presence),
-    ]
-    hours, wage = informative_attributes(model_of(declared({"hours": pension, "wage": pension}), parts))
-    assert [text.split(", ")[1] for text in hours.telling] == ["missing 75%", "missing 1%"]
-    assert wage.telling[0] == "missing (2 times)"
-    assert wage.telling[1].startswith(("0 to 4 (", "5 to 9 ("))
+    presence = replace(presence_of([0.25, 0.75], [0.99, 0.01]), released=((250, 750), (990, 10)))
+    wages = replace(histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5]), released=((125, 125), (495, 495)))
+    parts = [replace(normal_of("hours", [5, 5], [2, 2]), presence=presence), replace(wages, presence=presence)]
+    model = model_of(declared({"hours": pension, "wage": pension}), parts)
+    hours, wage = informative_attributes(model)
+    assert hours.telling == ("mean 4.956; missing (2 times)", "mean 4.956")
+    assert wage.telling == ("missing (2 times)", "0 to 4 (1.6 times)")
+    assert wage.values == (2, 0)
+    assert hours.bits == pytest.approx(wage.bits)  # all that either tells is whether it is there
+
+
+def rows_of_two_classes() -> pl.DataFrame:
+    """Of which ``job`` and ``age`` have to do with the class, ``coin`` has not, and nobody has the job ``none``."""
+    generator = np.random.default_rng(11)
+    paid = generator.random(8000) < 0.3
+    jobs = np.where(generator.random(8000) < np.where(paid, 0.7, 0.2), "manager", "clerk")
+    return pl.DataFrame(
+        {
+            "label": np.where(paid, "yes", "no"),
+            "job": jobs,
+            "coin": np.where(generator.random(8000) < 0.5, "head", "tail"),
+            "age": np.clip(generator.normal(np.where(paid, 55, 40), 10), 0, 99).astype(int),
+        }
+    )
+
+
+TOWN = {
+    "job": {"values": ["clerk", "manager", "none"], "missing": "category"},
+    "coin": {"values": ["head", "tail"]},
+    "age": {"lower": 0, "upper": 99, "step": 1},
+}
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "majority"])
+def test_every_mechanism_says_what_its_noise_leaves(mechanism: str, neighbours: str) -> None:
+    protected = {"epsilon": 2, "neighbours": neighbours}
+    model = dpnb.train(
+        rows_of_two_classes(), domain=declared(TOWN), mechanism=mechanism, attribute_weights="none", **protected
+    )
+    told = {each.name: each for each in informative_attributes(model)}
+    job, age, coin = told["job"], told["age"], told["coin"]
+    if mechanism == "paper":  # counts with Cauchy noise as well
+        assert all(each.telling == ("-", "-") and each.remark == "noise not subtracted" for each in (job, coin))
+        assert "such long tails" in beyond_noise([job])
+        return
+    times = r"\(\S+ times\)" if mechanism == "none" else r"\(\S+ to \S+ times\)"
+    assert re.fullmatch(rf"clerk {times}", job.telling[0])
+    assert re.fullmatch(rf"manager {times}", job.telling[1])
+    assert job.values == (0, 1)
+    assert re.fullmatch(r"\S+" if mechanism == "none" else r"\S+ \(\S+ to \S+\)", job.bits_text)
+    assert job.interval is not None
+    assert 0.1 < job.interval[0] <= job.interval[1] < 0.3
+    assert coin.bits < 0.005
+    follows_rows = mechanism in ("smooth", "trimmed-mean")
+    assert (age.interval is None) is follows_rows
+    assert ("noise not told" in age.bits_text) is follows_rows
+    if mechanism in ("global", "global-variance"):
+        assert all(re.fullmatch(r"mean \S+ \(\S+ to \S+\)", text) for text in age.telling)
+    assert ("confidential" in beyond_noise([*told.values()])) is follows_rows
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.94, 2.31, "1.9 to 2.4 times"),
+        (1.0003, 1.2, "1.0003 to 1.2 times"),
+        (1.986, 2.004, "1.986 to 2.004 times"),
+        (123.4, 400, "120 to 400 times"),
+        (2.5, 2.5, "2.5 times"),
+        (1.5, 1e6, "1.5 times or more"),
+    ],
+)
+def test_the_ends_of_ratios_are_rounded_outwards(low: float, high: float, text: str) -> None:
+    assert ratio_text(Evidence(0, low, high)) == text
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,19 @@ def test_what_a_screen_reader_is_told(browser: Browser, sheets: list[Path]) -> N
     assert all(name.startswith("Released normal distributions of ") for name in names)
     assert ("heading", "What is not protected") in told
     assert any(role == "table" and "missing value means" in name for role, name in told)
+
+
+def test_a_page_runs_no_script_even_where_one_is_put_in(browser: Browser, sheets: list[Path]) -> None:
+    planted = (
+        '<script>document.title = "run"</script><img src="beside.png" onerror="document.title = \'run\'" /></main>'
+    )
+    text = sheets[0].read_text(encoding="utf-8")
+    policy = next(line for line in text.splitlines() if "Content-Security-Policy" in line)
+    titles = {}
+    for name, page in (("with", text), ("without", text.replace(policy, ""))):
+        changed = sheets[0].with_name(f"{name}.html")
+        changed.write_text(page.replace("</main>", planted), encoding="utf-8")
+        browser.open(changed.as_uri(), 1280)
+        titles[name] = browser.value("document.title")
+    assert titles["without"] == "run"
+    assert titles["with"] != "run"

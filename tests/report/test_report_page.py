@@ -224,11 +224,11 @@ def test_inputs_that_are_no_results(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.parquet", "text.parquet"]
 
 
-def test_characters_that_no_page_may_hold_are_replaced(tmp_path: Path) -> None:
+def test_characters_that_no_page_may_hold_are_escaped(tmp_path: Path) -> None:
     name = "a\x01b\x1b{{ 7 * 7 }}{% raw %}"
     page = report(tmp_path, [cell(dataset=name)], metadata={"note": "\x02</dd><script>"})
-    assert "a\ufffdb\ufffd{{ 7 * 7 }}{% raw %}, accuracy" in page.text
-    assert "\ufffd</dd><script>" in page.text
+    assert "a\\u0001b\\u001b{{ 7 * 7 }}{% raw %}, accuracy" in page.text
+    assert "\\u0002</dd><script>" in page.text
     assert not list(page.root.iter("script"))
 
 

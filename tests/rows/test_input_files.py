@@ -21,7 +21,7 @@ from support.census_files import CENSUS, COLUMNS, parquet, refusal
 from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.holdout import batches_of_files
-from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.input_files import open_error, resolve_files
 from dpnb_columnar.rows.parquet import copy_with_domain, open_parquet, read_metadata, scan_files
 
 
@@ -88,11 +88,10 @@ def test_nothing_at_all() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda content: b"",
         lambda content: content[:-20],
         lambda content: content[:9],
     ],
-    ids=["empty", "cut short", "cut very short"],
+    ids=["cut short", "cut very short"],
 )
 def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
     file = parquet(tmp_path / "census.parquet")
@@ -100,6 +99,11 @@ def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
     assert "not a complete Parquet file (damaged or cut short); write or copy it again" in refusal(file)
     with pytest.raises(DataError, match="not a complete Parquet file"):
         read_metadata(file)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "census.parquet").touch()
+    assert refusal(tmp_path / "census.parquet").endswith("is empty, without a single byte; write or copy it again")
 
 
 def write_database(file: Path, library: Any) -> None:
@@ -197,3 +201,23 @@ def test_metadata(tmp_path: Path) -> None:
     table = pa.table(COLUMNS).replace_schema_metadata({"key": "value é"})
     pq.write_table(table, tmp_path / "a[1].parquet")
     assert read_metadata(tmp_path / "a[1].parquet")["key"] == "value é"
+
+
+def test_what_the_system_says_of_an_input_is_told_though_an_engine_says_it_in_its_text_alone() -> None:
+    said = OSError("Stale file handle (os error 116): rows.parquet")
+    assert str(open_error(Path("rows.parquet"), said)).startswith("rows.parquet: cannot be opened: Stale file handle;")
+
+
+@pytest.mark.parametrize("logical", [b"\x0c\x22\0\0", b"\x0c\x3c\0\0"], ids=["geometry", "of a later format"])
+def test_a_column_of_a_type_that_polars_does_not_know_is_named(tmp_path: Path, logical: bytes) -> None:
+    """Polars refuses the footer as a whole."""
+    file, text = tmp_path / "places.parquet", b"\x1c\0\0"  # the logical type of a column of texts
+    pq.write_table(pa.table({"age": [30], "shape": ["x"]}), file, store_schema=False)
+    content = file.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    schema, found, others = content[start:-8].partition(text)
+    assert found
+    footer = schema + logical + others
+    file.write_bytes(content[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(DataError, match=r"places\.parquet: 'shape': of a type, or in a time zone, that cannot be read"):
+        scan_files([file])

@@ -13,14 +13,7 @@ import pytest
 from support.people import people, write_people
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_footer import (
-    column_chunks,
-    footer_of,
-    has_rows,
-    number_of_rows,
-    read_footer,
-    with_metadata,
-)
+from dpnb_columnar.rows.parquet_footer import footer_of, read_footer, with_metadata
 from dpnb_columnar.rows.thrift import read_struct, varint
 
 ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [None, None, None]})
@@ -38,44 +31,6 @@ def footer(content: bytes) -> bytes:
     return footer_of(io.BytesIO(content), "file")
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.6"])
-def test_a_footer_tells_what_arrow_reads(version: str) -> None:
-    content = written(version=version)
-    metadata = pq.read_metadata(io.BytesIO(content))
-    chunks = list(column_chunks(footer(content), "file"))
-    assert number_of_rows(footer(content), "file") == metadata.num_rows == 3
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    assert [(chunk.column.decode(), chunk.start, chunk.values, chunk.rows, chunk.size) for chunk in chunks] == [
-        (
-            column.path_in_schema,
-            column.dictionary_page_offset or column.data_page_offset,
-            column.num_values,
-            group.num_rows,
-            column.total_uncompressed_size,
-        )
-        for group in groups
-        for column in map(group.column, range(group.num_columns))
-    ]
-
-
-def test_rows_of_any_row_group_are_rows() -> None:
-    """A footer that tells of no row in all, and of some in its row groups, would let a file be counted twice."""
-    content = footer(written())
-    assert has_rows(content, "file")
-    assert not has_rows(footer(written_empty()), "file")
-    before, place = read_struct(content, last=2)
-    lying = content[:place] + b"\x16\x00" + content[read_struct(content, last=3)[1] :]
-    assert number_of_rows(lying, "file") == 0
-    assert has_rows(lying, "file")
-    assert before[1] == read_struct(lying, last=1)[0][1]
-
-
-def written_empty() -> bytes:
-    sink = io.BytesIO()
-    ROWS.clear().write_parquet(sink)
-    return sink.getvalue()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_damaged_footer_is_read_or_refused(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
@@ -86,8 +41,6 @@ def test_a_damaged_footer_is_read_or_refused(seed: int, tmp_path: Path) -> None:
         for _ in range(random.choice((1, 1, 2, 8))):
             damaged[random.randrange(len(content) - 8)] = random.choice((0, 0xFF, 0x0C, 0x19, random.randrange(256)))
         try:
-            list(column_chunks(bytes(damaged), "file"))
-            has_rows(bytes(damaged), "file")
             with_metadata(bytes(damaged), {"set": "twice"}, "file")
         except DataError:
             refused += 1

@@ -13,21 +13,19 @@ from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, read_dom
 from dpnb_columnar.domain.column_kinds import kind_of, kinds_of
 from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.rows.row_rules import (
-    MOST_STEPPED,
     attribute_fits,
     category_code,
     category_key,
-    cell_code,
     classed_rows,
     condition_holds,
     grid_code,
     has_weight,
     number,
     row_fits,
-    step_score,
     weight_steps,
 )
 from dpnb_columnar.rows.unit_order import PRIME, counted_rows, multiplier
+from dpnb_columnar.rows.value_codes import MOST_STEPPED, cell_code, step_score
 
 
 def read(values: list[Any], rule: Any, type_: Any = None) -> list[Any]:
@@ -165,7 +163,7 @@ def test_numbers_beyond_one_that_means_missing_are_ordinary(type_: Any, missing:
     values = [value for value in (-3, -2, -1, 0, 4, 10, 49, 50, 51, 52, 127) if type_ is not pl.UInt16 or value >= 0]
     codes = [None if value in missing else min(max(value, 0), 10) for value in values]
     rows = pl.DataFrame({"x": pl.Series(values, dtype=type_)})
-    assert rows.select(cell_code(attribute, rows.schema["x"], pl.UInt8)).to_series().to_list() == codes
+    assert rows.select(cell_code(attribute, rows.schema["x"])).to_series().to_list() == codes
 
 
 @pytest.mark.parametrize("type_", [pl.Float64, pl.Int64])

@@ -36,13 +36,13 @@ ROWS: list[Row] = [
 """Rows of a unit, of another, and of none; some alike, some with nothing in them."""
 
 
-def parts(rows: Sequence[Row], **options: Any) -> tuple[Counter[str], Counter[str]]:
-    """The two parts of a frame, as multisets."""
-    train, test = dpnb.split(pl.DataFrame(rows, SCHEMA, orient="row"), **options)
-    return Counter(map(repr, train.rows())), Counter(map(repr, test.rows()))
+def parts(rows: Sequence[Row], **options: Any) -> tuple[Counter[str], ...]:
+    """The parts of a frame, as multisets."""
+    divided = dpnb.split(pl.DataFrame(rows, SCHEMA, orient="row"), **options)
+    return tuple(Counter(map(repr, part.rows())) for part in divided)
 
 
-def check_rows_decide_alone(divide: Callable[[Sequence[Row]], tuple[Counter[str], Counter[str]]], most: int) -> None:
+def check_rows_decide_alone(divide: Callable[[Sequence[Row]], tuple[Counter[str], ...]], most: int) -> None:
     """Compare the parts of every table of so many rows, in two orders, with those of its rows one by one.
 
     So no row that is added, removed or replaced moves another: the parts of all neighbours are sums of the same terms.
@@ -52,7 +52,7 @@ def check_rows_decide_alone(divide: Callable[[Sequence[Row]], tuple[Counter[str]
         for chosen in itertools.combinations_with_replacement(range(len(ROWS)), size):
             for order in (chosen, chosen[::-1]):
                 divided = divide([ROWS[place] for place in order])
-                for side in (0, 1):
+                for side in range(len(divided)):
                     expected = sum((alone[place][side] for place in chosen), Counter[str]())
                     assert divided[side] == expected, order
 
@@ -62,10 +62,10 @@ def check_rows_decide_alone(divide: Callable[[Sequence[Row]], tuple[Counter[str]
 def test_parts_of_every_small_table_are_those_of_its_rows(by: tuple[str, ...], seed: int, most: int) -> None:
     sides: list[bool] = []
 
-    def divide(rows: Sequence[Row]) -> tuple[Counter[str], Counter[str]]:
+    def divide(rows: Sequence[Row]) -> tuple[Counter[str], ...]:
         divided = parts(rows, test=0.5, by=by, seed=seed)
         sides.append(bool(divided[0]))
-        return divided
+        return (*divided, *parts(rows, test=0.3, validation=0.3, by=by, seed=seed))
 
     check_rows_decide_alone(divide, most)
     assert {*sides} == {True, False}
@@ -80,28 +80,28 @@ def test_rows_of_a_unit_go_together() -> None:
 @pytest.mark.slow
 def test_a_fault_planted_into_the_decision_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the place of a row, by the number of rows, by how many are alike, by the first row; null units by place."""
-    right = holdout._held_out
+    right = holdout._places
 
     def by_place(columns: Any, rows: int, split: Any) -> Any:
-        return np.random.PCG64(split.seed).random_raw(rows) < 2**63
+        return np.random.PCG64(split.seed).random_raw(rows) >> np.uint64(63)
 
     def by_number(columns: Any, rows: int, split: Any) -> Any:
         return right(columns, rows, holdout.Split(split.test, split.by, split.seed + rows))
 
     def by_rank(columns: Any, rows: int, split: Any) -> Any:
         words = holdout.row_words(columns, rows, split.key)
-        return np.argsort(np.argsort(words)) < rows // 2
+        return (np.argsort(np.argsort(words)) < rows // 2).astype(int)
 
     def by_another(columns: Any, rows: int, split: Any) -> Any:
         held_out = right(columns, rows, split)
-        return held_out ^ held_out[:1].any()
+        return held_out ^ int(held_out[:1].any())
 
     def null_units_by_place(columns: Any, rows: int, split: Any) -> Any:
         lost = np.array([each is None for each in columns["HOME"].to_pylist()], bool)
         return np.where(lost, by_place(columns, rows, split), right(columns, rows, split))
 
     for fault in (by_place, by_number, by_rank, by_another, null_units_by_place):
-        monkeypatch.setattr(holdout, "_held_out", fault)
+        monkeypatch.setattr(holdout, "_places", fault)
         with pytest.raises(AssertionError):
             check_rows_decide_alone(lambda rows: parts(rows, test=0.5, by="HOME", seed=1), 3)
 

@@ -26,7 +26,7 @@ from dpnb_columnar.rows.table_formats import refuse_table_files
 
 LOGS = {"_delta_log/": "Delta", ".hoodie/": "Hudi", "metadata/v2.metadata.json": "Iceberg"}
 LOGS |= {"metadata/00001-6ba7b810.gz.metadata.json": "Iceberg"}
-REMEDIES = {"Delta": "dpnb.train(pl.scan_delta(", "Hudi": "spark.read.format('hudi')", "Iceberg": "pl.scan_iceberg("}
+REMEDIES = {"Delta": "give the table itself", "Hudi": "spark.read.format('hudi')", "Iceberg": "pl.scan_iceberg("}
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,15 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def table(people_file: Path, released: Path) -> Path:
-    """A Delta table of three versions, of which nobody can read a row; beside it rows, a model and a ledger."""
+    """A Delta table of three versions, of which nobody can read a row; beside it a Hudi table, a model and a ledger."""
     table = write_delta(Path("lake/people").absolute(), [people(400, 1), people(400, 2), people(60, 3)])
-    for file in table.glob("*.parquet"):
+    write_log(table.with_name("hudi"), ".hoodie/")
+    write_people(table.with_name("hudi") / "part-0.parquet")
+    for file in table.parent.glob("*/*.parquet"):
         spoil_rows(file)
     shutil.copy(released, "people.model.json")
     new_ledger(Path("l.ledger"), dataset="people")
-    Path("job.toml").write_text('[train]\ndata = ["lake/people"]\noutput = "o.json"\nledger = "l.ledger"\n')
+    Path("job.toml").write_text('[train]\ndata = ["lake/people/*.parquet"]\noutput = "o.json"\nledger = "l.ledger"\n')
     return table
 
 
@@ -56,27 +58,27 @@ PAID = ("--ledger", "l.ledger", "--output", "o.json")
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("train", "lake/people", *PAID),
+        ("train", "lake/hudi", *PAID),
         ("train", "lake/people/part-*.parquet", *PAID),
         ("train", "lake/people/part-2.parquet", *PAID),
         ("train", "lake/**/*.parquet", *PAID),
-        ("train", "people.parquet", "lake/people", *PAID),
+        ("train", "people.parquet", "lake/hudi", *PAID),
         ("train", "lake/people/_delta_log", *PAID),
         ("train", "lake", *PAID),
-        ("train", "lake/people", "--dry-run", *PAID),
+        ("train", "lake/hudi", "--dry-run", *PAID),
         ("train", "lake/people", "--engine", "spark", *PAID),
         ("train", "--config", "job.toml"),
         ("train", "people.parquet", "--attribute-weights", "lake/people/part-2.parquet", *PAID),
         ("plan", "people.parquet", "--attribute-weights", "lake/people/part-2.parquet"),
         ("plan", "lake/people"),
-        ("aggregate", "lake/people", "--output", "o.parquet"),
-        ("aggregate", "lake/people", "--checkpoint", "kept", "--output", "o.parquet"),
-        ("check", "lake/people"),
-        ("suggest-domain", "lake/people", "--output", "o.toml"),
-        ("split", "lake/people"),
-        ("predict", "people.model.json", "lake/people", "--output", "o.parquet"),
-        ("evaluate", "people.model.json", "lake/people"),
-        ("evaluate", "people.model.json", "lake/people", "--epsilon", 1, *PAID),
+        ("aggregate", "lake/hudi", "--output", "o.parquet"),
+        ("aggregate", "lake/hudi", "--checkpoint", "kept", "--output", "o.parquet"),
+        ("check", "lake/hudi"),
+        ("suggest-domain", "lake/hudi", "--output", "o.toml"),
+        ("split", "lake/hudi"),
+        ("predict", "people.model.json", "lake/hudi", "--output", "o.parquet"),
+        ("evaluate", "people.model.json", "lake/hudi"),
+        ("evaluate", "people.model.json", "lake/hudi", "--epsilon", 1, *PAID),
         ("domain", "show", "lake/people/part-2.parquet"),
         ("domain", "edit", "lake/people/part-2.parquet", "--drop", "sex", "--output", "o.parquet"),
         ("domain", "edit", "lake/people/part-2.parquet", "--drop", "sex", "--output", "o.toml"),
@@ -88,8 +90,11 @@ PAID = ("--ledger", "l.ledger", "--output", "o.json")
 def test_every_verb_refuses_and_nothing_is_charged(arguments: tuple[object, ...], table: Path, run: Run) -> None:
     ended = run(*arguments, expected=65)
     told = ended.err.splitlines()[-1]
-    assert "belongs to the Delta table" in told
-    assert f"write the live rows to a file elsewhere, pl.scan_delta('{table}').sink_parquet(" in told
+    whole = (
+        f"belongs to the Delta table {table} (see its _delta_log), whose files hold deleted and replaced rows too; give"
+    )
+    assert whole in told or f"belongs to the Hudi table {table.with_name('hudi')} " in told
+    assert "write the live rows to a file elsewhere, " in told
     assert "charge" not in ended.err
     assert spent_epsilon(Path("l.ledger"), "people") == 0
     assert not [*Path().glob("o.*"), *Path().glob("*.train.parquet")]
@@ -107,18 +112,17 @@ def test_every_verb_refuses_and_nothing_is_charged(arguments: tuple[object, ...]
         lambda data: dpnb.load_model("people.model.json").evaluate(data),
         lambda data: dpnb.release_scores(dpnb.load_model("people.model.json"), data, epsilon=1, ledger="l.ledger"),
         lambda data: dpnb.read_domain(data),
-        lambda data: dpnb.train(
-            "people.parquet", epsilon=1, attribute_weights=data / "part-2.parquet", ledger="l.ledger"
-        ),
-        lambda data: dpnb.train(
-            people(20), epsilon=1, domain=people_domain(), attribute_weights=data / "part-1.parquet"
-        ),
+        lambda data: dpnb.train("people.parquet", epsilon=1, attribute_weights=data, ledger="l.ledger"),
+        lambda data: dpnb.train(people(20), epsilon=1, domain=people_domain(), attribute_weights=data),
     ],
 )
 def test_every_function_refuses(call: Callable[[Path], object], table: Path) -> None:
-    with pytest.raises(Error, match=r"belongs to the Delta table .* dpnb.train\(pl.scan_delta\(") as caught:
-        call(table)
-    assert caught.value.exit_code == 65
+    for each in (table / "part-2.parquet", table.with_name("hudi") / "part-0.parquet"):
+        with pytest.raises(
+            Error, match=r"belongs to the (Delta|Hudi) table .* write the live rows to a file"
+        ) as caught:
+            call(each)
+        assert caught.value.exit_code == 65
     assert spent_epsilon(Path("l.ledger"), "people") == 0
 
 

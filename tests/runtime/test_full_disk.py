@@ -152,7 +152,7 @@ def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: 
     domain = find_domain(files, None, None).domain
     source = open_parquet(files, domain)
     fill(disk, pages)
-    with pytest.raises(OutputError, match=r"statistics.parquet: cannot be written: No space left"):
+    with pytest.raises(OutputError, match=r"statistics-2.parquet: cannot be written: No space left"):
         checkpoints.answer(source, CellQuery(domain), disk / "kept")
     assert not [path for path in (disk / "kept").iterdir() if path.name.startswith(".")]
     (disk / "ballast").unlink()

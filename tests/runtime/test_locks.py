@@ -11,21 +11,25 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.patience import patience
 from support.running import Run
 
 from dpnb_columnar.errors import BusyError, OutputError
-from dpnb_columnar.runtime import locks, outputs
+from dpnb_columnar.runtime import locks
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import atomic_output
 
 HOLDER = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.locks import output_lock
 with output_lock(Path(sys.argv[1]), "night-1"), atomic_output(Path(sys.argv[1])) as partial:
@@ -37,6 +41,7 @@ with output_lock(Path(sys.argv[1]), "night-1"), atomic_output(Path(sys.argv[1]))
 RACER = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from dpnb_columnar.errors import BusyError
 from dpnb_columnar.runtime.locks import output_lock
 output, inside = Path(sys.argv[1]), Path(sys.argv[2])
@@ -136,20 +141,41 @@ def test_what_a_killed_run_left_is_taken_over_and_removed(tmp_path: Path) -> Non
     assert names_of(tmp_path) == theirs
 
 
-def test_what_is_being_written_without_a_lock_is_left_alone(tmp_path: Path) -> None:
+def test_an_output_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    """Also by a block of the same run, which goes on with the lock that it holds."""
     output = tmp_path / "out"
-    with atomic_output(output) as partial:
+    with output_lock(output), atomic_output(output) as partial:
         partial.write_text("mine")
         with output_lock(output):
             assert partial.exists()
+        assert (tmp_path / ".out.lock").exists()
     assert output.read_text() == "mine"
+    assert names_of(tmp_path) == {"out"}
 
 
-def test_processes_that_race_are_never_inside_together(tmp_path: Path) -> None:
+def test_whatever_writes_removes_what_was_left_and_refuses_a_second(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    with another_run(output) as other:
+        with pytest.raises(BusyError, match=f"process {other.pid}"), atomic_output(output):
+            pytest.fail("the block must not run")
+        other.kill()
+        other.wait()
+    with atomic_output(output) as partial:
+        assert names_of(tmp_path) == {".out.lock", partial.name}
+        partial.write_text("mine")
+    assert names_of(tmp_path) == {"out"}
+
+
+def test_another_thread_does_not_hold_the_lock(tmp_path: Path) -> None:
+    with output_lock(tmp_path / "out"), ThreadPoolExecutor(1) as pool, pytest.raises(BusyError):
+        pool.submit(lambda: output_lock(tmp_path / "out").__enter__()).result()
+
+
+def test_processes_that_race_are_never_inside_together(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
     """The lock's file comes and goes with each holder: a lock on a removed file is worth nothing."""
     arguments = [sys.executable, "-c", RACER, str(tmp_path / "out"), str(tmp_path / "inside")]
-    racers = [subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [(racer.communicate(timeout=120)[1], racer.returncode) for racer in racers] == [("", 0)] * 4
+    racers = [ending(subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)) for _ in range(4)]
+    assert [(racer.communicate(timeout=patience(120))[1], racer.returncode) for racer in racers] == [("", 0)] * 4
     assert names_of(tmp_path) == set()
 
 
@@ -209,14 +235,6 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
     ):
         pytest.fail("the block must not run")
     assert names_of(tmp_path) == set()
-
-
-def test_without_flock_runs_are_not_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (locks, outputs):
-        monkeypatch.setattr(module, "fcntl", None)
-    with output_lock(tmp_path / "out"), output_lock(tmp_path / "out"), atomic_output(tmp_path / "out") as partial:
-        partial.write_text("mine")
-    assert names_of(tmp_path) == {"out"}
 
 
 def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:

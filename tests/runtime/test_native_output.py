@@ -13,6 +13,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from support.patience import patience
 from support.people import write_people
 
 from dpnb_columnar.runtime.confinement import confined
@@ -57,7 +58,7 @@ def panic(door: str, folder: Path, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=patience(120),
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stderr

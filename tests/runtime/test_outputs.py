@@ -15,7 +15,7 @@ import pytest
 
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.runtime import outputs
-from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
 
 
 def names_of(folder: Path) -> set[str]:
@@ -235,6 +235,41 @@ def test_failure_to_read_something_else_is_not_a_failure_of_the_output(tmp_path:
     with pytest.raises(FileNotFoundError) as caught, atomic_output(tmp_path / "out"):
         (tmp_path / "input").read_text()
     assert caught.value.filename == str(tmp_path / "input")
+    assert names_of(tmp_path) == set()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.ENXIO])
+def test_an_error_of_a_file_without_a_name_is_one_of_the_output(tmp_path: Path, number: int) -> None:
+    with (
+        pytest.raises(OutputError, match=f"out: cannot be written: {os.strerror(number)}; "),
+        atomic_output(tmp_path / "out"),
+    ):
+        raise OSError(number, "as of an open file")
+    with pytest.raises(OSError, match="input"), atomic_output(tmp_path / "out"):
+        raise OSError(number, "not of this one", "input")
+    assert names_of(tmp_path) == set()
+
+
+def test_an_engine_is_told_from_the_file_that_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars words both alike; only what was opened here knows that it is the output."""
+    rows = pl.LazyFrame({"a": range(1000)})
+
+    def fails(_: int, __: bytes) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def unreadable(_: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.ComputeError("Input/output error (os error 5)")
+
+    damaged = rows.map_batches(unreadable, schema={"a": pl.Int64})
+    with pytest.raises(pl.exceptions.PolarsError), atomic_output(tmp_path / "out") as partial, opened(partial) as file:
+        damaged.sink_parquet(file)
+    monkeypatch.setattr(os, "write", fails)
+    with (
+        pytest.raises(OutputError, match="out: cannot be written: Input/output error; check the disk"),
+        atomic_output(tmp_path / "out") as partial,
+        opened(partial) as file,
+    ):
+        rows.sink_parquet(file)
     assert names_of(tmp_path) == set()
 
 

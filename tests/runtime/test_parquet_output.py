@@ -14,6 +14,7 @@ from dpnb_columnar.runtime.outputs import parquet_writer
 
 def test_a_file_without_room_for_its_footer_is_closed(tmp_path: Path) -> None:
     path, schema = tmp_path / "people.parquet", pa.schema({"age": pa.int64()})
+    path.touch()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
     try:

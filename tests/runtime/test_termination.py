@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.patience import patience, wait_for
 
 from dpnb_columnar.cli import main
 from dpnb_columnar.runtime.signals import GRACE_SECONDS
@@ -78,13 +79,6 @@ run(["simulate", "census.parquet"])
 WORKS = ("polars", "duckdb", "python", "swallowed", "deaf")
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 @contextmanager
 def started(folder: Path, work: str, program: str = PROGRAM, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A run inside that work, its output begun."""
@@ -118,8 +112,9 @@ def test_a_signal_ends_a_run_in_whatever_it_is_doing(number: signal.Signals, wor
     with started(tmp_path, work, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
         assert len(names_of(tmp_path)) == 2
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (128 + number, b"", b"")
+        out, err = process.communicate(timeout=patience(60))
+    said = f"dpnb-columnar: ended by {number.name}; no unfinished output is left\n"
+    assert (process.returncode, out, err.decode()) == (128 + number, b"", said)
     assert names_of(tmp_path) == []
 
 
@@ -130,7 +125,7 @@ def test_a_second_signal_ends_it_without_waiting(work: str, tmp_path: Path) -> N
         process.send_signal(signal.SIGTERM)
         time.sleep(GRACE_SECONDS / 10)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=patience(60))
     assert process.returncode == 143
     assert names_of(tmp_path) == []
 
@@ -149,7 +144,7 @@ def test_an_interrupt_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(GRACE_SECONDS + 1)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=patience(60))
     assert process.returncode == 143
     assert names_of(tmp_path) == []
 
@@ -163,7 +158,7 @@ def test_the_cursor_of_a_terminal_is_shown_again(tmp_path: Path) -> None:
     try:
         with started(tmp_path, "deaf", stderr=terminal) as process:
             process.send_signal(signal.SIGTERM)
-            end = time.monotonic() + 60
+            end = time.monotonic() + patience(60)
             while process.poll() is None and time.monotonic() < end:
                 with suppress(BlockingIOError):
                     shown += os.read(controller, 2**16)
@@ -191,19 +186,20 @@ def test_a_run_that_ends_at_once_writes_its_final_output(work: str, tmp_path: Pa
     program = PROGRAM.replace(
         "def write(",
         "from dpnb_columnar.cli import main\n"
-        "main.exit_on_signals = lambda *_: termination.exit_on_signals(lambda code: f'ended with {code}\\n')\n"
+        "final = lambda code: (f'ended with {code}\\n', 'said\\n')\n"
+        "main.exit_on_signals = lambda *_: termination.exit_on_signals(final)\n"
         "from dpnb_columnar.runtime import signals as termination\n"
         "def write(",
     )
     with started(tmp_path, work, program) as process:
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (143, b"ended with 143\n", b"")
+        out, err = process.communicate(timeout=patience(60))
+    assert (process.returncode, out, err) == (143, b"ended with 143\n", b"said\n")
 
 
 def test_an_output_in_place_stays_there(tmp_path: Path) -> None:
     with started(tmp_path, "deaf", PROGRAM.replace("        WORK()\n", "    WORK()\n")) as process:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=patience(60))
     assert process.returncode == 143
     assert names_of(tmp_path) == ["census.parquet"]

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from support import mini_plan
 from support.mini_plan import QUICK, metadata_of, results
+from support.patience import patience
 from support.running import Run
 
 from dpnb_columnar import __version__
@@ -194,7 +195,7 @@ def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + patience(30)
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

@@ -106,7 +106,9 @@ def labelled(domain: UnlabelledDomain, condition: str = "SOMETHING > 0") -> Doma
     """The domain with a label, read back from its declaration: so every rule for declarations has been kept."""
     attributes: tuple[Attribute, ...] = tuple(one for one in domain.attributes if one.name != condition.split()[0])
     label = Label(("no", "yes"), None, parse_condition(condition))
-    worded = Domain(domain.name, label, attributes, value_labels=domain.value_labels)
+    worded = Domain(
+        domain.name, label, attributes, **{**domain.shared_fields, "available_unit": (), "available_weight": None}
+    )
     return read_domain(domain.name, document_of(worded), "test")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dpnb_columnar.counting.scores import Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.datasets.catalogue import entry_named
-from dpnb_columnar.dialects.cells_query import cells_query
+from dpnb_columnar.dialects.cells_query import cells_query, joint_keys
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
@@ -36,7 +36,7 @@ def golden_queries() -> Iterator[tuple[str, str]]:
     domain = Domain(NAME, model.domain.label, model.domain.attributes)
     census = entry_named("census_simulated").domain
     kinds = dict.fromkeys(census.columns, Kind.INTEGER) | {"RELATE": Kind.TEXT}
-    yield "count.sql", cells_query(census, kinds, census.categorical, {"SEX", "RACE"}) + "\n"
+    yield "count.sql", cells_query(census, kinds, joint_keys(census, kinds, census.categorical)) + "\n"
     queries = {
         "statistics.sql": statistics_query(domain, KINDS, NAME, Dialect.DUCKDB),
         "score_counts.sql": query_sql(scores_to_count(domain), KINDS, NAME, Dialect.DUCKDB),

@@ -11,8 +11,6 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.rows.parquet_footer import column_chunks
-from dpnb_columnar.rows.thrift import read_struct
 
 Document = Mapping[str, Any]
 
@@ -71,17 +69,10 @@ def write_people(path: Path, frame: pl.DataFrame | None = None, document: Docume
 
 
 def spoil_rows(path: Path) -> Path:
-    """Overwrite every page behind its header: who reads a row, fails."""
+    """Overwrite every page: who reads a row, fails."""
     content = path.read_bytes()
     footer = content[-8 - int.from_bytes(content[-8:-4], "little") :]
-    for chunk in column_chunks(footer, str(path)):
-        place, values = chunk.start, 0
-        while values < chunk.values:
-            header, place = read_struct(content, place)
-            end = place + header[3]
-            content, place = content[:place] + b"\xff" * header[3] + content[end:], end
-            values += header[5][1] if header[1] == 0 else 0
-    path.write_bytes(content)
+    path.write_bytes(content[:4] + b"\xff" * (len(content) - 4 - len(footer)) + footer)
     return path
 
 

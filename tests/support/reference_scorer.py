@@ -53,14 +53,10 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
         for parameters, weight in zip(model.attributes, weights, strict=True):
             attribute = model.domain[parameters.attribute]
             value = _value(attribute, row[parameters.attribute])
-            if value is None and attribute.missing is not Missing.CATEGORY:
+            found = log_likelihoods(attribute, parameters, value, weight, len(joint))
+            if found is None:
                 skipped += 1
                 continue
-            found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(len(joint))]
-            if isinstance(parameters, Normal) and parameters.bound is not None and value is not None:
-                extreme = (max if weight >= 0 else min)(parameters.deviation)
-                centre = found[parameters.deviation.index(extreme)]
-                found = [min(max(each - centre, -parameters.bound), parameters.bound) for each in found]
             joint = [left + mpmath.mpf(weight) * right for left, right in zip(joint, found, strict=True)]
             errors = _rounding(attribute, parameters, value, weight)
             rounding = [left + abs(weight) * right for left, right in zip(rounding, errors, strict=True)]
@@ -77,6 +73,38 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
             for second, other in enumerate(exact[:first])
         )
         return Reference(tuple(map(float, exact)), skipped, 1e-12 + traded)
+
+
+def log_likelihoods(
+    attribute: Attribute, parameters: AttributeParameters, value: Any, weight: float, classes: int
+) -> list[Any] | None:
+    """Per class, what the weight multiplies; None where the attribute is left out."""
+    if value is None and attribute.missing is not Missing.CATEGORY:
+        return None
+    found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(classes)]
+    if isinstance(parameters, Normal) and parameters.bound is not None and value is not None:
+        extreme = (max if weight >= 0 else min)(parameters.deviation)
+        centre = found[parameters.deviation.index(extreme)]
+        found = [min(max(each - centre, -parameters.bound), parameters.bound) for each in found]
+    return found
+
+
+def reference_bits(model: Model, row: Mapping[str, Any], one: int, other: int) -> list[tuple[float, float]]:
+    """Per attribute, what it says for one class over the other, in bits, and how far floats may be off."""
+    bits = []
+    with mpmath.workdps(DIGITS):
+        for parameters, weight in zip(model.attributes, model.weights, strict=True):
+            attribute = model.domain[parameters.attribute]
+            value = _value(attribute, row[parameters.attribute])
+            found = log_likelihoods(attribute, parameters, value, weight, len(model.domain.classes))
+            if found is None:
+                bits.append((0.0, 0.0))
+                continue
+            said = mpmath.mpf(weight) * (found[one] - found[other]) / mpmath.log(2)
+            error = sum(_rounding(attribute, parameters, value, weight)) * abs(weight) / float(mpmath.log(2))
+            size = abs(weight) * float(abs(found[one]) + abs(found[other]))
+            bits.append((float(said), 1e-12 * (1 + size) + 2 * error))
+    return bits
 
 
 def _by_line(

@@ -140,7 +140,7 @@ DATA = {
     "damaged rows": Refusal(
         lambda: spoil_rows(write_people(FILE)), 65, ("people.parquet", "cannot be read to the end", "copy it again")
     ),
-    "empty file": Refusal(FILE.touch, 65, ("people.parquet", "not a complete Parquet file")),
+    "empty file": Refusal(FILE.touch, 65, ("people.parquet", "is empty, without a single byte")),
     "not Parquet": Refusal(
         lambda: FILE.write_text("age,sex\n30,f\n"), 65, ("people.parquet: text, such as CSV", "dpnb-columnar ingest")
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -29,17 +30,34 @@ WIDE = st.integers(-1500, 1500)
 
 @st.composite
 def scores_of(draw: st.DrawFn, domain: Domain) -> Scores | Margins:
-    """Any steps of any attributes, few or as many as there are codes: of every class, or with any largest and edges."""
+    """Any steps of any attributes, few or as many as there are codes: of every class, or with any largest and edges.
+
+    Rows are counted in one group, or by groups of one attribute or two crossed.
+    """
     classes, predicts = len(domain.classes), draw(st.booleans())
     tables = tuple(
         tuple(draw(_tables_of(attribute)) for attribute in domain.attributes)
         for _ in range(classes if predicts else classes - 1)
     )
     offsets = tuple(draw(NUMBERS) for _ in range(classes))
+    tables_of_groups, groups = draw(_groups_of(domain))
+    counted: Any = {"group_tables": tables_of_groups, "groups": groups}
+    counted["by_size"] = domain.unit is not None and domain.unit.cap is not None and draw(st.booleans())
     if predicts:
-        return Scores(domain, tables, offsets)
+        return Scores(domain, tables, offsets, **counted)
     largest, edges = draw(st.integers(0, classes - 1)), draw(st.sets(NUMBERS, min_size=1, max_size=7))
-    return Margins(domain, tables, offsets, largest, tuple(sorted(edges)))
+    return Margins(domain, tables, offsets, largest, tuple(sorted(edges)), **counted)
+
+
+@st.composite
+def _groups_of(draw: st.DrawFn, domain: Domain) -> tuple[tuple[ScoreTable, ...], int]:
+    tables, groups = [], 1
+    for attribute in domain.attributes[: draw(st.integers(0, 2))]:
+        starts = (0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=3))))
+        numbers = tuple(groups * place for place in range(len(starts)))
+        tables.append(ScoreTable(attribute.name, starts, numbers, groups * len(starts)))
+        groups *= len(starts) + 1
+    return tuple(tables), groups
 
 
 @st.composite
@@ -79,7 +97,7 @@ def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
     """Rows per bin and class."""
     domain = scores.domain
     counts = np.zeros((scores.bins, len(domain.classes)), dtype=np.int64)
-    for row in chosen(rows, domain):
+    for row, held in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
@@ -93,7 +111,7 @@ def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
             place += 0 if klass in (scores.largest, other) else len(scores.edges) + 1
         else:
             place = found.index(max(found))
-        counts[place, klass] += 1
+        counts[place + _score(scores.group_tables, codes) * scores.group_bins, klass] += held if scores.by_size else 1
     return counts
 
 
@@ -110,7 +128,7 @@ def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[
     """The sums of a round, per attribute and of the log-odds, and the rows of each class."""
     domain, table = query.domain, probabilities()
     sums, counts = [0] * (len(query.tables) + 1), [0 for _ in domain.classes]
-    for row in chosen(rows, domain):
+    for row, _ in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):

@@ -164,7 +164,9 @@ def executors() -> dict[str, int]:
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
     """Wait until it holds."""
-    end = time.monotonic() + PATIENCE
+    from support.patience import patience  # a plugin, which nothing may load before pytest does
+
+    end = time.monotonic() + patience(PATIENCE)
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
         time.sleep(0.1)

@@ -1,7 +1,7 @@
 """Which tests run: plain ``pytest`` those that answer within half a minute, ``--all`` all of them.
 
-Of enumerations, which try every case of a small world, a tenth runs with either, and another one every time. Where
-tests are named, by file or by -k or -m, the named ones run, with the whole of their enumerations.
+Of enumerations, which try every case of a small world, a tenth runs with either: the same one, or another with
+``--fresh``. Where tests are named, by file or by -k or -m, the named ones run, with the whole of their enumerations.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--all", action="store_true", help="run all tests, not those that answer within half a minute")
     group.addoption("--exhaustive", action="store_true", help="run the whole of every enumeration, not a tenth of it")
     group.addoption("--exhaustive-seed", type=int, metavar="N", help="the tenth of an earlier run, by its number")
+    group.addoption("--fresh", action="store_true", help="noise and tenths of enumerations that no run has tried")
     group.addoption(
         "--write-durations", action="store_true", help="write tests/durations.tsv by what this run measures"
     )
@@ -63,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.stash[SEED] = option.exhaustive_seed
     if option.exhaustive_seed is None and (option.all or is_quick(config)) and not option.exhaustive:
-        config.stash[SEED] = secrets.randbelow(10**6)
+        config.stash[SEED] = secrets.randbelow(10**6) if option.fresh else 0
     if option.write_durations:
         everything = option.all and everything_asked(config) and not option.maxfail
         config.pluginmanager.register(Recorder(everything, OUTSIDE))

@@ -1,30 +1,95 @@
-"""``dpnb-columnar audit``: tries to break the guarantee, and reports lower bounds on epsilon."""
+"""``dpnb-columnar audit``: tries to break the guarantee, of the installed program or of one model.
+
+Of the program it reports lower bounds on epsilon, which are public. Of a model it reads exact rows: CONFIDENTIAL.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_table, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_text, print_warning, stage
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.audit.outcomes import Audit, Configuration, Outcome
     from dpnb_columnar.budget import Approximate
+    from dpnb_columnar.model.attack_figures import AttackReport
+    from dpnb_columnar.rows.object_stores import DataFile
 
 BROKEN = 1
 """Exit code where a check does not hold."""
 
 
+OF_PROGRAM = {"quick": "--quick", "mechanism": "--mechanism"}
+"""Parameters that attack the installed program, and cannot be used with --model."""
+
+OF_MODEL = {
+    **{"members": "--members", "others": "--others", "sensitive": "--sensitive"},
+    **{"html": "--html", "sacro": "--sacro", "as_json": "--json"},
+}
+"""Parameters that can only be used with --model."""
+
+
 def command(
+    context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="Minutes in place of hours, with less power.")] = False,
     mechanism: Annotated[
         list[str] | None,
         typer.Option(
-            help="Mechanism to attack; repeat for more.", metavar="NAME", show_default="every private mechanism"
+            help='Mechanism to attack, or "score counts" for released scores; repeat for more.',
+            metavar="NAME",
+            show_default="every private mechanism, and released scores",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Attack this model instead, by rows that trained it and rows that did not. CONFIDENTIAL.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Rows that trained the model, all or some: a Parquet file, a folder or a quoted pattern; repeat for "
+            "more.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Rows of the same population that did not, such as split holds out; repeat for more.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --model, print JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False),
+    ] = None,
+    sacro: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --model, write what SACRO-ML (2.0.1) attacks without the model: probabilities as CSV, and "
+            "target.yaml.",
+            metavar="FOLDER",
+            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -39,19 +104,52 @@ def command(
     every mechanism and noise family, and with calibrated and with learned
     attribute weights under pure noise, noise with a delta and concentrated
     noise, under both neighbouring relations; and of some that differ in one
-    whole unit of rows. All pairs of a small domain are compared exactly;
+    whole unit of rows. Releases scores of a fixed model likewise, of all rows and
+    by group. All pairs of a small domain are compared exactly;
     lower bounds on epsilon come from counting releases, and hold all
     together with probability 99.9 %. No user's data is read, so what is printed
     and written is not confidential. The full audit takes hours.
 
-    Exit code 1 means that a check does not hold; the lines after the table say
-    which, and for which databases.
+    With --model, attacks one model as an output checker asks: who was a member,
+    by the likelihood ratio and by the best of several scores, and what a member's
+    values are; beside the bounds that the guarantee implies for every attack, and
+    whether anything exceeds them beyond sampling error. Reads exact rows:
+    CONFIDENTIAL. Half of the rows choose scores and thresholds, the other half
+    measures them. Members and others are divided as split does; rows that are in
+    both are refused. See docs/audit.md.
+
+    Exit code 1 means that a check does not hold, or that a bound is exceeded; the
+    lines after the table say which, and for which databases.
 
     \b
     Examples:
       dpnb-columnar audit --quick
       dpnb-columnar audit --mechanism smooth --output audit.json
+      dpnb-columnar audit --model census.model.json --members census.train.parquet \\
+        --others census.test.parquet --html attack.html
+      dpnb-columnar audit --model census.model.json --members census.train.parquet \\
+        --others census.test.parquet --sensitive INCWAGE,RACE --sacro target
     """
+    if output is not None and output.suffix.lower() != ".json":
+        raise UsageError(f"{output}: measurements and findings are written as JSON; end its name in .json")
+    typed = [name for name in (OF_PROGRAM | OF_MODEL) if _is_typed(context, name)]
+    if model is not None:
+        if refused := [OF_PROGRAM[name] for name in typed if name in OF_PROGRAM]:
+            raise UsageError(f"{refused[0]} is for attacks on the program; leave it or --model out")
+        if not members or not others:
+            raise UsageError(
+                f"Missing option '--{'others' if members else 'members'}': --model is attacked by rows that trained it "
+                "(--members) and rows that did not (--others)"
+            )
+        _attack(
+            *(model, members, others, (sensitive or "").split(",") if sensitive else ()),
+            *(Written(html, sacro, output, overwrite), as_json),
+        )
+        return
+    if refused := [OF_MODEL[name] for name in typed if name in OF_MODEL]:
+        raise UsageError(
+            f"{refused[0]} can only be used with --model, which attacks one model; add that or leave it out"
+        )
     from dpnb_columnar.audit import attacks
     from dpnb_columnar.audit.outcomes import configurations
     from dpnb_columnar.model.model_document import to_json
@@ -68,6 +166,102 @@ def command(
             partial.write_text(to_json(attacks.to_document(audit)), encoding="utf-8")
     if not audit.holds:
         raise typer.Exit(BROKEN)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an attack writes: a page, a folder for SACRO-ML and a document, each None for none."""
+
+    html: Path | None
+    sacro: Path | None
+    output: Path | None
+    overwrite: bool
+
+    def check(self, inputs: Sequence[DataFile]) -> None:
+        """Refuse outputs that could not be written, before any row is read.
+
+        Raises:
+            dpnb_columnar.errors.Error: if one of them is refused.
+        """
+        from dpnb_columnar.audit.sacro_files import check_folder
+        from dpnb_columnar.report.page import check_single_page
+
+        if self.html is not None:
+            check_single_page(self.html, self.overwrite)
+        if self.sacro is not None:
+            check_folder(self.sacro, self.overwrite)
+        for output in (self.html, self.output):
+            if output is not None:
+                check_target(output, self.overwrite, inputs)
+
+
+def _attack(
+    model: Path,
+    members: Sequence[str],
+    others: Sequence[str],
+    sensitive: Sequence[str],
+    written: Written,
+    as_json: bool,
+) -> None:
+    """Attack one model, print the report, and write what is asked for."""
+    from dpnb_columnar.audit.model_attack import attack, to_document
+    from dpnb_columnar.counting.inputs import files_of
+    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_document import document_digest, to_json
+    from dpnb_columnar.runtime.outputs import atomic_output
+
+    rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
+    loaded = load_model(model)
+    written.check([model, *(file for each in rows for file in each.files)])
+    print_warning(CONFIDENTIAL)
+    with stage("attacking"):
+        report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
+    document = to_document(report, document_digest(loaded))
+    if written.html is not None:
+        from dpnb_columnar.report.attack_page import write_attack_page
+
+        write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
+    if written.output is not None:
+        with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
+            partial.write_text(to_json(document), encoding="utf-8")
+    if written.sacro is not None:
+        from dpnb_columnar.audit.sacro_files import write_sacro_files
+
+        write_sacro_files(loaded, rows[0].batches(), rows[1].batches(), written.sacro, overwrite=written.overwrite)
+    if as_json:
+        print_text(to_json(document).rstrip())
+    else:
+        _print_attack(report)
+        for path in (written.html, written.output, written.sacro):
+            if path is not None:
+                print_line(f"wrote {path}", "written", output=str(path))
+    if report.exceeded:
+        raise typer.Exit(BROKEN)
+
+
+def _print_attack(report: AttackReport) -> None:
+    from dpnb_columnar.model import attack_figures as figures
+
+    for line in figures.summary(report):
+        print_line(line)
+    print_line()
+    print_table(*figures.score_table(report))
+    print_line()
+    print_table(*figures.flagged_table(report))
+    if report.guessed:
+        shown = figures.shown_guesses(report)
+        print_line()
+        print_table(*figures.guessed_table(report, shown))
+        if others := len(report.guessed) - len(shown):
+            print_line(f"  and {others} attributes of smaller differences; all of them with --json")
+    print_line()
+    for line in figures.notes(report):
+        print_line(line)
 
 
 def _report(audit: Audit) -> None:
@@ -108,8 +302,9 @@ def _report(audit: Audit) -> None:
 def _protected(configuration: Configuration) -> str:
     """Say what neighbours differ in."""
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
+    unit += "" if configuration.unit_cap is None else f" for {configuration.unit_cap}"
     classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
-    return unit + ", weighted" * configuration.weighted + classes
+    return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)
 
 
 def _bits(outcome: Outcome) -> str:

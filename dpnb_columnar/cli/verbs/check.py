@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_lines, print_warning, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, print_lines, print_text, print_warning, stage
 from dpnb_columnar.errors import DataError
 
 
@@ -19,6 +19,7 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    imputed: options.Imputed = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -48,20 +49,21 @@ def command(
       dpnb-columnar check census.duckdb --table person --dataset census
     """
     from dpnb_columnar.cli.next_commands import edit_command
-    from dpnb_columnar.counting.inputs import local_input
+    from dpnb_columnar.counting.inputs import LocalFiles, local_input
     from dpnb_columnar.report.findings import find
 
     rows = local_input(data, table)
-    resolved = rows.find_domain(dataset, label, catalogue)
+    resolved = rows.find_domain(dataset, label, catalogue).by_flags(imputed)
     typed = resolved.effective_epsilon(epsilon)
     parse_epsilon(typed)
     source = rows.open_once(resolved.domain)
-    edit = edit_command(None if table else rows.files[0], resolved.domain.name, dataset, catalogue)
+    files = rows.files if isinstance(rows, LocalFiles) else ()
+    edit = edit_command(next(iter(files), None), resolved.domain.name, dataset, catalogue)
     with stage("checking"):
-        findings = find(source, resolved, typed, edit, 0 if table else len(rows.files))
+        findings = find(source, resolved, typed, edit, len(files))
     print_warning(CONFIDENTIAL)
     if json:
-        print_line(dumps(findings.document(), ensure_ascii=False, indent=2))
+        print_text(dumps(findings.document(), ensure_ascii=False, indent=2))
     else:
         print_lines(findings.lines())
     if not findings.ready:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_lines, print_warning, stage
+from dpnb_columnar.cli.console import print_line, print_lines, print_text, print_warning, stage
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.options import Option
 from dpnb_columnar.runtime.outputs import check_target
 
@@ -63,6 +63,7 @@ class AttributeEdits:
             "COLUMN=LABELS.csv",
         ),
     ] = None
+    title: Annotated[Typed, _repeated("Words for a column, in place of its title.", "COLUMN=TEXT")] = None
 
 
 def read_edits(typed: AttributeEdits) -> Edits:
@@ -74,7 +75,7 @@ def read_edits(typed: AttributeEdits) -> Edits:
     """
     from dpnb_columnar.domain.editing import Edits
     from dpnb_columnar.domain.groups import read_merge_map
-    from dpnb_columnar.domain.value_labels import read_label_file
+    from dpnb_columnar.domain.words import read_label_file
 
     return Edits(
         value_labels={
@@ -90,6 +91,7 @@ def read_edits(typed: AttributeEdits) -> Edits:
         missing=dict(_assignments("missing", typed.missing)),
         merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", typed.merge)},
         rest=typed.rest,
+        titles=dict(_assignments("title", typed.title)),
     )
 
 
@@ -261,9 +263,9 @@ def show(
     declared = find_source(source, codebook, dataset, catalogue)
     domain = declared.declaration
     if toml:
-        print_line(entry_toml(domain, other_keys(domain.name, source, declared.entry)).rstrip("\n"))
+        print_text(entry_toml(domain, other_keys(domain.name, source, declared.entry)).rstrip("\n"))
     elif json:
-        print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
+        print_text(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
         print_line(f"domain {domain.name}, from {declared.origin}")
         print_lines(domain_lines(domain, every=every))
@@ -299,6 +301,15 @@ def edit(
         Typed,
         typer.Option(help="Attributes to leave out. Repeatable.", metavar="A,B,...", show_default=False),
     ] = None,
+    universe: Annotated[
+        str | None,
+        typer.Option(
+            help='Who the persons are: a condition such as "AGE >= 16", or words. It is printed, and not applied to '
+            "the rows.",
+            metavar="TEXT",
+            show_default="as declared",
+        ),
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -309,6 +320,8 @@ def edit(
         ),
     ] = None,
     unit_rows: options.UnitRows = None,
+    unit_cap: options.UnitCap = None,
+    imputed: options.Imputed = None,
     per_row: Annotated[
         bool,
         typer.Option("--per-row", help="Declare no unit: the guarantee is for one row. Its column stays available."),
@@ -352,16 +365,25 @@ def edit(
     """
     from dpnb_columnar.cli.next_commands import training_command
     from dpnb_columnar.datasets.catalogue import check_entry_output, entry_toml, put_entry
-    from dpnb_columnar.domain.editing import edit_domain, labelled, with_unit, with_weight, without_unit, without_weight
+    from dpnb_columnar.domain.editing import (
+        edit_domain,
+        labelled,
+        with_imputed,
+        with_unit,
+        with_weight,
+        without_unit,
+        without_weight,
+    )
     from dpnb_columnar.domain.names import check_dataset
+    from dpnb_columnar.domain.words import restricted_to
     from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
         raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
     if attribute_edits.rest is not None and not attribute_edits.merge:
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
-    if per_row and (unit is not None or unit_rows is not None):
-        raise UsageError("--per-row declares no unit; give neither --unit nor --unit-rows beside it")
+    if per_row and (unit, unit_rows, unit_cap) != (None, None, None):
+        raise UsageError("--per-row declares no unit; give no --unit, --unit-rows or --unit-cap beside it")
     if unweighted and (weight, weight_cap, weight_step) != (None, None, None):
         raise UsageError("--unweighted declares no weight; give no --weight, --weight-cap or --weight-step beside it")
     if name is not None:
@@ -373,11 +395,17 @@ def edit(
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
     edits = read_edits(attribute_edits)
     domain = edit_domain(declared.declaration, edits, str(source or declared.origin), name)
+    if universe is not None:
+        domain = restricted_to(replace(domain, universe=""), universe)
     if label is not None:
         domain = labelled(domain, label)
     domain = _restricted(domain, attributes, [column for text in drop or () for column in comma_separated(text)])
-    domain = without_unit(domain) if per_row else with_unit(domain, unit, unit_rows)  # last: --drop frees its column
+    domain = with_imputed(domain, imputed)
+    # Last: --drop frees its column.
+    domain = without_unit(domain) if per_row else with_unit(domain, unit, unit_rows, unit_cap)
     domain = without_weight(domain) if unweighted else with_weight(domain, weight, weight_cap, weight_step)
+    if source is not None:
+        _refuse_absent_columns(source, unit, weight)
     if is_entry:
         entry = entry_toml(domain, other_keys(domain.name, source, declared.entry, replaced))
         put_entry(output, domain.name, entry, overwrite=overwrite)
@@ -394,6 +422,25 @@ def edit(
     print_line(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
     if is_entry:
         print_line(f"train: {training_command(domain, source, output)}")
+
+
+def _refuse_absent_columns(source: Path, unit: str | None, weight: str | None) -> None:
+    """Refuse a unit or a weight, as typed, of a column that the file lacks.
+
+    Raises:
+        UsageError: if the file has no such column.
+    """
+    from dpnb_columnar.domain.editing import unit_columns
+    from dpnb_columnar.domain.names import did_you_mean, named
+    from dpnb_columnar.rows.parquet import read_schema
+
+    typed = [("--unit", column) for column in (() if unit is None else unit_columns(unit))]
+    typed += [("--weight", column) for column in (() if weight is None else (weight,))]
+    columns = read_schema(source) if typed else {}
+    for given, column in typed:
+        if column not in columns:
+            hint = did_you_mean(column, columns, f"it has {named(columns)}")
+            raise UsageError(f"{given} {excerpt(column)}: {source} has no such column; {hint}")
 
 
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:

@@ -18,7 +18,8 @@ import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_text, print_warning, stage
+from dpnb_columnar.cli.group_tables import print_groups
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
@@ -31,11 +32,13 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
+    from dpnb_columnar.domain.groupings import Divisions
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.evaluation import ClassFigures
     from dpnb_columnar.model.intervals import Interval
     from dpnb_columnar.model.model import Model
+    from dpnb_columnar.rows.lake_tables import LakeTable
 
 
 def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
@@ -48,13 +51,15 @@ def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, publi
         public: Whether names alone are compared, since what is printed is public.
     """
     from dpnb_columnar.counting.file_parts import file_parts
-    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
     from dpnb_columnar.model.model_document import document_digest
 
     digest = document_digest(model)
     if isinstance(rows, LocalFiles):
         parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
         warning = _warning(ledger, digest, dict(zip(rows.names, parts, strict=True)), names_alone=public)
+    elif isinstance(rows, LakeInput):
+        warning = _warning_of_lake_table(ledger, digest, rows.table, names_alone=public)
     else:
         warning = _warning_of_table(ledger, digest, rows, names_alone=public)
     if warning is not None:
@@ -112,6 +117,23 @@ def _warning_of_table(path: Path, model: str, table: DatabaseInput, *, names_alo
             return (
                 f"{table.name}: run {charge.run} counted this table to train this model, and training rows score too "
                 "well; evaluate rows that it has not seen, such as those of another table"
+            )
+    return None if charges or names_alone else _unknown(path)
+
+
+def _warning_of_lake_table(path: Path, model: str, table: LakeTable, *, names_alone: bool) -> str | None:
+    """Say that a lake table was counted for a model, by the table's own id: copies and other snapshots share rows."""
+    from dpnb_columnar.ledger.accounts import Ledger
+
+    with Ledger(path) as ledger:
+        charges = _charges(ledger, model)
+    _, table_id = table.names
+    for charge in charges:
+        counted = set(charge.inputs.get("data", ()))
+        if table_id in counted:
+            return (
+                f"{table.name}: run {charge.run} counted {named(sorted(counted - {table_id}))}, a snapshot of this "
+                "table, to train this model, and training rows score too well; evaluate rows that it has not seen"
             )
     return None if charges or names_alone else _unknown(path)
 
@@ -186,6 +208,16 @@ def command(
             show_default=False,
         ),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Figures of each group of rows as well, by the declared values of a column: SEX,RACE each for itself, "
+            "SEX:RACE crossed. AGE=18,65 says where the groups of a numeric attribute begin, REGION=1,2,3,4 which "
+            "values a column has that the model lacks. May be given several times.",
+            metavar="COLUMNS",
+            show_default=False,
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print every class, however many there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     epsilon: Annotated[
@@ -236,6 +268,13 @@ def command(
     Of more than two classes each is ranked against the rest: the AUC is the mean
     over the classes, the Brier score the sum.
 
+    With --by, for whom it is worse: accuracy, recall, false positives and negatives
+    of each group, of two classes also by how much the mean probability is above the
+    part of the rows, and how far each is from that of all rows. Groups are those
+    that are declared, with or without rows, and one of rows without a declared
+    value; the range of a numeric attribute is divided into eight. With --epsilon
+    all groups of a column share one part of the budget.
+
     \b
     Examples:
       dpnb-columnar evaluate census.model.json census.parquet
@@ -244,8 +283,11 @@ def command(
       dpnb-columnar evaluate census.model.json census.parquet --public sample.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --html evaluation.html
       dpnb-columnar evaluate census.model.json holdout.parquet --epsilon 0.1 --ledger census.ledger
+      dpnb-columnar evaluate census.model.json holdout.parquet --by SEX,RACE --by AGE=18,65
+      dpnb-columnar evaluate census.model.json holdout.parquet --by SEX:RACE --epsilon 1
     """
     from dpnb_columnar.counting.inputs import local_input
+    from dpnb_columnar.domain.groupings import divisions_of
     from dpnb_columnar.model.model import load_model
 
     if epsilon is None:
@@ -253,6 +295,7 @@ def command(
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
     rows, loaded = local_input(data, table), load_model(model)
+    divisions = divisions_of(by, loaded.domain)
     ledger = charged.ledger_file
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
     if html is not None:
@@ -264,16 +307,17 @@ def command(
     if epsilon is None:
         if ledger is not None:
             warn_of_training_rows(ledger, loaded, rows)
-        _evaluate(loaded, rows, public, page, as_json=as_json, every=every)
+        _evaluate(loaded, rows, public, page, divisions, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import FileOutput, payment, print_json, print_scores, rehearse, sampler
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.mechanisms.score_release import plan_scores
     from dpnb_columnar.training import carry_out
 
-    planned = plan_scores(loaded, Budget(parse_epsilon(epsilon), neighbours), seeded=seed is not None)
+    budget = Budget(parse_epsilon(epsilon), neighbours)
+    planned = plan_scores(loaded, budget, seeded=seed is not None, divisions=divisions)
     target = output or default_name(data, loaded.domain.name, ".scores.json")
-    paid = payment(planned, rows.names, seed, ledger, charged.account, charged.run_id)
+    paid = payment(planned, rows.names, seed, charged)
     resolved = ResolvedDomain(loaded.domain, "the model")
     scores_output = FileOutput(planned, target, overwrite, inputs, resolved, silent=as_json)
     if ledger is not None:
@@ -318,7 +362,14 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
 
 
 def _evaluate(
-    model: Model, rows: LocalInput, public: Path | None, page: Page | None, *, as_json: bool, every: bool
+    model: Model,
+    rows: LocalInput,
+    public: Path | None,
+    page: Page | None,
+    divisions: Divisions | None,
+    *,
+    as_json: bool,
+    every: bool,
 ) -> None:
     """Print exact figures, and write their page."""
     from dpnb_columnar.model.exact_evaluation import evaluate, open_evaluated
@@ -328,8 +379,8 @@ def _evaluate(
 
         beside = model_beside(model, public)
     with stage("scoring"):
-        source = open_evaluated(rows.open, model.domain)
-        evaluation = evaluate(model, source)
+        source = open_evaluated(rows.open, model.domain if divisions is None else divisions.domain)
+        evaluation = evaluate(model, source, divisions)
         alone = None if public is None else evaluate(beside, source)
     print_warning(CONFIDENTIAL)
     if page is not None:
@@ -338,9 +389,10 @@ def _evaluate(
         write_evaluation_page(evaluation, model.domain, page.path, page.model, overwrite=page.overwrite)
     if as_json:
         compared = {} if alone is None else {"public": _document(alone)}
-        print_line(json.dumps({**_document(evaluation), **compared}, indent=2))
+        print_text(json.dumps({**_document(evaluation), **compared}, indent=2))
         return
     print_evaluation(evaluation, model.domain, every=every)
+    print_groups(evaluation.groups, model.domain)
     if alone is not None:
         print_line()
         print_compared(evaluation, alone)
@@ -350,12 +402,16 @@ def _evaluate(
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the figures as JSON values, without the counts that a page draws."""
-    return {name: value for name, value in asdict(evaluation).items() if name != "scores"}
+    """Return the figures as JSON values, without the counts that a page draws; those of groups where there are some."""
+    without = {"scores"} if evaluation.groups else {"scores", "groups"}
+    return {name: value for name, value in asdict(evaluation).items() if name not in without}
 
 
 HALF_OF_LAST_DIGIT = 0.00005
 """Errors below this are not seen in what is printed."""
+
+MOST_LACKING = 3
+"""Attributes that a line names as lacking in rows."""
 
 NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 """Figures whose names have capitals."""
@@ -381,6 +437,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
     print_table(
         ["true \\ predicted", *(short[code] for code in shown), *rest],
         [[name, *row] for name, row in zip(names, fold_classes(evaluation.confusion, shown), strict=True)],
+        folded=True,
     )
     weighted = evaluation.weighted
     if weighted is not None:
@@ -391,6 +448,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
                 [name, *(f"{weight:.0f}" for weight in row)]
                 for name, row in zip(names, fold_classes(weighted.confusion, shown), strict=True)
             ],
+            folded=True,
         )
     print_line()
     _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
@@ -429,8 +487,14 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
     print_line(f"rows               {evaluation.rows}")
-    for name, rows in evaluation.lacking.items():
-        print_line(f"                   {rows} of them without {excerpt(name)}")
+    if lacking := evaluation.lacking:
+        most = sorted(lacking.items(), key=lambda each: -each[1])[:MOST_LACKING]
+        more = (
+            f", as many or fewer without {len(lacking) - len(most)} others (--json)" if len(lacking) > len(most) else ""
+        )
+        (name, first), *rest = most
+        without = "".join(f", {rows} without {excerpt(other)}" for other, rows in rest)
+        print_line(f"                   {first} of them without {excerpt(name)}{without}{more}")
     largest = excerpt(value_with_label(evaluation.majority_class, labels))
     _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
     print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
@@ -494,7 +558,7 @@ def _print_classes(classes: Sequence[tuple[str, ClassFigures]], *, ranked: bool)
         if ranked:
             cells += [_number(each.auc), interval_text(each.auc_interval), _number(each.brier_score)]
         rows.append(cells)
-    print_table(header, rows)
+    print_table(header, rows, folded=True)
 
 
 def _number(value: float | None) -> str:

@@ -13,7 +13,6 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target
 
 if TYPE_CHECKING:
@@ -57,6 +56,17 @@ def command(
             show_default="text",
         ),
     ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="CSV begins with its first row; --names has the names of its columns.")
+    ] = False,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            help="Names of the columns of CSV without a header: one a line, or a .names file of UCI.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +81,7 @@ def command(
             help='Rows to write, such as "AGE >= 16 AND STATEFIP = 41".', metavar="CONDITION", show_default="all"
         ),
     ] = None,
+    imputed: options.Imputed = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -93,7 +104,7 @@ def command(
 
     CSV without a codebook is kept as text, and carries no domain, unless
     --dataset or --types declares its columns. Training reads the numbers in
-    such a text by their value: 001 is 1.
+    such a text by their value: 001 is 1. Blanks around a field go.
 
     \b
     Examples:
@@ -102,7 +113,9 @@ def command(
           --where "AGE >= 16" --output 1940.parquet
       dpnb-columnar ingest csv_pde.zip csv_pvt.zip --output states.parquet \\
           --codebook PUMS_Data_Dictionary_2018.csv
+      dpnb-columnar ingest usa_00172.dat.gz --imputed missing --output answers.parquet
       dpnb-columnar ingest town.csv --types types.toml --output town.parquet
+      dpnb-columnar ingest adult.csv --no-header --names adult.names --output adult.parquet
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, refuse_copies
@@ -111,18 +124,29 @@ def command(
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
     conversion = plan_conversion(
-        extracts, codebook, columns, where, name, dataset=dataset, catalogue=catalogue, types=types
+        extracts,
+        codebook,
+        columns,
+        where,
+        name,
+        dataset=dataset,
+        catalogue=catalogue,
+        types=types,
+        imputed=imputed,
+        header=not no_header,
+        names=names,
     )
     refuse_copies(extracts)
     size = bytes_on_disk(extracts)
-    with output_lock(output), progress("reading", size, "bytes") as advance:
+    with progress("reading", size, "bytes") as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)
     _print_result(conversion, output)
 
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.declared_domain import Domain
+    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, linked_text
+    from dpnb_columnar.domain.names import named
     from dpnb_columnar.domain.numbers import number_text
     from dpnb_columnar.extracts.convert import result_lines
 
@@ -138,11 +162,20 @@ def _print_result(conversion: Conversion, output: Path) -> None:
             f"unit available: {', '.join(conversion.domain.available_unit)}: for a guarantee that is for whole "
             "households in place of rows, add --unit-rows 1 to train"
         )
+    if conversion.domain.available_person is not None:
+        print_line(linked_text(conversion.domain.available_person))
     if conversion.domain.available_weight is not None:
         weight = conversion.domain.available_weight
         print_line(
             f"weight available: {weight.column}, at most {number_text(weight.cap)} each: for the prior of the "
             f"population in place of that of the rows, add --weight {weight.column} to train"
+        )
+    if conversion.domain.imputed:
+        print_line(allocated_text(conversion.domain))
+    if conversion.domain.available_imputed:
+        print_line(
+            f"flags of allocated values available: for {named(conversion.domain.available_imputed)}: for a guarantee "
+            "that is for what respondents answered, add --imputed missing to train"
         )
     _print_plan(conversion.domain, output)
     label = "" if isinstance(conversion.domain, Domain) else ' --label "..."'

@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_table, print_warning
+from dpnb_columnar.cli.console import print_line, print_table, print_text, print_warning
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.outputs import check_target
 
@@ -26,6 +26,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+WitnessFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--witness",
+        help="File in another folder, better on another disk, that knows the ledger's newest head, so that a roll-back "
+        "is noticed.",
+        metavar="FILE",
+        show_default="none",
+    ),
+]
 LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE", show_default=False)]
 
 
@@ -73,12 +83,14 @@ def init(
             show_default="whatever is given to train",
         ),
     ] = None,
+    witness: WitnessFile = None,
 ) -> None:
     """Open the budget of a data set, in a ledger that is made if it is not there.
 
     A limit holds for the people in the data: copies, extracts and later
     states of one data set share one budget, so give them one name. Nothing is
-    ever refunded, and no entry of a ledger is ever changed.
+    ever refunded, and no entry of a ledger is ever changed. A witness is
+    begun together with the ledger.
 
     \b
     Examples:
@@ -88,6 +100,8 @@ def init(
           --neighbours replace-one --bind oregon.parquet
       dpnb-columnar ledger init census.ledger --dataset households --epsilon 1 \\
           --unit SERIAL
+      dpnb-columnar ledger init census.ledger --dataset census --epsilon 3 \\
+          --witness /mnt/other/census.witness
     """
     from dpnb_columnar.budget import Approximate, is_rule, parse_delta, parse_epsilon
     from dpnb_columnar.domain.editing import unit_columns
@@ -101,7 +115,7 @@ def init(
     check_dataset(dataset)
     parts = _parts(bind)
     columns = () if unit is None else unit_columns(unit)
-    with _opened(file) as ledger:
+    with _opened(file, witness) as ledger:
         account = ledger.open_account(dataset, limit, neighbours, parts, columns)
     bound = "" if parts is None else ", bound to files"
     of = f" of units of {', '.join(account.unit)}" if account.unit else ""
@@ -140,7 +154,7 @@ def show(
         head = ledger.head()
     if as_json:
         budgets = [export.account_document(account) for account in accounts]
-        print_line(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
+        print_text(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
         _warn_of_corrections(file, accounts)
         return
     print_table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
@@ -168,6 +182,10 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    witness: WitnessFile = None,
+    begin_witness: Annotated[
+        bool, typer.Option("--begin-witness", help="Make the witness of a ledger that never had one.")
+    ] = False,
 ) -> None:
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.
 
@@ -177,20 +195,29 @@ def verify(
     was reckoned too low. Each such run is named.
     The last line is the head, the digest of the last entry. Note it where
     those who can write the ledger cannot: only a noted head tells whether the
-    last entries were taken away, or a backup was put back.
+    last entries were taken away, or a backup was put back. A witness does
+    that by itself: where it knows more than the ledger, verify ends with 65;
+    where it is missing, with 66. Nothing is written but with --begin-witness.
 
     \b
     Examples:
       dpnb-columnar ledger verify census.ledger
       dpnb-columnar ledger verify census.ledger --head "$(tail -n 1 heads.txt)"
       dpnb-columnar ledger verify census.ledger --model census.model.json
+      dpnb-columnar ledger verify census.ledger --witness /mnt/other/census.witness \\
+          --begin-witness
     """
     from dpnb_columnar.cli.ledger_payment import payment
-    from dpnb_columnar.errors import DataError
+    from dpnb_columnar.errors import DataError, UsageError
     from dpnb_columnar.ledger import Ledger
 
-    with Ledger(file) as ledger:
+    if begin_witness and witness is None:
+        raise UsageError("--begin-witness is for a witness; name its file with --witness")
+    with Ledger(file, witness) as ledger:
         verified = ledger.verify(head)
+        if begin_witness:
+            ledger.begin_witness()
+        known = ledger.witnessed()
         accounts = list(ledger.accounts())
         paid, line = (True, None) if model is None else payment(model, ledger)
     if not paid:
@@ -204,7 +231,10 @@ def verify(
     if line is not None:
         print_line(line)
     _warn_of_corrections(file, accounts)
-    if head is None:
+    if known is not None:
+        behind = "" if known >= verified.entries else "; the next run that is given it brings it up to date"
+        print_line(f"{witness}: has seen {known} entries{behind}")
+    elif head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")
 
@@ -247,21 +277,27 @@ def _warn_of_corrections(file: Path, accounts: Iterable[Account]) -> None:
             print_warning(str(exceeded(file, account)))
 
 
-def _opened(file: Path) -> Ledger:
+def _opened(file: Path, witness: Path | None) -> Ledger:
     """Open the ledger, or create it if there is none; several processes may do so at the same time."""
+    import time
     from os.path import lexists
 
-    from dpnb_columnar.errors import OutputError
+    from dpnb_columnar.errors import BusyError, OutputError
     from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.ledger.storage import BUSY_SECONDS
 
-    if lexists(file):
-        return Ledger(file)
-    try:
-        return Ledger.create(file)
-    except OutputError:
-        if not lexists(file):
-            raise
-        return Ledger(file)
+    deadline = time.monotonic() + BUSY_SECONDS
+    while not lexists(file):
+        try:
+            return Ledger.create(file, witness)
+        except BusyError:  # another run makes it
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        except OutputError:
+            if not lexists(file):
+                raise
+    return Ledger(file, witness)
 
 
 def _parts(bind: list[str] | None) -> frozenset[str] | None:

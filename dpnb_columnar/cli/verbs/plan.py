@@ -11,7 +11,7 @@ import typer
 
 from dpnb_columnar.budget import is_rule
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_lines, stage
+from dpnb_columnar.cli.console import print_lines, print_text, stage
 from dpnb_columnar.options import Declared, Option
 
 LARGEST_CLASS = 10**12
@@ -125,6 +125,6 @@ def command(
             rehearsed=not no_advice,
         )
     if json:
-        print_line(dumps(outlook_document(ahead), ensure_ascii=False, indent=2))
+        print_text(dumps(outlook_document(ahead), ensure_ascii=False, indent=2))
     else:
         print_lines(outlook_lines(ahead))

@@ -140,7 +140,7 @@ def command(
         if not rows.repeatable:
             planned = reserve_later_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
-    paid = payment(planned, names, seed, charged.ledger_file, charged.account, charged.run_id)
+    paid = payment(planned, names, seed, charged)
     beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)
     inputs = [*files, *(file for file in (*beside, public_path(terms.attribute_weights)) if file is not None)]
     rule = options.rule_line(str(terms.delta), row_count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,16 +11,25 @@ import typer
 
 from dpnb_columnar.advice.plan_text import composition_lines, source_text
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_warning
+from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
 from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, value_with_label
+from dpnb_columnar.domain.declared_domain import (
+    SHORT,
+    allocated_text,
+    class_texts,
+    predicts,
+    value_with_label,
+    whose_rows,
+    with_title,
+)
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.parameters import NaiveBayes
+    from dpnb_columnar.model.query_noise import Interval
 
 MOST_ATTRIBUTES = 10
 """Attributes that ``show`` prints unless it is asked for all."""
@@ -31,7 +41,9 @@ LONGEST_VALUE = 32
 def command(
     model: options.ModelFile,
     every: Annotated[bool, typer.Option("--all", help="Print every attribute, and every released number.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the model's document as JSON; with --all and intervals.")
+    ] = False,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -48,6 +60,41 @@ def command(
             show_default=False,
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Record of the release: a TOML file that states what the model does not hold, such as title, purpose, "
+            "region, whose rows, why, and who approves (docs/records.md).",
+            metavar="FILE.toml",
+            show_default=False,
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="Released scores of this model (evaluate --epsilon), to state how good it is; with --ledger, one of "
+            "its releases.",
+            metavar="FILE.json",
+            show_default=False,
+        ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            help="What audit --output wrote, to state what was tested.", metavar="FILE.json", show_default=False
+        ),
+    ] = None,
+    registry: Annotated[
+        bool,
+        typer.Option(
+            "--registry", help="Print an entry of the Privacy Deployments Registry instead, as JSON; needs --record."
+        ),
+    ] = False,
+    card: Annotated[bool, typer.Option("--card", help="Print a model card in Markdown instead.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="File for the entry or the card.", metavar="FILE", show_default="standard output"),
+    ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Show what a model predicts and from what, its guarantee.
@@ -56,10 +103,11 @@ def command(
     figures, or with --html their page.
 
     The attributes that tell most about the class come first: bits of
-    information times weight, under the released model. Beside each stands, per
-    class, the value that speaks for it most often, and how many times as likely
-    it is there as in all rows. The release sheet draws them, with the noise
-    where its size is public, and says what is protected and what is not.
+    information times weight, less what noise adds, with 95% intervals. Beside
+    each stands, per class, the value that speaks for it most often, and how
+    many times as likely it is there as in all rows; a dash where that may be
+    noise. The release sheet draws them, with the noise where its size is
+    public, and says what is protected and what is not.
 
     \b
     Examples:
@@ -69,6 +117,9 @@ def command(
       dpnb-columnar show holdout.scores.json --html evaluation.html
       dpnb-columnar show census.model.json --ledger census.ledger
       dpnb-columnar show census.model.json --html sheet.html --ledger census.ledger
+      dpnb-columnar show census.model.json --html sheet.html --record release.toml
+      dpnb-columnar show census.model.json --registry --record release.toml
+      dpnb-columnar show census.model.json --card --output card.md
     """
     from dpnb_columnar.model.guarantee import correction_text, statement
     from dpnb_columnar.model.model import load_model
@@ -77,33 +128,52 @@ def command(
     from dpnb_columnar.model.recomputation import FIRST_CHECKED
     from dpnb_columnar.model.released_scores import holds_scores
 
-    if html is None and overwrite:
-        raise UsageError("--overwrite can only be used with --html FILE.html")
+    papers = Papers(record, ledger, scores, audit)
+    kinds = [name for name, chosen in (("--html", html), ("--registry", registry), ("--card", card)) if chosen]
+    if len(kinds) > 1:
+        raise UsageError(f"{kinds[0]} cannot be combined with {kinds[1]}; write one after the other")
+    if not kinds and (named := papers.named):
+        raise UsageError(f"{named} is for a page: add --html FILE.html, --registry or --card")
+    if output is not None and not (registry or card):
+        raise UsageError("--output can only be used with --registry or --card; --html names its own file")
+    if overwrite and html is None and output is None:
+        raise UsageError("--overwrite can only be used with --html FILE.html or --output FILE")
     if as_json and ledger is not None:
         raise UsageError("--ledger cannot be combined with --json; dpnb-columnar ledger verify --model says as much")
-    if html is not None and (every or as_json):
-        raise UsageError("--html cannot be combined with --all or --json")
+    if kinds and (every or as_json):
+        raise UsageError(f"{kinds[0]} cannot be combined with --all or --json")
+    target = html or output
     if html is not None:
         from dpnb_columnar.report.page import check_single_page
 
         check_single_page(html, overwrite)
-        check_target(html, overwrite, [model, *([ledger] if ledger else [])])
+    if target is not None:
+        check_target(target, overwrite, [model, *papers.files])
     if holds_scores(model):
+        if registry or card or papers.named:
+            raise UsageError(f"{kinds[-1]} is for a model; give the model, and these scores as --scores FILE")
         _show_scores(model, html, ledger, overwrite, as_json=as_json)
         return
     loaded = load_model(model)
-    if html is not None:
-        _write_sheet(loaded, model, html, ledger, overwrite)
+    if kinds:
+        _write_page(loaded, model, papers, target, overwrite, registry=registry, card=card)
         return
     document = to_document(loaded)
+    if as_json and every:
+        from dpnb_columnar.model.released_intervals import intervals_document
+
+        document["intervals"] = intervals_document(loaded, document)
     if as_json:
-        print_line(to_json(document).rstrip())
+        print_text(to_json(document).rstrip())
         if correction := correction_text(loaded.guarantee):
             print_warning(f"{model}: {correction}")
         return
     guarantee = loaded.guarantee
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
+    print_lines(f"{heading}: {text}" for heading, text in whose_rows(loaded.domain))
     print_line(statement(guarantee))
+    if allocated := allocated_text(loaded.domain):
+        print_line(allocated)
     if loaded.version < FIRST_CHECKED:
         print_line(
             f"made by an earlier version (document {loaded.version}): whether its parameters follow from its released "
@@ -184,24 +254,59 @@ def _print_payment(file: Path, ledger: Path) -> None:
     print_line(line)
 
 
-def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, overwrite: bool) -> None:
-    """Write the release sheet of a model file."""
+@dataclass(frozen=True, slots=True)
+class Papers:
+    """Files of what goes with a model to whoever signs its release; None where there is none."""
+
+    record: Path | None
+    ledger: Path | None
+    scores: Path | None
+    audit: Path | None
+
+    @property
+    def named(self) -> str:
+        """The first option that only a page can take; empty if none was given."""
+        return next((f"--{name}" for name in ("record", "scores", "audit") if getattr(self, name) is not None), "")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files."""
+        return [path for path in (self.record, self.ledger, self.scores, self.audit) if path is not None]
+
+
+def _write_page(
+    loaded: Model, model: Path, papers: Papers, output: Path | None, overwrite: bool, *, registry: bool, card: bool
+) -> None:
+    """Write the release sheet of a model file, its entry of the registry, or its card."""
     from hashlib import sha256
 
-    from dpnb_columnar.ledger import Ledger
-    from dpnb_columnar.model.model_document import document_digest
-    from dpnb_columnar.report.release_sheet import write_release_sheet
+    from dpnb_columnar.model.model_document import to_json
+    from dpnb_columnar.model.model_files import read_bytes
+    from dpnb_columnar.report.release_papers import read_papers
+    from dpnb_columnar.runtime.outputs import atomic_output
 
-    account, charged = None, False
-    if ledger is not None:
-        with Ledger(ledger) as opened:
-            account = opened.account(loaded.domain.name)
-            spend = opened.spend_of(document_digest(loaded))
-            charged = spend is not None and spend.dataset == account.dataset
-    digest = sha256(model.read_bytes()).hexdigest()
-    write_release_sheet(loaded, model.name, digest, output, account, charged=charged, overwrite=overwrite)
-    if not loaded.guarantee.private:
-        print_warning("this model carries NO GUARANTEE; its sheet is as confidential as the rows")
+    read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
+    digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
+    if registry:
+        from dpnb_columnar.report.registry_entry import registry_entry
+
+        text = to_json(registry_entry(loaded, read))
+    elif card:
+        from dpnb_columnar.report.model_card import model_card
+
+        text = model_card(loaded, read, model.name, digest)
+    if confidential:
+        print_warning("this model carries NO GUARANTEE; its sheet and its card are as confidential as the rows")
+    if output is None:
+        print_text(text.rstrip("\n"))
+        return
+    if registry or card:
+        with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
+            partial.write_text(text, encoding="utf-8")
+    else:
+        from dpnb_columnar.report.release_sheet import write_release_sheet
+
+        write_release_sheet(loaded, model.name, digest, output, read, overwrite=overwrite)
     print_line(f"wrote {output}", "written", output=str(output))
 
 
@@ -211,6 +316,7 @@ def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, 
 def _print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
     from dpnb_columnar.advice.plan_text import prior_line
+    from dpnb_columnar.model.guarantee import persons_text
     from dpnb_columnar.model.parameters import prior_header, prior_rows
 
     weights = model.attribute_weights
@@ -219,8 +325,10 @@ def _print_classes(model: NaiveBayes) -> None:
         header.append("intercept")
         rows = [[*row, f"{intercept:.2f}"] for row, intercept in zip(rows, weights.intercepts, strict=True)]
     print_table(header, rows)
-    if model.domain.weight is not None:
-        print_line(prior_line(model.domain.weight))
+    if model.domain.sums is not None:
+        print_line(prior_line(model.domain))
+    if model.domain.unit is not None:
+        print_line(persons_text(model.domain.unit))
 
 
 def _print_attributes(model: NaiveBayes, most: int | None) -> None:
@@ -230,7 +338,7 @@ def _print_attributes(model: NaiveBayes, most: int | None) -> None:
         model: A released model.
         most: How many; None for all.
     """
-    from dpnb_columnar.report.informative_attributes import informative_attributes
+    from dpnb_columnar.report.informative_attributes import beyond_noise, informative_attributes
 
     if not model.attributes:
         print_line("no attribute: the largest class is predicted for every row")
@@ -245,13 +353,21 @@ def _print_attributes(model: NaiveBayes, most: int | None) -> None:
             *(f"speaks for {name}" for name in class_texts(model.domain, SHORT)),
         ],
         [
-            [each.name, f"{each.bits:.3f}", *[f"{each.weight:.2f}"] * weighted, *map(_shortened, each.telling)]
+            [
+                with_title(each.name, model.domain.titles),
+                each.bits_text,
+                *[f"{each.weight:.2f}"] * weighted,
+                *map(_shortened, each.telling),
+            ]
             for each in ranked[:most]
         ],
+        folded=True,
     )
     if most is not None and len(ranked) > most:
         print_line(f"  and {len(ranked) - most} more attributes: --all")
     print_line("bits: how much of the uncertainty about the class the attribute takes away by itself")
+    if model.guarantee.composition:
+        print_line(beyond_noise(ranked))
 
 
 def _shortened(telling: str) -> str:
@@ -264,9 +380,12 @@ def _print_parameters(model: NaiveBayes) -> None:
     """Print every released number beside the parameter that is made of it."""
     from dpnb_columnar.model.model_document import leaves, to_document
     from dpnb_columnar.model.parameters import Histogram
+    from dpnb_columnar.model.query_noise import NOT_TOLD, model_noise
+    from dpnb_columnar.model.released_intervals import NoiseIntervals
     from dpnb_columnar.report.informative_attributes import bin_texts
 
     bins: dict[tuple[str | None, str | None], str] = {}
+    intervals = NoiseIntervals(model)
     for part in model.attributes:
         attribute = model.domain[part.attribute]
         if isinstance(part, Histogram) and isinstance(attribute, Numeric):
@@ -274,7 +393,17 @@ def _print_parameters(model: NaiveBayes) -> None:
             bins |= zip(product([part.attribute], codes), bin_texts(attribute, part.edges), strict=True)
     labels, class_labels = model.domain.value_labels, model.domain.class_labels
     print_table(
-        ["attribute", "class", "cell", "statistic", "released", "parameter", "value"],
+        [
+            "attribute",
+            "class",
+            "cell",
+            "statistic",
+            "released",
+            "exact (95 %)",
+            "parameter",
+            "value",
+            "without noise (95 %)",
+        ],
         [
             [
                 leaf.attribute or "",
@@ -283,9 +412,24 @@ def _print_parameters(model: NaiveBayes) -> None:
                 or value_with_label(leaf.cell or "", labels.get(leaf.attribute or "", {})),
                 leaf.statistic,
                 "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
+                _ends_text(known.released, 10),
                 leaf.parameter,
                 f"{leaf.values[leaf.position]:.6g}",
+                _ends_text(known.value, 4),
             ]
             for leaf in leaves(to_document(model))
+            for known in [intervals.of(leaf)]
         ],
     )
+    untold = [
+        f"{share.query} of {share.attribute}"
+        for share, noise in zip(model.guarantee.composition, model_noise(model).values(), strict=True)
+        if noise is None
+    ]
+    if untold:
+        print_line(f"noise of {', '.join(untold)}: {NOT_TOLD}")
+
+
+def _ends_text(interval: Interval | None, digits: int) -> str:
+    """Write both ends of an interval; nothing where there is none."""
+    return "" if interval is None else f"{interval[0]:.{digits}g} to {interval[1]:.{digits}g}"

@@ -9,7 +9,6 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, progress
-from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_output, check_parquet
 
 
@@ -34,6 +33,6 @@ def command(
 
     check_parquet(output)
     check_output(output, overwrite)
-    with output_lock(output), progress("simulating", rows, "rows") as advance:
+    with progress("simulating", rows, "rows") as advance:
         simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=advance)
     print_line(f"wrote {output}: {rows} rows")

@@ -1,4 +1,4 @@
-"""``dpnb-columnar split``: rows to train on, and rows that are held out to evaluate on."""
+"""``dpnb-columnar split``: rows to train on, and rows that are held out to choose by and to evaluate on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, stage
+from dpnb_columnar.cli.console import print_line, print_warning, stage
 
 
 def command(
@@ -17,10 +17,18 @@ def command(
     test: Annotated[
         str, typer.Option(help="Share that is held out, on average: above 0 and below 1.", metavar="NUMBER")
     ] = "0.2",
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            help="Share of a third part, to choose among models by; the rows of --test stay the same.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column that names a unit, such as a household, whose rows stay together; repeat for several.",
+            help="Column that names a unit, such as a household, whose rows stay together; commas part several.",
             metavar="COLUMN",
             show_default=False,
         ),
@@ -39,6 +47,9 @@ def command(
     test_output: Annotated[
         Path | None, typer.Option(help="Rows that are held out.", show_default="NAME.test.parquet")
     ] = None,
+    validation_output: Annotated[
+        Path | None, typer.Option(help="Rows of --validation.", show_default="NAME.validation.parquet")
+    ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """CONFIDENTIAL: hold rows out, to evaluate a model on them.
@@ -47,20 +58,27 @@ def command(
     unit: the persons of a household are alike, and a model that has seen one of
     them looks better on the others than it is. No row moves another, so that a
     guarantee from a part holds for every row, or unit, of DATA. Equal rows go
-    together. --test is a share on average: of few rows a part may be empty.
-    Both files keep the domain; one of them is split anew by the same seed.
+    together. --test is a share on average: of few rows a part may be empty,
+    which is said. All files keep the domain; one of them is split anew by the
+    same seed.
 
     \b
     Examples:
       dpnb-columnar split census.parquet
       dpnb-columnar split census.parquet --test 0.1 --by SERIAL --by SAMPLE
+      dpnb-columnar split census.parquet --test 0.2 --validation 0.2
     """
     from dpnb_columnar.counting.inputs import local_input
-    from dpnb_columnar.rows.holdout import split_of, split_outputs, split_rows
+    from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
+    from dpnb_columnar.rows.holdout import size_remarks, split_of, split_outputs, split_rows
 
-    split = split_of(test, by or (), seed)
+    split = split_of(test, options.columns_of(by), seed, validation)
     rows = local_input(data, table)
-    outputs = split_outputs(data if table is None else [table], rows.files, train_output, test_output, overwrite)
+    named = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
+    outputs = split_outputs(data if table is None else [table], rows.files, split, named, overwrite)
     with stage("splitting"):
-        split_rows(rows.batches(split.by), split, *outputs, overwrite=overwrite)
-    print_line(f"wrote {outputs[0]} to train on, and {outputs[1]} to evaluate on")
+        sizes = split_rows(rows.batches(split.by), split, outputs, overwrite=overwrite)
+    third = f", {outputs[VALIDATION]} to choose by" if VALIDATION in outputs else ""
+    print_line(f"wrote {outputs[TRAIN]} to train on{third}, and {outputs[TEST]} to evaluate on")
+    for remark in size_remarks(split, sizes, outputs):
+        print_warning(f"CONFIDENTIAL: {remark}")

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.console import print_line, print_text, print_warning
 from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.domain.database_address import Dialect, Spelling
+from dpnb_columnar.domain.names import printable
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.options import Declared
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
-    from dpnb_columnar.domain.column_kinds import Kind
-    from dpnb_columnar.model.model import Model
+    from sqlglot import exp
+
+    from dpnb_columnar.counting.query import Query
+    from dpnb_columnar.dialects.rules import Kinds
+    from dpnb_columnar.rows.object_stores import DataFile
 
 SCORE = "score"
 
-SqlDialect = Annotated[Dialect, typer.Option(help="Database that is to run the query.", show_default=False)]
+SqlDialect = Annotated[
+    Dialect | None,
+    typer.Option(help="Database that is to run the query.", show_default="that of --like"),
+]
+SpelledNames = Annotated[
+    Spelling | None,
+    typer.Option(
+        "--names",
+        help="Case of the table's columns: mostly lower in PostgreSQL, upper in Snowflake.",
+        show_default="as --like, or as declared",
+    ),
+]
 TableName = Annotated[
     str | None,
     typer.Option(
@@ -86,22 +101,26 @@ app = typer.Typer(
 @app.command(SCORE, cls=PlainCommand, short_help="Score rows by a model. The word score may be left out.")
 def score_command(
     model: options.ModelFile,
-    dialect: SqlDialect,
+    dialect: SqlDialect = None,
     table: TableName = None,
     key: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column to carry over; repeat for more.", metavar="COLUMN", show_default="every column of the table"
+            help="Column to carry over; several with commas, or repeated.",
+            metavar="COLUMN",
+            show_default="every column of the table",
         ),
     ] = None,
     like: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Parquet file with columns of the table's types; no row of it is read.",
-            metavar="DATA.parquet",
+            help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
+            "names of the table's columns; or a Parquet file like the table. No row is read.",
+            metavar="DATABASE|DATA.parquet",
             show_default=False,
         ),
     ] = None,
+    names: SpelledNames = None,
     view: Annotated[
         str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
     ] = None,
@@ -121,6 +140,12 @@ def score_command(
             show_default="before the query",
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Return what each attribute said for the class, in bits, not the probabilities."
+        ),
+    ] = False,
     template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
@@ -128,36 +153,53 @@ def score_command(
     """Print a query that scores rows by a model: sql MODEL, or sql score MODEL.
 
     Its columns are those of predict: the columns carried over, predicted, one
-    probability per class, skipped. Names of columns count as the model has them,
-    in upper and lower case.
+    probability per class, skipped.
 
-    Without --like, categories are compared as text, where 7 is also found as 7.0,
-    and numbers are cast to 64-bit floats. With it, every column is read by the
-    rules for its type, as predict does.
+    With --like, every column is read by the rules for its type, as predict does,
+    under the name that the table has for it. Without --like, categories are
+    compared as text, where 7 is also found as 7.0, and numbers are cast to 64-bit
+    floats, which takes longer; columns are named as in the model, or by --names.
 
     With --parameters-table the query stays small, and fast, however many categories
     there are: what the model says of each stands in a table, which the query joins.
     Load the table first; a query that does not find all of it gives null.
 
+    With --explain its columns are those of predict --explain.
+
     \b
     Examples:
-      dpnb-columnar sql census.model.json --dialect duckdb
-      dpnb-columnar sql census.model.json --dialect postgres --table census.person \\
-          --key serial --key pernum --like census.parquet
+      dpnb-columnar sql census.model.json --like census.duckdb --table person
+      dpnb-columnar sql census.model.json --like postgresql://curator@db/census \\
+          --table census.person --key serial --key pernum
+      dpnb-columnar sql census.model.json --dialect postgres --names lower
       dpnb-columnar sql census.model.json --dialect snowflake --view scored \\
           --output scored.sql
       dpnb-columnar sql census.model.json --dialect postgres --key serial \\
           --parameters-table census_terms --parameters terms.sql --output score.sql
+      dpnb-columnar sql census.model.json --dialect duckdb --key serial --explain
     """
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.scoring_query import scoring_query
+    from dpnb_columnar.model.sql_columns import sql_columns
 
     _check_parameters(parameters_table, parameters, template, output)
     for target in filter(None, (output, parameters)):
-        check_target(target, overwrite, [model] if like is None else [model, like])
+        check_target(target, overwrite, [model, *_file_of(like)])
     loaded = load_model(model)
-    kinds = None if like is None else _kinds_like(loaded, like, key or [])
-    query = scoring_query(loaded, dialect, table, key or [], kinds, view, parameters_table)
+    keys = options.columns_of(key)
+    columns = sql_columns(loaded, dialect, like, table, keys, names)
+    dialect = columns.dialect
+    query = scoring_query(
+        loaded,
+        dialect,
+        table,
+        keys,
+        columns.kinds,
+        view,
+        parameters_table,
+        explained=explain,
+        names=columns.names,
+    )
     if parameters_table is not None:
         from dpnb_columnar.model.joined_query import table_statements, write_table
 
@@ -169,12 +211,14 @@ def score_command(
     _write(query, template, output, overwrite)
     if parameters is not None and output is not None:
         print_line(f"wrote {parameters}")
+    if like is None:
+        _warn_of_unknown_types(option("like", "DATABASE"))
 
 
 @app.command("statistics", cls=PlainCommand, short_help="CONFIDENTIAL result: count every cell of a domain.")
 @options.expanded
 def statistics_command(
-    dialect: SqlDialect,
+    dialect: SqlDialect = None,
     data: Annotated[
         list[str] | None,
         typer.Argument(
@@ -187,6 +231,16 @@ def statistics_command(
     declared: Declared,
     given: options.Given = None,
     table: TableName = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
+            "names of the table's columns. No row is read.",
+            metavar="DATABASE",
+            show_default=False,
+        ),
+    ] = None,
+    names: SpelledNames = None,
     template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
@@ -197,8 +251,9 @@ def statistics_command(
     aggregate writes. Save it as a CSV file with a header line, and release a
     model from it: dpnb-columnar release RESULT.csv --dataset NAME --output MODEL.
 
-    Without DATA, which tells what the columns hold, categories are compared as
-    text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats.
+    --like or DATA tells what the columns hold. Without it, categories are compared
+    as text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats,
+    which takes longer; columns are named as in the domain, or by --names.
 
     With --given the query counts what a model released from statistics waits for:
     its scores, or the sums of the next round of attribute weights. Release its
@@ -207,14 +262,13 @@ def statistics_command(
     \b
     Examples:
       dpnb-columnar sql statistics census.parquet --dialect duckdb --table person
-      dpnb-columnar sql statistics --given census.model.json --dialect postgres
+      dpnb-columnar sql statistics --given census.model.json --dialect postgres --names lower
+      dpnb-columnar sql statistics --dataset census --like postgresql://curator@db/census
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.counting.sql_queries import query_sql
     from dpnb_columnar.counting.statistics import CellQuery
     from dpnb_columnar.rows.input_files import resolve_files
-    from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files(data) if data else ()
     if given is not None:
@@ -225,20 +279,74 @@ def statistics_command(
                 f"{options.COUNTED_BY[-1]} out"
             )
         if output is not None:
-            check_target(output, overwrite, [*files, given])
-        query = query_of(given)
-        kinds = open_parquet(files, query.domain).kinds if files else {}
-        _write(query_sql(query, kinds, table, dialect), template, output, overwrite)
+            check_target(output, overwrite, [*files, given, *_file_of(like)])
+        _write_counting(query_of(given), files, dialect, table, like, names, template, output, overwrite)
         return
     if not data and declared.dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
     if output is not None:
         beside = [] if declared.catalogue_file is None else [declared.catalogue_file]
-        check_target(output, overwrite, [*files, *beside])
+        check_target(output, overwrite, [*files, *beside, *_file_of(like)])
     found = find_domain(files, declared.dataset, declared.label, catalogue=declared.catalogue_file)
     domain = declared.counted(found).domain
-    kinds = open_parquet(files, domain).kinds if files else {}
-    _write(query_sql(CellQuery(domain), kinds, table, dialect), template, output, overwrite)
+    _write_counting(CellQuery(domain), files, dialect, table, like, names, template, output, overwrite)
+
+
+def _write_counting(
+    query: Query[Any],
+    files: Sequence[DataFile],
+    dialect: Dialect | None,
+    table: str | None,
+    like: str | None,
+    names: Spelling | None,
+    template: Template | None,
+    output: Path | None,
+    overwrite: bool,
+) -> None:
+    """Write the SQL of a query to the rows, by what is known of the table's columns."""
+    from dpnb_columnar.counting.sql_queries import query_sql
+    from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
+    from dpnb_columnar.dialects.table_columns import SPELLED, columns_like, dialect_like
+    from dpnb_columnar.domain.column_kinds import kind_of
+    from dpnb_columnar.domain.database_address import parse_database
+    from dpnb_columnar.rows.column_checks import check_columns
+    from dpnb_columnar.rows.parquet import open_parquet
+
+    if like is not None and parse_database(like) is None:
+        raise UsageError(f"--like {like}: no database; give files like the table as DATA")
+    written_for, domain = dialect_like(dialect, like), query.domain
+    kinds: Kinds = open_parquet(files, domain).kinds if files else {}
+    spelled = {name: SPELLED[names or Spelling.DECLARED](name) for name in domain.counted_columns}
+    if like is not None:
+        columns = columns_like(like, table, domain.name, domain.counted_columns, names)
+        types = check_columns(columns.types, domain, columns.source)
+        kinds = {name: kind_of(type_) for name, type_ in types.items()}
+        spelled = {name: columns.names[name] for name in types}
+    rows: str | exp.Subquery | None = table
+    if any(name != own for name, own in spelled.items()):
+        rows = renamed_table(table_or_default(table, domain.name, written_for), spelled, written_for)
+    _write(query_sql(query, kinds, rows, written_for), template, output, overwrite)
+    if not kinds:
+        _warn_of_unknown_types(f"{option('like', 'DATABASE')} or DATA")
+
+
+def _file_of(like: str | None) -> list[Path]:
+    """Return the file that tells of a table's columns; none for a server, or where nothing tells of them."""
+    from dpnb_columnar.domain.database_address import parse_database
+
+    if like is None:
+        return []
+    database = parse_database(like)
+    file = Path(like) if database is None else database.file
+    return [] if file is None else [file]
+
+
+def _warn_of_unknown_types(remedy: str) -> None:
+    """Say on standard error what it costs that nothing tells the types of the table's columns."""
+    print_warning(
+        "types of columns are not known, so values are cast to text first, which takes DuckDB 2.9 times as long; "
+        f"{remedy} tells them"
+    )
 
 
 def _check_parameters(
@@ -262,22 +370,6 @@ def _check_parameters(
         raise UsageError(f"{output}: the query and its table need files of their own")
 
 
-def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, Kind | None]:
-    """Return the kinds of the columns of a file, and refuse one that the model cannot score."""
-    import polars as pl
-
-    from dpnb_columnar.domain.column_kinds import kind_of
-    from dpnb_columnar.model.scoring import score
-    from dpnb_columnar.rows.parquet import read_schema
-
-    schema = read_schema(file)
-    try:
-        score(model, pl.LazyFrame(schema=schema), keys)
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from None
-    return {name: kind_of(type_) for name, type_ in schema.items()}
-
-
 def _write(query: str, template: Template | None, output: Path | None, overwrite: bool) -> None:
     """Print the query, or write it to a file."""
     from dpnb_columnar.runtime.outputs import atomic_output
@@ -285,7 +377,12 @@ def _write(query: str, template: Template | None, output: Path | None, overwrite
     # Jinja would run what a class or a category is called: {{ 7*6 }}. No brace of the query begins anything there.
     text = f"{query};" if template is None else query.replace("{", "{{ '{' }}")
     if output is None:
-        print_line(text)
+        if printable(text) != text:  # escaped, it would look for another value
+            raise UsageError(
+                f"the query holds a name or a value with characters that a terminal obeys; write it to a file with "
+                f"{option('output', 'FILE.sql')}"
+            )
+        print_text(text)
         return
     with atomic_output(output, overwrite=overwrite) as partial:
         partial.write_text(f"{text}\n", encoding="utf-8")

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_warning, stage
+from dpnb_columnar.cli.console import print_line, print_text, print_warning, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
     from dpnb_columnar.domain import Declaration
+    from dpnb_columnar.rows.object_stores import DataFile
 
 WARNING = """\
 # CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.
@@ -72,7 +73,7 @@ def command(
     domain = UnlabelledDomain(name, suggestion.attributes)
     text = _text(suggestion, domain, () if table else rows.files)
     if output is None:
-        print_line(text.rstrip("\n"))
+        print_text(text.rstrip("\n"))
         return
     from dpnb_columnar.runtime.outputs import atomic_output
 
@@ -80,7 +81,8 @@ def command(
         partial.write_text(text, encoding="utf-8")
     print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
     options_of_table = f" --table {quote(table)}" if table else ""
-    command_line = training_command(domain, Path(data[0]) if table else rows.files[0], output)
+    source: object = data[0] if table else rows.files[0]
+    command_line = training_command(domain, data[0] if isinstance(source, Path) and source.is_dir() else source, output)
     print_line(f"when every figure is from the codebook: {command_line}{options_of_table}")
 
 
@@ -97,7 +99,7 @@ def _refuse_other_entries(output: Path, name: str) -> None:
         raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
 
 
-def _text(suggestion: Draft, domain: Declaration, files: Sequence[Path]) -> str:
+def _text(suggestion: Draft, domain: Declaration, files: Sequence[DataFile]) -> str:
     """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 

@@ -52,7 +52,9 @@ def command(
       dpnb-columnar train census.parquet --weight PERWT --weight-cap 400
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train census.parquet --mechanism histogram --attribute-weights sample.parquet
+      dpnb-columnar train s3://census/2018/ --dataset census
       dpnb-columnar train --config job.toml --dry-run
+      dpnb-columnar train lake/census@12 --dataset census
       dpnb-columnar train postgresql://curator@db/census --table person --dataset census
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
@@ -80,7 +82,7 @@ def command(
             label=declared.label,
             repeatable=rows.repeatable,
         )
-        paid = payment(planned, rows.names, seed, charged.ledger_file, charged.account, charged.run_id)
+        paid = payment(planned, rows.names, seed, charged)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]
         rule = options.rule_line(str(terms.delta), row_count)

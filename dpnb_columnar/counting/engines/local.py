@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial, singledispatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.counting.engines import polars
@@ -26,8 +27,8 @@ SMALL = 2**24
 longer."""
 
 MANY = 60
-"""More categorical attributes than this are counted by Polars alone: DuckDB would take several queries, and five
-milliseconds for each attribute before it reads a row."""
+"""More categorical attributes than this are counted by Polars alone: DuckDB would take five milliseconds for each
+attribute before it reads a row."""
 
 MOST_VALUES = 2**14
 """Declared values beyond which all is counted by Polars: each is a constant in DuckDB's query, 43 microseconds and
@@ -75,9 +76,10 @@ def _(query: CellQuery, source: ParquetSource) -> Statistics:
 def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     # DuckDB is not told of the columns of folders.
     named = any(not folder_values(file).keys().isdisjoint(domain.counted_columns) for file in source.files)
-    small = sum(file.stat().st_size for file in source.files) <= SMALL
+    # Nor does it come with what reads a store, and a run downloads no program.
+    alone = source.is_stored or sum(file.stat().st_size for file in source.files if isinstance(file, Path)) <= SMALL
     many = len(domain.categorical) > MANY or sum(len(each.members) for each in domain.categorical) > MOST_VALUES
-    if domain.unit is not None or named or small or many:
+    if domain.unit is not None or named or alone or many:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
     from dpnb_columnar.counting.engines import duckdb
 

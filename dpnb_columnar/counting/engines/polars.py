@@ -1,19 +1,17 @@
-"""Count cells with Polars, in one scan of the rows: memory follows the number of cells, not of rows. CONFIDENTIAL.
+"""Count cells with Polars and NumPy, in one scan of the rows: memory follows the number of cells, not of rows.
 
-Rules are looked up by value (``rows.row_rules``) and cells are added up in counters, where Polars would compute the
-rules for each row and group the rows. 10 million rows of 13 attributes take 1.9 s this way, 4.1 s with rules computed
-for each row, and 3.3 s with a group-by in place of the counters (docs/journal/speed.md, "What each step bought").
+CONFIDENTIAL. Polars reads the rows, and NumPy counts the values of a column as they are: the rule of an attribute is
+applied to the values that were counted, and scores are looked up by value (``rows.value_codes``).
 
 Bins of scores are counted, and gradients summed up, in one scan as well: ``reduce_rows`` answers any query.
 """
 
 from __future__ import annotations
 
-import collections
-import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,34 +19,31 @@ import polars as pl
 
 from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
 from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import (
-    CERTAIN,
-    UNITS,
-    ClassScores,
-    GradientQuery,
-    GradientSums,
-    Margins,
-    ScoreCounts,
-    ScoreTable,
-    probabilities,
-    sum_columns,
-)
+from dpnb_columnar.counting.scores import UNITS, ClassScores, GradientQuery, GradientSums, ScoreCounts, ScoreTable
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import classed_rows, number_of_codes, step_score
+from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
-from dpnb_columnar.rows.unit_order import CLASS, WEIGHT, code_column, code_name, counted_rows
+from dpnb_columnar.rows.unit_order import CLASS, STANDS_FOR, WEIGHT, code_name, stood_for, summand
+from dpnb_columnar.rows.value_codes import MOST_LOOKED_UP, ValueCodes, coded, step_score, value_codes
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from dpnb_columnar.rows.frames import Frame
 
 MOST_COUNTERS = 2**24
 """Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
+
+SLICE_ROWS = 2**14
+"""Rows that NumPy works on at a time: its arrays stay within a processor's cache, and their memory is used again. Four
+times as many took a third more time."""
+
+MOST_SCORED = 2**18
+"""Scores that are held at a time, of all classes together."""
 
 MOST_WAITING = 2**20
 """Cells of a sparse table that wait to be added up, though some may be the same."""
@@ -127,91 +122,135 @@ def count_rows(
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
-    counted = [None, *attributes] if classes else attributes
-    weights = None if domain.weight is None else _WeightSums(len(domain.classes))
-    tables = {f"place {number}": _Table(each, len(domain.classes)) for number, each in enumerate(counted)}
-    counters = _counters([*tables.values()])
-    # A code is null where the row has no value, and so is the place that is computed from it.
-    coded = {code_name(each): code_column(each, types) for each in attributes}
-    placed = {name: table.place() for name, table in tables.items()}
-
-    def query(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return counted_rows(rows, domain, types, coded).with_columns(**placed)
+    size = len(domain.classes)
+    values = _values(domain, types, attributes)
+    tables = [_Table(size, name, values[name]) for name in values]
+    if classes:
+        tables.insert(0, _Table(size))
+    weights = None if domain.sums is None else _WeightSums(domain)
+    counters = _counters(tables)
 
     def count(part: pl.DataFrame) -> None:
-        for counter, name in zip(counters, tables, strict=True):
-            counter.add(part[name].drop_nulls())
+        for numbers, class_, _ in _numbered(part, values):
+            for counter, table in zip(counters, tables, strict=True):
+                counter.add(table.places(numbers, class_))
         if weights is not None:
             weights.add(part)
 
     def reset() -> None:
-        counters[:] = _counters([*tables.values()])
+        counters[:] = _counters(tables)
         if weights is not None:
             weights.sums[:] = 0
 
-    names = [*tables, *([] if weights is None else [CLASS, WEIGHT])]
-    stream_counted_rows(rows, types, domain, query, names, count, reset, codes=names)
+    more = [] if domain.weight is None else [WEIGHT]
+    if domain.unit is not None and domain.unit.cap is not None:
+        more.append(STANDS_FOR)
+    stream_counted_rows(rows, types, domain, _columns(values), more, count, reset)
     # A counter goes once its cells are made, so that a large table is not held twice.
-    cells = [table.cells_of(*counters.pop(0).counted()) for table in tables.values()]
+    cells = [table.cells_of(*counters.pop(0).counted()) for table in tables]
     return cells if weights is None else [*cells, weights.cells()]
+
+
+def _values(domain: Domain, types: Mapping[str, pl.DataType], attributes: Iterable[Attribute]) -> dict[str, ValueCodes]:
+    """Return how the values of attributes are numbered: by their codes where rows of units are ordered by these."""
+    if domain.unit is not None:
+        return {each.name: coded(each, pl.col(code_name(each.name))) for each in attributes}
+    return {each.name: value_codes(each, types[each.name]) for each in attributes}
+
+
+def _columns(values: Mapping[str, ValueCodes]) -> dict[str, pl.Expr]:
+    """Return the columns that hold the numbers of values."""
+    return {code_name(name): each.number for name, each in values.items()}
+
+
+def _values_of(domain: Domain, types: Mapping[str, pl.DataType], tables: Iterable[ScoreTable]) -> dict[str, ValueCodes]:
+    """Return how the values of the attributes are numbered that tables score."""
+    scored = {table.attribute for table in tables}
+    return _values(domain, types, [each for each in domain.attributes if each.name in scored])
+
+
+def _numbered(
+    part: pl.DataFrame, values: Mapping[str, ValueCodes], most: int = SLICE_ROWS
+) -> Iterator[tuple[dict[str, Whole], Integers, slice]]:
+    """Yield numbers of the values of rows, by attribute, and their classes; and which rows they are of the part.
+
+    Args:
+        part: Rows that have a class.
+        values: The values of attributes.
+        most: Rows that are yielded at a time.
+    """
+    classes = part[CLASS].to_numpy()
+    numbers = {name: each.numbers(part[code_name(name)]) for name, each in values.items()}
+    for start in range(0, len(part), most):
+        rows = slice(start, start + most)
+        yield {name: each[rows] for name, each in numbers.items()}, classes[rows].astype(np.int64), rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The contingency table of the class and an attribute; a cell's place is its index in row-major order.
+    """The contingency table of an attribute's values and the class; a cell's place is its index in row-major order.
 
     Attributes:
-        attribute: The attribute; None for the class counts.
         classes: Number of classes.
+        name: The attribute; None for the class counts.
+        values: Its values; None for the class counts.
     """
 
-    attribute: Attribute | None
     classes: int
+    name: str | None = None
+    values: ValueCodes | None = None
 
     @property
-    def codes(self) -> int:
-        """Number of codes of the attribute."""
-        return 1 if self.attribute is None else number_of_codes(self.attribute)
+    def by_code(self) -> bool:
+        """Whether values are coded row by row: counters of all of them would not stay within a processor's cache."""
+        values = self.values
+        return values is not None and values.codes is not None and values.size * self.classes > MOST_LOOKED_UP
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
-        return self.classes * self.codes
+        """Number of cells, those of rows without a value included."""
+        if self.values is None:
+            return self.classes
+        return ((self.values.missing if self.by_code else self.values.size) + 1) * self.classes
 
-    @property
-    def type(self) -> type[pl.DataType]:
-        """The narrowest type that holds the place of every cell."""
-        return pl.UInt16 if self.cells <= 2**16 else pl.UInt32 if self.cells <= 2**32 else pl.UInt64
-
-    def place(self) -> pl.Expr:
-        """Return the row's place, from its class and its code."""
-        class_ = pl.col("class").cast(self.type)
-        if self.attribute is None:
-            return class_
-        return class_ * pl.lit(self.codes, self.type) + pl.col(code_name(self.attribute)).cast(self.type)
+    def places(self, by_attribute: Mapping[str, Whole], classes: Integers) -> Integers:
+        """Compute the place of each row, shape (rows,), from its class and the number of its value."""
+        if self.values is None or self.name is None:
+            return classes
+        numbers = by_attribute[self.name]
+        if self.by_code:
+            numbers = self.values.codes_of(numbers)
+        places: Integers = np.multiply(numbers, self.classes, dtype=np.int64)
+        places += classes
+        return places
 
     def cells_of(self, places: Whole, counts: Whole) -> Cells:
-        """Convert counts of places to counts of cells."""
-        classes, codes = np.divmod(places, self.codes)
-        return Cells(self.attribute.name if self.attribute else None, narrow(classes), narrow(codes), counts)
+        """Convert counts of places to counts of cells; values of one code are several cells of it."""
+        numbers, classes = np.divmod(places, self.classes)
+        if self.values is None:
+            return Cells(None, classes, numbers, counts)
+        codes = numbers if self.by_code else self.values.codes_of(numbers)
+        kept = codes < self.values.missing
+        return Cells(self.name, narrow(classes[kept]), narrow(codes[kept]), counts[kept])
 
 
 class _WeightSums:
-    """Sums of the weights of rows, per class.
+    """Sums of the weights of rows, or of the rows that they stand for, per class.
 
     Args:
-        classes: Number of classes.
+        domain: A domain that declares sums.
 
     Attributes:
         sums: Shape (classes,), int64: in steps. Confidential.
     """
 
-    def __init__(self, classes: int) -> None:
-        self.sums: Integers = np.zeros(classes, dtype=np.int64)
+    def __init__(self, domain: Domain) -> None:
+        self.sums: Integers = np.zeros(len(domain.classes), dtype=np.int64)
+        self._summand = summand(domain).alias(WEIGHT)
 
     def add(self, part: pl.DataFrame) -> None:
-        """Add the weights of the rows that have a class."""
-        rows = part.select(CLASS, WEIGHT).drop_nulls()
+        """Add the weights of rows."""
+        rows = part.select(CLASS, self._summand)
         # Sums of floats, exact below 2^53: of steps up to 2^20, far more rows than a part has.
         sums = np.bincount(rows[CLASS].to_numpy(), rows[WEIGHT].to_numpy(), minlength=len(self.sums))
         self.sums += sums.astype(np.int64)
@@ -225,8 +264,8 @@ class _WeightSums:
 class Counter(Protocol):
     """Counter of the cells that rows fall into."""
 
-    def add(self, places: pl.Series) -> None:
-        """Count each of these cells once more; none is null."""
+    def add(self, places: Integers) -> None:
+        """Count each of these cells once more."""
 
     def counted(self) -> tuple[Whole, Whole]:
         """Return the cells that rows fell into, each once, and the number of rows of each. Confidential."""
@@ -245,9 +284,11 @@ class DenseCounter:
     def __init__(self, cells: int) -> None:
         self.counts: Integers = np.zeros(cells, dtype=np.int64)
 
-    def add(self, places: pl.Series) -> None:
-        """Count each of these cells once more, as ``Counter.add``."""
-        self.counts += np.bincount(places.to_numpy(), minlength=len(self.counts))
+    def add(self, places: Integers, times: Integers | None = None) -> None:
+        """Count each of these cells once more, as ``Counter.add``, or so many times."""
+        # Sums of floats, exact below 2^53; and no longer than to the last cell that a row falls into.
+        counts = np.bincount(places, times)
+        self.counts[: len(counts)] += counts.astype(np.int64, copy=False)
 
     def counted(self) -> tuple[Integers, Integers]:
         """Return cells and numbers of rows, as ``Counter.counted``."""
@@ -260,16 +301,20 @@ class SparseCounter:
 
     Cells are sorted and counted by their runs: few rows of a sparse table share a cell, and to sort them takes a third
     of the time of a group-by, which looks each of them up.
+
+    Args:
+        cells: Number of cells.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cells: int) -> None:
+        self._type = np.min_scalar_type(cells)
         self._waiting: list[Whole] = []
         self._cells: Whole = np.zeros(0, dtype=np.int64)
         self._counts: Whole = np.zeros(0, dtype=np.int64)
 
-    def add(self, places: pl.Series) -> None:
+    def add(self, places: Integers) -> None:
         """Count each of these cells once more, as ``Counter.add``."""
-        self._waiting.append(places.to_numpy())
+        self._waiting.append(places.astype(self._type))
         # The sum so far must be outweighed by what waits, or most of the time would go into adding it up again.
         if sum(map(len, self._waiting)) > max(MOST_WAITING, len(self._counts)):
             self._add_up()
@@ -311,54 +356,49 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
     room = MOST_COUNTERS
     for number in sorted(range(len(tables)), key=lambda number: tables[number].cells):
         room -= tables[number].cells
-        counters[number] = DenseCounter(tables[number].cells) if room >= 0 else SparseCounter()
+        counters[number] = (DenseCounter if room >= 0 else SparseCounter)(tables[number].cells)
     return [counters[number] for number in range(len(tables))]
 
 
 @reduce_rows.register
 def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
     """Count the rows of each bin and class, as ``reduce_rows``."""
-    classes, factor = len(scores.domain.classes), scores.factor
+    domain, classes = scores.domain, len(scores.domain.classes)
+    values = _values_of(domain, types, [*chain(*scores.by_class), *scores.group_tables])
     # Whole numbers: their sum does not depend on the order of summation.
-    columns = {"largest": pl.max_horizontal(_key(types, scores, place) for place in scores.compared)}
-    # Twice, since the remainder of a negative number may be negative.
-    best = (factor - 1 - (pl.col("largest") % factor + factor) % factor).cast(pl.UInt32)
-    class_, bin_ = pl.col(CLASS).cast(pl.UInt32), best
-    if isinstance(scores, Margins):
-        columns["own"] = _score(types, scores, scores.largest)
-        # That of the scores times the factor, or more by less than the factor.
-        margin = pl.col("largest") - factor * pl.col("own")
-        bin_ = pl.sum_horizontal([(margin >= factor * edge).cast(pl.UInt32) for edge in scores.edges])
-        if scores.columns > 2:
-            neither = (class_ != scores.largest) & (class_ != best)
-            bin_ += scores.ranges * neither.cast(pl.UInt32)
-    # The place is null where the row has no class.
-    place = class_ * pl.lit(scores.bins, pl.UInt32) + bin_
-    counter = DenseCounter(classes * scores.bins)
-
-    def query(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return counted_rows(rows, scores.domain, types, columns).with_columns(place=place)
+    look_ups = [_look_ups(values, tables, scores.number_type) for tables in scores.by_class]
+    groups = _look_ups(values, scores.group_tables, np.int64)
+    counter = DenseCounter(scores.bins * classes)
+    most = max(1, min(SLICE_ROWS, MOST_SCORED // len(look_ups)))
 
     def count(part: pl.DataFrame) -> None:
-        counter.add(part["place"].drop_nulls())
+        times = part.select(stood_for(domain))[STANDS_FOR].to_numpy() if scores.by_size else None
+        for numbers, class_, rows in _numbered(part, values, most):
+            by_class = np.empty((len(look_ups), len(class_)), dtype=scores.number_type)
+            by_class[:] = np.array(scores.offsets)[:, None]
+            for total, each in zip(by_class, look_ups, strict=True):
+                for name, score in each:
+                    total += score(numbers[name])
+            places = scores.bins_of(by_class, class_) * classes + class_
+            for name, group in groups:
+                places += group(numbers[name]) * (scores.group_bins * classes)
+            counter.add(places, None if times is None else times[rows])
 
     def reset() -> None:
         counter.counts[:] = 0
 
-    stream_counted_rows(rows, types, scores.domain, query, ["place"], count, reset)
-    return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
+    more = [STANDS_FOR] if scores.by_size else []
+    stream_counted_rows(rows, types, domain, _columns(values), more, count, reset)
+    return ScoreCounts(scores, counter.counts.reshape(scores.bins, classes))
 
 
-def _score(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
-    """Add up the score of a class."""
-    offset = pl.lit(scores.offsets[place], pl.Int64)
-    return pl.sum_horizontal(offset, *attribute_scores(types, scores.domain, scores.by_class[place]))
-
-
-def _key(types: Mapping[str, pl.DataType], scores: ClassScores, place: int) -> pl.Expr:
-    """Compute the key of a class that is compared (``ClassScores.factor``)."""
-    factor, score = scores.factor, _score(types, scores, place)
-    return score if factor == 1 else factor * score + (factor - 1 - place)
+def _look_ups(
+    values: Mapping[str, ValueCodes], tables: Iterable[ScoreTable], type_: DTypeLike
+) -> list[tuple[str, Callable[[Whole], Whole]]]:
+    """Return what looks up the scores of tables by the numbers of values, each with the attribute's name."""
+    return [
+        (each.attribute, values[each.attribute].steps(each.starts, each.scores, each.missing, type_)) for each in tables
+    ]
 
 
 @confined()
@@ -381,21 +421,17 @@ def read_scores(
     from dpnb_columnar.rows.frames import open_frame
 
     opened = open_frame(frame, domain)
-    parts = [part.alias(str(number)) for number, part in enumerate(attribute_scores(opened.types, domain, tables))]
+    parts = [
+        step_score(domain[table.attribute], opened.types[table.attribute], table.starts, table.scores, table.missing)
+        for table in tables
+    ]
+    named = {str(number): part for number, part in enumerate(parts)}
     rows = (
-        classed_rows(opened.rows, domain, kinds_of(opened.types), *parts)
+        classed_rows(opened.rows, domain, kinds_of(opened.types), **named)
         .drop_nulls("class")
         .collect(engine="streaming")
     )
     return rows["class"].cast(pl.Int64).to_numpy(), rows.drop("class").to_numpy()
-
-
-def attribute_scores(types: Mapping[str, pl.DataType], domain: Domain, tables: Sequence[ScoreTable]) -> list[pl.Expr]:
-    """Return the score of each attribute."""
-    return [
-        step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)
-        for table in tables
-    ]
 
 
 # Gradients of a round.
@@ -404,37 +440,22 @@ def attribute_scores(types: Mapping[str, pl.DataType], domain: Domain, tables: S
 @reduce_rows.register
 def sum_gradients(query: GradientQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> GradientSums:
     """Sum up the gradient of a round, as ``reduce_rows``."""
-    domain, values = query.domain, probabilities()
-    names = [f"score {place}" for place in range(len(query.tables))]
-    scores = dict(zip(names, attribute_scores(types, domain, query.tables), strict=True))
-    second = pl.col("class") == 1
-    total = pl.sum_horizontal(query.log_odds, *map(operator.mul, map(pl.col, names), query.weights))
-    size = pl.sum_horizontal(pl.col(name).abs() for name in names)
-    place = (pl.col("total").abs() // UNITS).clip(upper_bound=len(values) - 1)
-    against = pl.lit(pl.Series(values, dtype=pl.Int64)).gather(place)
-    error = pl.when(second == (pl.col("total") >= 0)).then(against).otherwise(CERTAIN - against)
-    scaled = (query.bound * CERTAIN // pl.col("size").clip(lower_bound=1)).clip(upper_bound=CERTAIN)
-    factor = error * scaled // CERTAIN * pl.when(second).then(1).otherwise(-1)
+    values = _values_of(query.domain, types, query.tables)
+    look_ups = _look_ups(values, query.tables, query.number_type)
+    empty = query.empty()
+    sums, numbers_of_rows = empty.sums, empty.rows
 
-    def scale(rows: pl.LazyFrame) -> pl.LazyFrame:
-        rows = counted_rows(rows, domain, types, scores).filter(pl.col("class").is_not_null())
-        # Each step names what the next one uses more than once.
-        rows = rows.with_columns(total=total, size=size).with_columns(factor=factor)
-        return rows.with_columns(pl.col(*names, "factor").cast(pl.Int32))
+    def add(part: pl.DataFrame) -> None:
+        for numbers, class_, _ in _numbered(part, values):
+            scores = [look_up(numbers[name]) for name, look_up in look_ups]
+            factors = query.factors_of(scores, class_)
+            sums[:-1] += [(score * factors).sum(dtype=np.int64) for score in scores]
+            sums[-1] += UNITS * factors.sum(dtype=np.int64)
+            numbers_of_rows[:] += np.bincount(class_, minlength=len(numbers_of_rows))
 
-    wide = pl.col("factor").cast(pl.Int64)
-    weight_names, row_names = sum_columns(query)
-    sums = [*(wide * pl.col(name) for name in names), wide * UNITS]
-    counts = [(pl.col("class") == klass).cast(pl.Int64) for klass in range(len(row_names))]
-    columns = dict(zip((*weight_names, *row_names), (each.sum() for each in (*sums, *counts)), strict=True))
-    row: collections.Counter[str] = collections.Counter()
+    def reset() -> None:
+        sums[:] = 0
+        numbers_of_rows[:] = 0
 
-    def add_up(part: pl.DataFrame) -> None:
-        row.update(part.select(**columns).row(0, named=True))
-
-    if domain.unit is None:
-        row.update(scale(rows).select(**columns).collect(engine="streaming").row(0, named=True))
-    else:
-        stream_counted_rows(rows, types, domain, scale, ["class", *names, "factor"], add_up, row.clear)
-    totals, numbers = (np.array([row[name] for name in part], dtype=np.int64) for part in sum_columns(query))
-    return GradientSums(query, totals, numbers)
+    stream_counted_rows(rows, types, query.domain, _columns(values), [], add, reset)
+    return GradientSums(query, sums, numbers_of_rows)

@@ -19,7 +19,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.rows.unit_order import ORDER, code_names, unit_names, unit_values
+from dpnb_columnar.rows.unit_order import (
+    CLASS,
+    ORDER,
+    STANDS_FOR,
+    code_names,
+    counted_rows,
+    deal_out,
+    unit_names,
+    unit_values,
+)
 from dpnb_columnar.runtime.row_progress import report_rows, rows_once
 
 PART_ROWS = 2**16
@@ -38,39 +47,47 @@ def stream_counted_rows(
     rows: pl.LazyFrame,
     types: Mapping[str, pl.DataType],
     domain: Domain,
-    query: Callable[[pl.LazyFrame], pl.LazyFrame],
-    names: Sequence[str],
+    columns: Mapping[str, pl.Expr],
+    more: Sequence[str],
     use: Callable[[pl.DataFrame], None],
     reset: Callable[[], None],
-    codes: Sequence[str] | None = None,
 ) -> None:
-    """Hand on the rows that count, part by part: of each unit, where the domain declares one, the first in order.
+    """Hand on the rows that count, which have a class, part by part: of each unit, if there is one, the first in order.
 
     Args:
         rows: Rows with all of the domain's columns. Confidential.
         types: The type of each column.
         domain: The domain.
-        query: Computes what is to be used of rows from those that ``rows.unit_order.counted_rows`` returns.
-        names: Columns of it that are handed on.
+        columns: Columns that are handed on beside ``CLASS``, as ``rows.unit_order.counted_rows`` names them.
+        more: Further columns of ``rows.unit_order.counted_rows``; ``STANDS_FOR`` among them says how many rows of its
+            unit a row stands for.
         use: Takes the rows of a part.
         reset: Makes forgotten what was used so far, as all rows come once more.
-        codes: Columns that order rows as their class and codes do; None for these themselves.
 
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
+    names = [CLASS, *columns, *more]
+
+    def query(rows: pl.LazyFrame, selected: Sequence[str | pl.Expr]) -> pl.LazyFrame:
+        return counted_rows(rows, domain, types, columns).select(selected)
+
+    def use_classed(part: pl.DataFrame) -> None:
+        use(part.drop_nulls(CLASS) if part[CLASS].null_count() else part)
+
     if domain.unit is None:
         # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be
         # missing.
-        query(rows).select(names).sink_batches(use, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")
+        query(rows, names).sink_batches(use_classed, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")
         return
-    codes = codes or code_names(domain)
+    codes = code_names(domain)
     choice = _Choice(unit_names(domain), codes, domain.unit.rows)
-    kept = [*dict.fromkeys([*names, *choice.units, ORDER, *choice.codes])]
+    one = pl.lit(1, pl.Int64).alias(STANDS_FOR)  # until rows of its unit are left out
+    kept = [one if name == STANDS_FOR else name for name in dict.fromkeys([*names, *choice.units, ORDER, *codes])]
     in_order = _InOrder(choice, use)
     once = rows_once()
     read = rows if once is None else report_rows(rows, once.add)
-    query(read).select(kept).sink_batches(in_order.add, chunk_size=PART_ROWS, maintain_order=True, engine="streaming")
+    query(read, kept).sink_batches(in_order.add, chunk_size=PART_ROWS, maintain_order=True, engine="streaming")
     if in_order.end():
         return
     reset()
@@ -81,7 +98,7 @@ def stream_counted_rows(
         once.rest(number_of_rows, shares)
     for number in range(shares):
         in_any_order = _InAnyOrder(choice)
-        query(read.filter(share == number)).select(kept).sink_batches(
+        query(read.filter(share == number), kept).sink_batches(
             in_any_order.add, chunk_size=PART_ROWS, maintain_order=False, engine="streaming"
         )
         for part in in_any_order.end():
@@ -102,7 +119,7 @@ class _Choice:
     codes: Sequence[str]
     most: int
 
-    def first_rows(self, rows: pl.DataFrame, units: Integers) -> Integers:
+    def first_rows(self, rows: pl.DataFrame, units: Integers) -> tuple[pl.DataFrame, Integers]:
         """Choose the rows of each unit that count.
 
         Args:
@@ -110,7 +127,8 @@ class _Choice:
             units: Shape (rows,): the number of each row's unit, below 2^32.
 
         Returns:
-            Places of the chosen rows, by rising number of the unit. Confidential.
+            The chosen rows, by rising number of the unit, and these numbers. Where rows stand for others, all of a unit
+            together stand for as many as before. Confidential.
         """
         keys = units << 31 | rows[ORDER].to_numpy()
         places = np.argsort(keys)
@@ -126,7 +144,16 @@ class _Choice:
         units = units[places]
         is_first = np.ones(len(places), dtype=bool)
         is_first[self.most :] = units[self.most :] != units[: -self.most]
-        return places[is_first]
+        chosen, numbers = rows[places[is_first]], units[is_first]
+        if STANDS_FOR in rows.columns and len(units):
+            starts = np.flatnonzero(np.append(True, np.diff(units) != 0))
+            sizes = np.add.reduceat(rows[STANDS_FOR].to_numpy()[places], starts)
+            firsts = np.flatnonzero(np.append(True, np.diff(numbers) != 0))
+            counted = np.diff(firsts, append=len(numbers))
+            place = np.arange(len(numbers)) - np.repeat(firsts, counted)
+            dealt = deal_out(np.repeat(sizes, counted), place, self.most)
+            chosen = chosen.with_columns(pl.Series(STANDS_FOR, dealt))
+        return chosen, numbers
 
     def differs(self, rows: pl.DataFrame) -> NDArray[np.bool_]:
         """Test whether a row is of another unit than the one before, shape (rows - 1,)."""
@@ -162,10 +189,10 @@ class _InOrder:
             self._is_ordered = rows.is_empty() and self._is_ordered
             return not self._is_ordered
         units = np.cumsum(np.append(False, self._choice.differs(rows)))
-        chosen = self._choice.first_rows(rows, units)
-        complete = np.searchsorted(units[chosen], units[-1])
-        self._last = rows[chosen[complete:]]
-        self._use(rows[chosen[:complete]])
+        chosen, numbers = self._choice.first_rows(rows, units)
+        complete = int(np.searchsorted(numbers, units[-1]))
+        self._last = chosen[complete:]
+        self._use(chosen[:complete])
         return False
 
     def end(self) -> bool:
@@ -201,7 +228,7 @@ class _InAnyOrder:
     def _reduce(self) -> None:
         if self._waiting:
             rows = pl.concat(self._waiting)
-            self._waiting = [rows[self._choice.first_rows(rows, self._numbers(rows))]]
+            self._waiting = [self._choice.first_rows(rows, self._numbers(rows))[0]]
             self._first = len(self._waiting[0])
 
     def _numbers(self, rows: pl.DataFrame) -> Integers:

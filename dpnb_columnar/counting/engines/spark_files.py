@@ -23,7 +23,7 @@ from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
-from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete_file_error, number_of_rows, read_footer
+from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete_file_error, read_footer
 from dpnb_columnar.rows.table_formats import TABLE_FORMATS, TableFormat, refuse_table_files, table_error
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -120,7 +120,7 @@ def _listed(session: Any, item: str, searched: set[str]) -> Iterator[tuple[str, 
     path, configuration = hadoop(session)
     if not is_address(item):
         for file in resolve_files([item]):
-            yield str(file), path("file", None, str(file.absolute()))
+            yield str(file), path("file", None, str(Path(str(file)).absolute()))
         return
     with _file_system_errors(item):
         start = path(item)
@@ -287,11 +287,11 @@ def _read(stream: Any, start: int, length: int) -> bytes:
 def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
     alone = MAGIC + footer  # a file of which nothing but the footer is read
     try:
-        schema = pl.scan_parquet(io.BytesIO(alone)).collect_schema()
+        scanned = pl.scan_parquet(io.BytesIO(alone))
+        schema, rows = scanned.collect_schema(), scanned.select(pl.len()).collect().item()
         metadata = pl.read_parquet_metadata(io.BytesIO(alone))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise incomplete_file_error(name) from None
-    rows = number_of_rows(footer, name)
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
     folder = folder_values(name, schema)
     columns = {**schema, **dict.fromkeys(folder, pl.String())}

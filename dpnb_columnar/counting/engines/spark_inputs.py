@@ -18,6 +18,7 @@ from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
+from dpnb_columnar.rows.object_stores import DataFile
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class SparkFiles:
     repeatable = True
 
     @cached_property
-    def files(self) -> Sequence[Path]:
+    def files(self) -> Sequence[DataFile]:
         """Those of this machine's files that are read; no output may replace them."""
         if not any(map(is_address, self.data)):
             return self._without_addresses
@@ -53,7 +54,7 @@ class SparkFiles:
         """Absolute paths and addresses of the files."""
         if any(map(is_address, self.data)):
             return [str(file.local or file.address) for file in self._opened]
-        return [str(file.resolve()) for file in self.files]
+        return [str(Path(str(file)).resolve()) for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
@@ -73,7 +74,7 @@ class SparkFiles:
         return OpenedRows(open_files(session, self._opened, domain), answer)
 
     @cached_property
-    def _without_addresses(self) -> Sequence[Path]:
+    def _without_addresses(self) -> Sequence[DataFile]:
         """The files of inputs that are paths."""
         paths = [item for item in self.data if not is_address(item)]
         return resolve_files(paths) if paths or not self.data else ()
@@ -94,7 +95,7 @@ class SparkTable:
 
     table: str
     session: LazySession
-    files: Sequence[Path] = ()
+    files: Sequence[DataFile] = ()
     repeatable = True
 
     @property

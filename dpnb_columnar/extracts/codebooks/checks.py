@@ -90,6 +90,8 @@ def _codebook_faults(codebook: Codebook) -> Iterator[Fault]:
         yield Fault("variables", f"{listed(unplaced)} have no place in the line, others have one")
     if codebook.encoding not in ENCODINGS.values():
         yield Fault("encoding", f"expected one of {', '.join(ENCODINGS)}, found {excerpt(codebook.encoding)}")
+    if codebook.provenance is not None and not all(map(is_printable, codebook.provenance.known().values())):
+        yield Fault("source", "its name, producer, place or citation holds a control character")
     for record_type in codebook.record_types:
         if not _is_name(record_type):
             yield Fault("record types", f"{excerpt(record_type)} is no record type; give printable text")

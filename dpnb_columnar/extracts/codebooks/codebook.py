@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+
+from dpnb_columnar.domain.declared_domain import Provenance
 
 
 class Form(StrEnum):
@@ -95,6 +98,8 @@ class Codebook:
         encoding: Character encoding of the data, such as ``iso-8859-1``.
         sample: Name of the sample of persons that the extract is drawn from, such as ``cps_2022-01``; empty where the
             codebook does not say.
+        provenance: Who made the data set, of which place and period, and how it is to be cited; None where the codebook
+            does not say.
     """
 
     source: str
@@ -105,6 +110,7 @@ class Codebook:
     variables: tuple[Variable, ...]
     encoding: str = "utf-8"
     sample: str = ""
+    provenance: Provenance | None = None
 
     @property
     def dataset(self) -> str:
@@ -115,6 +121,22 @@ class Codebook:
     def columns(self) -> tuple[str, ...]:
         """Columns of the extract, in the codebook's order; a name on several record types is one column."""
         return tuple(dict.fromkeys(variable.name for variable in self.variables))
+
+    def in_spelling_of(self, columns: Collection[str]) -> Codebook:
+        """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr.
+
+        Args:
+            columns: Columns of the file. One that differs from a variable in case alone gives it its name, if no other
+                column and no other variable do.
+        """
+        spelled: dict[str, list[str]] = {}
+        for name in dict.fromkeys([*self.columns, *columns]):
+            spelled.setdefault(name.casefold(), []).append(name)
+        pairs = [names for names in spelled.values() if len(names) == 2]
+        renamed = {own: other for own, other in pairs if own in self.columns and other not in self.columns}
+        variables = tuple(replace(each, name=renamed.get(each.name, each.name)) for each in self.variables)
+        kind = self.record_type_variable
+        return replace(self, variables=variables, record_type_variable=kind and renamed.get(kind, kind))
 
     def variables_of(self, record_type: str) -> tuple[Variable, ...]:
         """Variables on the lines of a record type; all of them for the empty record type of a rectangular extract."""

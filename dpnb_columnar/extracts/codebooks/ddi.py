@@ -7,7 +7,7 @@ namespace (IPUMS has used two). IPUMS's own reader, ipumspy, builds the whole tr
 =====================================  ==============================================================================
 ``codeBook/@ID``                       the collection, after the last hyphen: ``cps.ipums.org``
 ``fileTxt/fileName``                   the extract's name, without ``.dat``
-``serName/@abbr``                      the series of its samples: ``cps``
+``serName``, ``serName/@abbr``         the series of its samples: IPUMS CPS, ``cps``
 ``sumDscr/timePrd/@date``              the period of one of its samples: ``2022-01``
 ``fileStrc/@type``                     ``hierarchical`` or rectangular
 ``recGrp/@rectype @recidvar @keyvar``  a record type, the variable that holds it; the type without key is outermost
@@ -16,6 +16,13 @@ namespace (IPUMS has used two). IPUMS's own reader, ipumspy, builds the whole tr
 ``location/@StartPos @EndPos @width``  first and last column of the line, from 1, both inclusive
 ``labl``, ``concept``, ``universe``    texts for people
 ``catgry/catValu``, ``catgry/labl``    one code and its meaning
+``titl``, ``AuthEnty``, ``producer``,  of the study: its title, and by whom it is published (``@affiliation``)
+``distrbtr``
+``nation``, ``geogCover``              its place
+``stdyInfo/notes``                     of IPUMS: the names of its samples
+``citReq``, ``biblCit``                how it must be cited
+``serInfo``, ``IDNo``, ``holdings``,   its DOI, else an address of the study
+``contact/@URI``
 ``codInstr``                           lines ``999 = NIU``: the codes of a variable that has no ``catgry``
 ``varFormat/@type``                    ``numeric`` or ``character``
 =====================================  ==============================================================================
@@ -26,7 +33,7 @@ Several codes of one variable may have the same label, so codes are never identi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +42,8 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import XMLParser
 
+from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.words import LONGEST, one_line
 from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
 from dpnb_columnar.extracts.codebooks.checks import (
     ENCODINGS,
@@ -157,6 +166,15 @@ DEEPEST_NESTING = 64
 
 TEXTS: Mapping[str, Collection[str]] = MappingProxyType(
     {
+        "titlStmt": frozenset({"titl", "IDNo"}),
+        "rspStmt": frozenset({"AuthEnty"}),
+        "prodStmt": frozenset({"producer"}),
+        "distStmt": frozenset({"distrbtr"}),
+        "serStmt": frozenset({"serName", "serInfo"}),
+        "citation": frozenset({"biblCit"}),
+        "sumDscr": frozenset({"nation", "geogCover"}),
+        "stdyInfo": frozenset({"notes"}),
+        "useStmt": frozenset({"citReq"}),
         "fileTxt": frozenset({"fileName"}),
         "var": frozenset({"labl", "concept", "universe", "codInstr"}),
         "catgry": frozenset({"catValu", "labl"}),
@@ -164,13 +182,29 @@ TEXTS: Mapping[str, Collection[str]] = MappingProxyType(
 )
 """Elements whose text is kept, by their parent element."""
 
-FACTS = frozenset({"codeBook", "serName", "timePrd", "fileStrc", "recGrp", "fileType", "var", "location", "varFormat"})
+FACTS = frozenset(
+    {
+        *("codeBook", "serName", "timePrd", "fileStrc", "recGrp", "fileType", "var", "location", "varFormat"),
+        *("AuthEnty", "producer", "distrbtr", "contact", "holdings"),
+    }
+)
 """Elements whose attributes are kept. ``catgry`` has none: most elements of a large codebook are of codes."""
 
 MOST_SAMPLES = 10_000
 
+LONGEST_STUDY_TEXT = 10_000
+"""Characters that are kept of a text about the study."""
+
 MOST_PERIODS = 4
 """Periods that a name lists."""
+
+PARAGRAPHS = re.compile(r"\n\s*\n")
+DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"'<>]*[\w/]", re.ASCII)
+CITED = re.compile(r"\[(dataset|database|data ?set|computer file)\]", re.IGNORECASE)
+"""What stands in a citation, and not in the sentences around it."""
+
+OF_SAMPLE = re.compile(r"Additional notes on a sample that is part of this study:\s*(.*)")
+"""A note of IPUMS, whose first line names a sample."""
 
 SERIES = re.compile(r"[a-z]{1,20}", re.ASCII)
 PERIOD = re.compile(r"[0-9][0-9-]{0,20}", re.ASCII)
@@ -218,6 +252,7 @@ class _DocumentElements:
         self.text_depth = 0
         self.identifier = self.file_name = self.structure = self.encoding = self.series = ""
         self.periods: list[str] = []
+        self.study: dict[str, list[str]] = {}  # texts that say where the rows come from, by their element
         self.groups: list[dict[str, str]] = []
         self.variable: VariableElement | None = None
         self.variables: list[Variable] = []
@@ -260,8 +295,23 @@ class _DocumentElements:
                 self.variable = VariableElement(attributes)
             case "location" if self.variable is not None:
                 self.variable.location = attributes
+            case "AuthEnty" | "producer" | "distrbtr" if self.of_study:
+                self.add_study_text("affiliation", attributes.get("affiliation", ""))
+            case "contact" | "holdings" if self.of_study:
+                self.add_study_text("URI", attributes.get("URI", ""))
             case "varFormat" if self.variable is not None:
                 self.variable.character = attributes.get("type") == "character"
+
+    @property
+    def of_study(self) -> bool:
+        """Whether the innermost element is of the study, not of the codebook as a document."""
+        return "stdyDscr" in self.elements
+
+    def add_study_text(self, element: str, text: str) -> None:
+        """Keep a text that says where the rows come from."""
+        texts = self.study.setdefault(element, [])
+        if text.strip() and len(texts) < MOST_SAMPLES:
+            texts.append(text[:LONGEST_STUDY_TEXT])
 
     def data(self, text: str) -> None:
         """Take characters of the innermost open element."""
@@ -277,6 +327,8 @@ class _DocumentElements:
                 self.file_name = text.strip()
             elif self.variable is not None:
                 self.variable.add_text(self.elements[-1], name, text)
+            elif self.of_study:
+                self.add_study_text(name, text)
         if self.variable is not None and name in ("catgry", "var"):
             self._end_of_variable(self.variable, name)
 
@@ -321,11 +373,46 @@ class _DocumentElements:
             variables=tuple(self.variables),
             encoding=ENCODINGS.get(encoding, encoding),
             sample=_sample(self.series, self.periods),
+            provenance=_provenance(self.study, self.periods),
         )
 
     def refusal(self, problem: str) -> ConfigurationError:
         """Build the error for a document that is no DDI codebook."""
         return ConfigurationError(f"{self.path}: {problem}; give the DDI codebook (.xml) that came with the extract")
+
+
+def _provenance(study: Mapping[str, Sequence[str]], periods: Iterable[str]) -> Provenance | None:
+    """Say where the rows come from, by the texts of a study; None where it has none."""
+
+    def first(*elements: str) -> str:
+        return next((text for element in elements for text in study.get(element, ())), "")
+
+    demanded = first("citReq", "biblCit")
+    paragraphs = [text for text in PARAGRAPHS.split(demanded) if CITED.search(text) or DOI.search(text)]
+    texts = [*study.get("serInfo", ()), *study.get("IDNo", ()), demanded, *study.get("URI", ())]
+    doi = next((found[0] for text in texts if (found := DOI.search(text))), "")
+    samples = [
+        found[1].replace(";", ",") for text in study.get("notes", ()) if (found := OF_SAMPLE.match(text.strip()))
+    ]
+    makers = dict.fromkeys([first("AuthEnty", "producer", "distrbtr"), first("affiliation")])
+    read = {
+        "name": first("serName", "titl"),
+        "producer": ", ".join(text for text in makers if text),
+        "place": "; ".join(dict.fromkeys([*study.get("nation", ()), *study.get("geogCover", ())])),
+        "period": "; ".join(_few(periods)),
+        "sample": "; ".join(dict.fromkeys(samples)),
+        "citation": "\n".join(paragraphs) or demanded,
+        "url": f"https://doi.org/{doi}" if doi else first("URI"),
+    }
+    lines = {key: one_line(text, LONGEST[key]) for key, text in read.items()}
+    return Provenance(**lines) if any(lines.values()) else None
+
+
+def _few(periods: Iterable[str]) -> list[str]:
+    """Sort distinct periods; of many, the first, the last and their number."""
+    distinct = sorted({*periods} - {""})
+    many = len(distinct) > MOST_PERIODS
+    return [f"{distinct[0]} to {distinct[-1]} ({len(distinct)} samples)"] if many else distinct
 
 
 def _sample(series: str, periods: Iterable[str]) -> str:

@@ -7,6 +7,7 @@
     encoding = "utf-8"
     record_types = ["H", "P"]             # outermost first; left out for a rectangular extract
     record_type_variable = "KIND"
+    provenance = { name = "Census of Town", producer = "Town", period = "1930", citation = "Town. Census of 1930." }
 
     [[variable]]
     name = "KIND"
@@ -36,6 +37,7 @@ from typing import Any
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.domain.names import quoted
+from dpnb_columnar.domain.words import read_provenance
 from dpnb_columnar.errors import ConfigurationError, excerpt
 from dpnb_columnar.extracts.codebooks.checks import (
     ENCODINGS,
@@ -46,7 +48,7 @@ from dpnb_columnar.extracts.codebooks.checks import (
 )
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
-KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
+KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "provenance", "variable")
 VARIABLE_KEYS = (
     *("name", "columns", "record_types", "form", "measure", "decimals", "label", "concept", "universe", "codes"),
 )
@@ -91,6 +93,7 @@ class _LayoutReader(FieldReader):
             record_type_variable=self.text(document, "record_type_variable", "layout") or None,
             variables=tuple(self.variable(body, f"variable {place}") for place, body in enumerate(variables, 1)),
             encoding=ENCODINGS.get(encoding, encoding),
+            provenance=read_provenance(self, document.get("provenance"), "provenance"),
         )
 
     def variable(self, document: object, place: str) -> Variable:

@@ -20,11 +20,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
 from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, check_codebook, inconsistency_error, read_content
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 COLLECTION = "census.gov"
+BUREAU = "U.S. Census Bureau"
+PUMS_PAGE = "https://www.census.gov/programs-surveys/acs/microdata.html"
 BLANK = re.compile("b+")
 
 ADJUSTED = "ADJINC"
@@ -65,16 +68,24 @@ def read_pums_dictionary(path: Path) -> Codebook:
     if faults:
         raise inconsistency_error(str(path), faults)
     described = tuple(_with_codes(variable, codes[name]) for name, variable in variables.items())
-    name = path.name.partition(".")[0]
-    return check_codebook(
-        Codebook(str(path), name, COLLECTION, (), None, described, sample=_sample(codes.get(ADJUSTED, [])))
-    )
+    name, years = path.name.partition(".")[0], _years(codes.get(ADJUSTED, []))
+    sample = f"acs{years}" if years else ""
+    book = Codebook(str(path), name, COLLECTION, (), None, described, sample=sample, provenance=_provenance(years))
+    return check_codebook(book)
 
 
-def _sample(factors: list[Code]) -> str:
-    """Name the sample by the years whose amounts are adjusted, such as ``acs2018`` or ``acs2014-2018``."""
+def _years(factors: list[Code]) -> str:
+    """Write the years whose amounts are adjusted, such as 2018 or 2014-2018; empty where there are none."""
     years = sorted(year[1] for factor in factors if (year := YEAR.match(factor.label)))
-    return f"acs{'-'.join(dict.fromkeys([years[0], years[-1]]))}" if years else ""
+    return "-".join(dict.fromkeys([years[0], years[-1]])) if years else ""
+
+
+def _provenance(years: str) -> Provenance:
+    """Cite the sample as the Census Bureau asks for: by its name, below tables and figures."""
+    survey = "American Community Survey"
+    sample = " ".join(["PUMS", *years.split()])
+    citation = " ".join([*years.split(), survey, "Public Use Microdata Sample"])
+    return Provenance(survey, BUREAU, "United States", years, sample, f"Source: {BUREAU}, {citation}", PUMS_PAGE)
 
 
 def _variable(name: str, kind: str, width: str, label: str) -> Variable:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Imputed, Missing, Numeric
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, applicable_labels, within_bounds
+from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Meaning, Measure, Variable, meaning_of
-from dpnb_columnar.extracts.codebooks.facts import AmountFact, amount_fact, technical_reason, unit_of, weight_of
+from dpnb_columnar.extracts.codebooks.facts import (
+    AmountFact,
+    amount_fact,
+    flag_rule,
+    person_of,
+    technical_reason,
+    unit_of,
+    weight_of,
+)
 
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
@@ -57,8 +66,8 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     3. Variables with a list of codes are categorical: see ``categorical_attribute``.
     4. All others are left out: text, and names that the codebook does not list.
 
-    The labels of codes become value labels, each cut to what a domain takes; the longest lists are left out where all
-    are more than that.
+    The labels of variables become titles, and those of codes value labels, each cut to what a domain takes; the longest
+    lists of value labels are left out where all are more than that.
 
     Args:
         codebook: Codebook of the extract.
@@ -87,9 +96,64 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
             attributes.append(attribute)
     names = [each.name for each in left_out]
     unit, weight = unit_of(codebook.collection, names), weight_of(codebook.collection, names)
-    domain = UnlabelledDomain(codebook.name, tuple(attributes), available_unit=unit, available_weight=weight)
+    samples = codebook.provenance.sample.split("; ") if codebook.provenance and codebook.provenance.sample else []
+    person = person_of(codebook.collection, names, samples)
+    kept = flags_of(codebook, [each.name for each in attributes], names)
+    domain = UnlabelledDomain(
+        codebook.name,
+        tuple(attributes),
+        available_unit=unit,
+        available_person=person,
+        available_weight=weight,
+        available_imputed=kept,
+    )
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
-    return replace(domain, value_labels=within_bounds(applicable_labels(domain, labels))), tuple(left_out)
+    words: dict[str, Any] = {
+        "titles": _titles(known[name] for name in domain.columns),
+        "value_labels": within_bounds(applicable_labels(domain, labels)),
+        "provenance": codebook.provenance,
+    }
+    return replace(domain, **words), tuple(left_out)
+
+
+def _titles(variables: Iterable[Variable]) -> Mapping[str, str]:
+    """Return the labels of variables as titles; none that says no more than the name."""
+    titles = {variable.name: one_line(variable.label, LONGEST_TITLE) for variable in variables}
+    return {name: title for name, title in titles.items() if title and title.casefold() != name.casefold()}
+
+
+def flags_of(
+    codebook: Codebook, names: Sequence[str], flags: Sequence[str] | None = None
+) -> dict[str, tuple[Imputed, ...]]:
+    """Find the flags of allocated values (``facts/imputed.toml``), and the values of theirs that say so.
+
+    A flag whose codes the codebook does not label, or of which all or none say that a value was allocated, is left out:
+    what it means would be a guess.
+
+    Args:
+        codebook: Codebook of the extract.
+        names: Variables whose flags are wanted.
+        flags: Variables that may be flags; None for all.
+    """
+    rule = flag_rule(codebook.collection)
+    if rule is None:
+        return {}
+    known = {each.name: each for each in codebook.variables if flags is None or each.name in flags}
+    found: dict[str, tuple[Imputed, ...]] = {}
+    for name in names:
+        flag = rule.flag_of(name, known)
+        if flag is None or flag.name == name:
+            continue
+        told: dict[str, bool] = {}
+        for code in flag.codes:
+            if not code.value.strip() or meaning_of(code) is not Meaning.VALUE:
+                continue
+            values = _values_of(code, flag.form)
+            told |= {} if isinstance(values, str) else dict.fromkeys(values, not rule.is_answered(code.label))
+        allocated = tuple(value for value, is_allocated in told.items() if is_allocated)
+        if allocated and len(allocated) < len(told):
+            found[name] = (Imputed(flag.name, allocated),)
+    return found
 
 
 def _value_labels(variable: Variable, attribute: Attribute) -> Mapping[str, str]:
@@ -101,13 +165,9 @@ def _value_labels(variable: Variable, attribute: Attribute) -> Mapping[str, str]
         for code in variable.codes:
             for value in _values_of(code, variable.form):
                 labels.setdefault(value, code.label)
-    return {value: cut for value, label in labels.items() if (cut := _cut(label)) and cut != value}
-
-
-def _cut(label: str) -> str:
-    """Put a label on one line that is no longer than a value label may be."""
-    line = " ".join(label.split())
-    return line if len(line) <= LONGEST_VALUE_LABEL else f"{line[: LONGEST_VALUE_LABEL - 3].rstrip()}..."
+    return {
+        value: cut for value, label in labels.items() if (cut := one_line(label, LONGEST_VALUE_LABEL)) and cut != value
+    }
 
 
 def _attribute(variable: Variable, collection: str) -> Attribute | str:
@@ -186,6 +246,13 @@ def spells_numbers(variable: Variable) -> bool:
         return False
     values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
     return len(values) >= FEWEST_AMOUNTS and sum(map(_spells_itself, values)) >= MOSTLY * len(values)
+
+
+def is_list_of_words(variable: Variable) -> bool:
+    """Return whether the labels of a variable's codes tell these apart, so that they can stand in their place."""
+    amount = variable.measure is Measure.CONTINUOUS or spells_numbers(variable)
+    labels = {code.label.strip() for code in variable.codes if not code.last}
+    return not amount and "" not in labels and len(labels) == len(variable.codes) > 0
 
 
 def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:

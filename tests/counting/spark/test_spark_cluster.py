@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from support.patience import patience
 from support.running import Run
 from support.spark import Cluster, command_line, executors
 
@@ -40,7 +41,7 @@ def done(cluster: Cluster, folder: Path, *arguments: object) -> subprocess.Compl
         env=cluster.environment,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=patience(280),
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.patience import patience
 from support.people import PEOPLE, people, people_domain, write_people
 from support.spark import DEFAULTS, SHORT_LIVED, command_line, configured, environment, free_port, wait_for
 
@@ -37,7 +38,7 @@ def variables(spark_installed: None, tmp_path: Path, folder: Path) -> dict[str, 
 
 def ended(variables: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command_line(*arguments), env=variables, capture_output=True, text=True, check=False, timeout=280
+        command_line(*arguments), env=variables, capture_output=True, text=True, check=False, timeout=patience(280)
     )
 
 
@@ -85,7 +86,7 @@ def test_a_run_says_nothing_of_spark_shows_no_numbers_of_rows_and_leaves_nothing
         file.write(f"spark.ui.enabled true\nspark.eventLog.enabled true\nspark.eventLog.dir {events}\n")
     train = ["train", "people.parquet", "--epsilon", "0.5", "--mechanism", "smooth"]
     command = [sys.executable, "-c", OBSERVED, str(facts), *train, *LOCAL]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=patience(280))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "domain people, from the metadata of the data",
@@ -124,7 +125,7 @@ end_java(gateway)
 def test_a_reference_collected_while_java_ends_is_no_error(variables: dict[str, str]) -> None:
     """py4j would tell Java so, and log that nobody answers: as it happens, in the middle of a scheduled run's log."""
     command = [sys.executable, "-c", COLLECTED_LATE]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=patience(280))
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -138,7 +139,9 @@ def test_under_spark_submit(variables: dict[str, str]) -> None:
     for arguments, code in ((("people.parquet", "--seed", "3"), 0), (("gone.parquet",), 66)):
         command = [submit, "--master", "local[2]", launcher, "train", *arguments, "--engine", "spark"]
         variables["PYSPARK_PYTHON"] = sys.executable
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, check=False, timeout=patience(280)
+        )
         assert done.returncode == code, done.stderr
     here = ended(variables, "train", "people.parquet", "--seed", 3, "--output", "here.json")
     assert here.returncode == 0
@@ -171,7 +174,7 @@ def test_what_the_program_has_of_spark_is_used_and_left_as_it_is(variables: dict
     """A context without a session; then nothing but the process of one that was stopped, by either of its two ends."""
     write_people(Path("people.parquet"), people(100))
     command = [sys.executable, "-W", "ignore", "-c", OTHERS]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=patience(280))
     assert done.stdout.splitlines() == ["100 100 True True", "100 100 None", "100 None"], done.stderr
 
 
@@ -201,7 +204,9 @@ def test_a_java_that_never_answers_is_given_up(variables: dict[str, str], tmp_pa
     launcher.chmod(0o700)
     command = [sys.executable, "-c", NO_ANSWER, "train", "people.parquet", *LOCAL]
     here = variables | {"SPARK_HOME": str(launcher.parents[1])}
-    done = subprocess.run(command, env=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=50)
+    done = subprocess.run(
+        command, env=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=patience(50)
+    )
     assert done.returncode == 69
     assert "Java process does not start" in done.stderr
 
@@ -233,7 +238,7 @@ def test_without_pyspark(variables: dict[str, str]) -> None:
     write_people(Path("people.parquet"))
     program = "import sys; sys.modules['pyspark'] = None; from dpnb_columnar.__main__ import run; run()"
     command = [sys.executable, "-c", program, "train", "people.parquet", *LOCAL]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=patience(120))
     assert done.returncode == 69
     assert "pip install 'dpnb-columnar[spark]'" in done.stderr
 
@@ -288,7 +293,7 @@ def test_a_signal_ends_a_run_and_its_spark(variables: dict[str, str], number: si
             children = spark_of(process.pid)
             assert len(children) == 1
             process.send_signal(number)
-            process.communicate(timeout=60)
+            process.communicate(timeout=patience(60))
         finally:
             process.kill()
     assert process.returncode == 128 + number

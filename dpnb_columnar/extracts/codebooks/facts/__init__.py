@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Transform
-from dpnb_columnar.domain.declared_domain import Weight
+from dpnb_columnar.domain.declared_domain import Unit, Weight
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
@@ -74,6 +74,46 @@ class AmountFact:
     unknown_values: tuple[Fraction, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FlagRule:
+    """How a publisher names the flags of allocated values, and their codes (``imputed.toml``).
+
+    Attributes:
+        collections: Collections the rule holds for.
+        flags: Names of the flag of a variable, best first: ``{name}`` is the variable's, ``{short}`` its first 7
+            letters.
+        labels: Patterns of the label of a flag, in lower case.
+        answered: Patterns of the labels of codes that say that a value is an answer, in lower case.
+        also: The flags of variables whose name says it otherwise.
+    """
+
+    collections: tuple[str, ...]
+    flags: tuple[str, ...]
+    labels: tuple[str, ...]
+    answered: tuple[str, ...]
+    also: Mapping[str, str]
+
+    def flag_of(self, name: str, variables: Mapping[str, Variable]) -> Variable | None:
+        """Find the flag of a variable among those of its codebook; None where it has none."""
+        known, upper = spelled(variables), name.upper()
+        patterns = [self.also[upper]] if upper in self.also else self.flags
+        for pattern in patterns:
+            flag = variables.get(known.get(pattern.format(name=upper, short=upper[:7]), ""))
+            if flag is not None and _matches_any(flag.label.lower(), self.labels):
+                return flag
+        return None
+
+    def is_answered(self, label: str) -> bool:
+        """Test whether a code of this label says that the value is an answer."""
+        return _matches_any(" ".join(label.lower().split()), self.answered)
+
+
+def flag_rule(collection: str) -> FlagRule | None:
+    """Return how a collection names flags of allocated values; None where it is not known to have any."""
+    rules = (FlagRule(**_as_tuples(rule)) for rule in _read("imputed")["rule"] if collection in rule["collections"])
+    return next(rules, None)
+
+
 def technical_reason(variable: Variable, collection: str) -> str | None:
     """Return why a variable describes the record and not the person; None where it describes the person."""
     return next((rule.reason for rule in _technical_rules() if rule.matches(variable, collection)), None)
@@ -96,8 +136,26 @@ def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
     """
     for unit in _read("units")["unit"]:
         if collection in unit["collections"]:
-            return next((tuple(each) for each in unit["names"] if {*each} <= {*names}), ())
+            known = spelled(names)
+            return next((tuple(known[name] for name in each) for each in unit["names"] if {*each} <= {*known}), ())
     return ()
+
+
+def person_of(collection: str, names: Collection[str], samples: Sequence[str]) -> Unit | None:
+    """Return the rows of one person in linked samples as a unit (``units.toml``); None where they are not known.
+
+    Args:
+        collection: Collection of the extract.
+        names: Variables that the extract has, and that are no attributes.
+        samples: Names of the samples that it is drawn from; none where they are not known.
+    """
+    for person in _read("units")["person"]:
+        column = _first_of(person["names"], spelled(names))
+        if collection in person["collections"] and column is not None and len(samples) != 1:
+            yearly = bool(samples) and all(person["yearly"] in sample for sample in samples)
+            most = person["yearly_samples"] if yearly else person["samples"]
+            return Unit((column,), min(most, len(samples) or most))
+    return None
 
 
 def weight_of(collection: str, names: Collection[str]) -> Weight | None:
@@ -109,7 +167,7 @@ def weight_of(collection: str, names: Collection[str]) -> Weight | None:
     """
     for weight in _read("weights")["weight"]:
         if collection in weight["collections"]:
-            column = next((name for name in weight["names"] if name in names), None)
+            column = _first_of(weight["names"], spelled(names))
             return None if column is None else Weight(column, exact_number(weight["cap"]))
     return None
 
@@ -131,7 +189,7 @@ def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Returns:
         The names chosen, at most one for each role, in the order of the roles; and the roles for which there is none.
     """
-    existing = set(names)
+    existing = spelled(names)
     roles = adult_roles()
     by_collection = [
         {role: _first_of(lists.get(collection, ()), existing) for role, lists in roles.items()}
@@ -142,8 +200,14 @@ def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return names_chosen, tuple(role for role, name in chosen.items() if name is None)
 
 
-def _first_of(candidates: Iterable[str], existing: set[str]) -> str | None:
-    return next((name for name in candidates if name in existing), None)
+def spelled(names: Iterable[str]) -> dict[str, str]:
+    """Return names by themselves, and by how facts write them: in upper case."""
+    listed = [*names]
+    return {name.upper(): name for name in listed} | {name: name for name in listed}
+
+
+def _first_of(candidates: Iterable[str], existing: Mapping[str, str]) -> str | None:
+    return next((existing[name] for name in candidates if name in existing), None)
 
 
 @cache

@@ -1,0 +1,267 @@
+"""Groups of rows by what is declared of a column: the same groups whatever the rows hold. Public.
+
+A *grouping* is the groups of one column; every row that counts is in exactly one of them, rows without a declared value
+in a group of their own. A *division* is the groups of one column, or those of several columns crossed.
+
+``SEX,RACE`` names two divisions, of one column each. ``SEX:RACE`` names one, of every value of the one with every
+value of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import TypeAlias
+
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.declared_domain import Domain, value_with_label
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, printable
+from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.errors import UsageError, excerpt, option
+
+MOST_RANGES = 8
+"""Equal ranges that the declared range of a numeric attribute is divided into, where nothing else is typed."""
+
+MOST_DIVISIONS = 16
+"""Divisions of one evaluation: each has a part of the budget."""
+
+By: TypeAlias = str | Iterable[str | Sequence[str]]
+"""Which groups are asked for, as ``divisions_of`` reads it."""
+
+NO_VALUE = "no declared value"
+"""What the group of rows without a declared value is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of one column.
+
+    Attributes:
+        attribute: How a row's value is read.
+        starts: First code of every group, rising from 0.
+        values: What each group is called; where a row that counts may have no declared value, None comes last.
+    """
+
+    attribute: Attribute
+    starts: tuple[int, ...]
+    values: tuple[str | None, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+        return len(self.values)
+
+    @property
+    def missing(self) -> int:
+        """The group of rows without a declared value."""
+        return self.size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Divisions:
+    """How rows are divided into groups.
+
+    Attributes:
+        domain: Domain of the rows, with the columns of groups that the model's lacks.
+        groupings: The columns by which they are divided, each once.
+        crossed: Per division, the places of its columns.
+    """
+
+    domain: Domain
+    groupings: tuple[Grouping, ...]
+    crossed: tuple[tuple[int, ...], ...]
+
+    def columns(self, division: Sequence[int]) -> tuple[str, ...]:
+        """Name the columns of a division."""
+        return tuple(self.groupings[place].attribute.name for place in division)
+
+    def values(self, division: Sequence[int]) -> tuple[tuple[str | None, ...], ...]:
+        """List the groups of a division: one value per column, those of the last column changing first."""
+        return tuple(product(*(self.groupings[place].values for place in division)))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of groups of each division."""
+        return [math.prod(self.groupings[place].size for place in division) for division in self.crossed]
+
+
+def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | None], longest: int) -> str:
+    """Write what a group is called, with the value labels of its values.
+
+    Args:
+        domain: The domain that has the labels.
+        columns: Columns of the division.
+        values: The group's value of each.
+        longest: Characters of a value label.
+    """
+    return ", ".join(
+        NO_VALUE if value is None else printable(value_with_label(value, domain.value_labels.get(column, {}), longest))
+        for column, value in zip(columns, values, strict=True)
+    )
+
+
+def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Grouping:
+    """Make the groups of a declared attribute.
+
+    Categories are a group each. The grid of a numeric attribute is divided at the numbers given, else into
+    ``MOST_RANGES`` ranges of as many grid points each as can be, or into its points where they are fewer. Values beyond
+    the declared bounds count as the nearest bound, as in training.
+
+    Args:
+        attribute: The attribute.
+        bounds: First values of further groups of a numeric attribute, rising.
+
+    Raises:
+        UsageError: if a bound is none.
+    """
+    missing = () if attribute.missing is Missing.ROW else (None,)
+    if isinstance(attribute, Categorical):
+        if bounds:
+            raise UsageError(
+                f"by: {named([attribute.name])} is declared with its values, which are its groups; leave = and what "
+                "follows it out"
+            )
+        size = len(attribute.values) + (attribute.missing is Missing.CATEGORY)
+        return Grouping(attribute, tuple(range(size)), (*attribute.values, *missing))
+    codes = attribute.cells + 1
+    ranges = min(MOST_RANGES, codes)
+    starts = [place * codes // ranges for place in range(ranges)]
+    if bounds:
+        starts = [0, *(code for bound in bounds if (code := _code(attribute, bound)) > 0)]
+        if any(one >= other for one, other in pairwise(starts)):
+            raise UsageError(f"by: {named([attribute.name])}: name the first value of each group once, rising")
+    ends = [*starts[1:], codes]
+    names = [_range_text(attribute, start, end - 1) for start, end in zip(starts, ends, strict=True)]
+    return Grouping(attribute, tuple(starts), (*names, *missing))
+
+
+def _code(attribute: Numeric, bound: str) -> int:
+    """Return the grid code that a group begins at.
+
+    Raises:
+        UsageError: if it is no number within the declared bounds, or not on the grid.
+    """
+    try:
+        place = (exact_number(bound) - attribute.lower) / attribute.step
+    except ValueError:
+        place = None
+    if place is None or not 0 <= place <= attribute.cells or place.denominator != 1:
+        lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
+        raise UsageError(
+            f"by: {named([attribute.name])} is declared from {lower} to {upper} in steps of {step}, and "
+            f"{excerpt(bound)} is not such a number; name the first value of each group"
+        )
+    return int(place)
+
+
+def _range_text(attribute: Numeric, first: int, last: int) -> str:
+    """Write a range of codes in the attribute's unit."""
+    low, high = (attribute.lower + code * attribute.step for code in (first, last))
+    texts = [number_text(end) if end.denominator == 1 else f"{float(end):.6g}" for end in (low, high)]
+    return texts[0] if first == last else f"{texts[0]} to {texts[1]}"
+
+
+def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
+    """Read which groups are asked for; None where none are.
+
+    Args:
+        asked: One or several texts as typed after ``--by``: columns separated by commas, those joined by a colon
+            crossed, the last one perhaps with ``=`` and its values, which a declared numeric attribute's groups begin
+            at. Or lists of columns that are crossed, by their exact names.
+        domain: Domain of the model.
+
+    Raises:
+        UsageError: if a column is not declared and has no values, is one that the label, the unit or the weight is
+            read from, is named twice in a division, or if there are too many divisions.
+    """
+    groupings: dict[str, Grouping] = {}
+    crossed: list[tuple[str, ...]] = []
+    known = {attribute.name for attribute in domain.attributes}
+    if asked is None:
+        return None
+    for text in [asked] if isinstance(asked, str) else asked:
+        if not isinstance(text, str):
+            crossed.append(tuple(text))
+            continue
+        named_columns, typed, values = (text, "", "") if text in known else text.partition("=")
+        divisions = [(text,)] if text in known else [tuple(each.split(":")) for each in named_columns.split(",")]
+        if typed:
+            column = divisions[-1][-1]
+            groupings[column] = _typed_grouping(column, values, domain)
+        crossed += divisions
+    for columns in crossed:
+        for column in columns:
+            if column not in groupings:
+                groupings[column] = _grouping(column, domain)
+        if len(set(columns)) < len(columns) or not columns:
+            raise UsageError(f"by: a division names each of its columns once, not {named(columns)}")
+    crossed = list(dict.fromkeys(crossed))
+    if not 1 <= len(crossed) <= MOST_DIVISIONS:
+        raise UsageError(f"by: 1 to {MOST_DIVISIONS} divisions into groups at once, not {len(crossed)}; name fewer")
+    places = {column: place for place, column in enumerate(groupings)}
+    added = tuple(each.attribute for column, each in groupings.items() if column not in known)
+    return Divisions(
+        replace(domain, attributes=(*domain.attributes, *added)) if added else domain,
+        tuple(groupings.values()),
+        tuple(tuple(places[column] for column in columns) for columns in crossed),
+    )
+
+
+def _grouping(column: str, domain: Domain) -> Grouping:
+    """Make the groups of a column without values.
+
+    Raises:
+        UsageError: if it is not a declared attribute.
+    """
+    _check_column(column, domain)
+    if not column:
+        raise UsageError("by: a name of a column is empty; type COLUMN, COLUMN,COLUMN, or COLUMN:COLUMN")
+    declared = {attribute.name: attribute for attribute in domain.attributes}
+    if column not in declared:
+        remedy = f"add the values that make its groups, such as {option('by', f'{column}=1,2,3')}"
+        raise UsageError(
+            f"by: {named([column])} is no attribute of the model, so its values are not declared; "
+            f"{did_you_mean(column, declared, remedy)}"
+        )
+    return declared_grouping(declared[column])
+
+
+def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
+    """Make the groups of a column whose values, or where its groups begin, are typed.
+
+    Raises:
+        UsageError: if they are none.
+    """
+    _check_column(column, domain)
+    texts = tuple(text.strip() for text in values.split(","))
+    for attribute in domain.attributes:
+        if attribute.name == column:
+            return declared_grouping(attribute, texts)
+    if not column or len(column) > LONGEST_NAME or not is_printable(values + column):
+        raise UsageError(f"by: {excerpt(column)} is no name of a column; type COLUMN=VALUE,VALUE")
+    if not all(texts) or len({identity(text) for text in texts}) < len(texts) or len(texts) > LARGEST_DECLARATION:
+        raise UsageError(
+            f"by: {named([column])}: name each of its values once, separated by commas, at most {LARGEST_DECLARATION}"
+        )
+    return declared_grouping(Categorical(column, texts))
+
+
+def _check_column(column: str, domain: Domain) -> None:
+    """Refuse a column that groups cannot be made of.
+
+    Raises:
+        UsageError: if the label, the unit or the weight is read from it.
+    """
+    if column in domain.label.columns:
+        raise UsageError(
+            f"by: the label is read from {named([column])}, so a group would hold rows of one class, or of few; the "
+            "recalls and false positives of each class say how the model does there"
+        )
+    unit = () if domain.unit is None else domain.unit.columns
+    weight = () if domain.weight is None else (domain.weight.column,)
+    if column in (*unit, *weight):
+        what = "unit" if column in unit else "weight"
+        raise UsageError(f"by: {named([column])} is the {what} of the rows, and makes no groups; name another column")

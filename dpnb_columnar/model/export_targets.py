@@ -1,0 +1,35 @@
+"""Languages that a model is exported to: all that the command line needs of ``exported_program`` to start."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from dpnb_columnar.domain.names import did_you_mean
+from dpnb_columnar.errors import UsageError
+
+
+class Target(StrEnum):
+    """A language that a model is exported to."""
+
+    ONNX = "onnx"
+    R = "r"
+    STATA = "stata"
+    SAS = "sas"
+    SPSS = "spss"
+
+
+SUFFIXES = {Target.ONNX: ".onnx", Target.R: ".R", Target.STATA: ".do", Target.SAS: ".sas", Target.SPSS: ".sps"}
+"""How the names of such files usually end."""
+
+
+def parse_target(name: str) -> Target:
+    """Parse the name of a language.
+
+    Raises:
+        UsageError: if there is no such one.
+    """
+    try:
+        return Target(name)
+    except ValueError:
+        known = [each.value for each in Target]
+        raise UsageError(f"unknown language {name!r:.80}: {did_you_mean(name, known, ', '.join(known))}") from None

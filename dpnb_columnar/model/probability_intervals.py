@@ -1,0 +1,251 @@
+"""Intervals of a row's probabilities that the noise of a model allows. Public: from released values alone.
+
+What an interval is of: the probability of the class that the same construction gives the row without noise. That is,
+with exact counts in place of the released ones, and the same bins, attribute weights and line: these are functions of
+released values, whose own choice is not looked at again.
+
+How: noise is symmetrical about 0 and its scale b is public, so a released count r says how likely each exact count n >=
+0 is: exp(-|n - r|/b) times how likely n was before, for which the value's part of all rows, and the size of the class,
+are taken. So every cell has a mean and a variance of log(n + a), a as post-processing adds it, by quadrature. What a
+row's score sums up over attributes is then nearly normal, with the sums of these means and variances: one more look-up
+of each. The sizes of the classes, of which all released counts together say more than any
+(``postprocessing.class_sizes``), divide all cells of a class, and their error is common to them. An interval of the
+score, or of how far it is above those of the other classes, is carried through the line, which rises.
+
+Parametric draws of the whole model were as honest and take a hundred times as long; linearised around the released
+counts (the delta method), cells of few rows have intervals that are too narrow (docs/journal/accuracy.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpnb_columnar.domain.attributes import is_complete
+from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.mechanism_rules import COUNTS, LAPLACE, PRESENCE, RULES, WEIGHTED_COUNTS
+from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal
+from dpnb_columnar.model.query_noise import NOT_TOLD, Key, QueryNoise, model_noise
+from dpnb_columnar.model.tuning import cell_prior
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Noises = Mapping[Key, QueryNoise | None]
+"""By query and attribute."""
+
+POINTS = 60
+"""Of quadrature, near 0 and near a released count each."""
+
+NEAREST = 0.2
+"""Between the first two of them, about."""
+
+REACH = 20
+"""Scales of the noise that they reach beyond a released count."""
+
+SHAPE = 0.7
+"""Of the gamma distribution that exact counts have around what the value's part of all rows leads to expect. Simulated:
+of 0.5 to 1 coverage is nearest to the level; beyond, tables are taken for more alike than they are."""
+
+ROUNDS = 4
+"""In which the parts of all rows are found."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyTerms:
+    """What the noise leaves known of an attribute's part of the score.
+
+    Attributes:
+        mean: Shape (classes, cells + 1): the expected weighted log-likelihood; of no value in the last column, 0 where
+            the attribute is then left out.
+        variance: Likewise, its variance.
+    """
+
+    mean: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreNoise:
+    """What the noise leaves known of a model's scores, before any row is seen. Public.
+
+    Attributes:
+        mean: Per class, the expected part that no attribute changes, divisors of all cells included.
+        variance: Per class, its variance.
+        attributes: Per attribute of the model.
+    """
+
+    mean: Floats
+    variance: Floats
+    attributes: tuple[NoisyTerms, ...]
+
+
+def score_noise(model: NaiveBayes) -> ScoreNoise:
+    """Tell what the noise leaves known of a model's scores.
+
+    Raises:
+        UsageError: if the noise of a scored attribute is not public, or the model has none.
+    """
+    noises = model_noise(model)
+    _check(model, noises.values())
+    priors = {
+        (share.query, share.attribute): float(cell_prior(share))
+        for share in model.guarantee.composition
+        if share.query in (COUNTS, PRESENCE)
+    }
+    counted = _class_sizes(model)
+    sizes, size_variance = _moments(np.array(counted.rows), counted.deviation)
+    positive = np.maximum(np.array(model.classes.released), 0) + 1.0
+    ratio = positive / positive.mean()  # what is added to each count, in proportion to the classes
+    mean, variance, moves = _prior(model, noises, sizes, size_variance)
+    attributes = []
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        assert not isinstance(parameters, Normal)
+        name = parameters.attribute
+        added = np.ones(len(sizes)) if _is_truncated(model) else ratio * priors[COUNTS, name]
+        own = noises[COUNTS, name]
+        assert own is not None
+        counts = np.array(parameters.released, dtype=np.float64)
+        cells = counts.shape[1]
+        rows, rows_variance = sizes, None
+        absent, absent_spread = np.zeros((len(sizes), 1)), np.zeros((len(sizes), 1))
+        present, spread = np.zeros((len(sizes), 1)), np.zeros((len(sizes), 1))
+        if isinstance(parameters, Histogram) and parameters.presence is not None:
+            noise = noises[PRESENCE, name]
+            assert noise is not None
+            drawn = np.array(parameters.presence.released, dtype=np.float64)
+            rows, rows_variance = _moments(drawn[:, 0], noise.deviation())
+            if drawn.shape[1] == 2:
+                extra = ratio * priors[PRESENCE, name]
+                logs, spreads = _log_counts(drawn, extra, noise, sizes)
+                whole = np.log(sizes + 2 * extra)
+                present, absent = (logs[:, [place]] - whole[:, None] for place in (0, 1))
+                spread, absent_spread = spreads[:, [0]], spreads[:, [1]]
+        elif not is_complete(model.domain[name]):
+            # Rows without a value are in no cell: the sum of the cells says how many have one.
+            rows, rows_variance = _moments(counts.sum(axis=1), math.sqrt(cells) * own.deviation())
+            rows = np.minimum(rows, np.maximum(sizes, 1.0))
+        log_cells, of_cells = _log_counts(counts, added, own, rows)
+        spread = spread + of_cells
+        divisor = rows + cells * added
+        if rows_variance is None:
+            moves = moves - weight / divisor * np.sqrt(size_variance)
+        else:
+            variance = variance + weight**2 * np.minimum(rows_variance / divisor**2, 1.0)
+        terms = np.hstack([log_cells - np.log(divisor)[:, None] + present, absent])
+        attributes.append(NoisyTerms(weight * terms, weight**2 * np.hstack([spread, absent_spread])))
+    return ScoreNoise(mean, variance + moves**2, tuple(attributes))
+
+
+def _check(model: NaiveBayes, noises: Iterable[QueryNoise | None]) -> None:
+    """Refuse a model whose noise cannot be told, or that has none.
+
+    Raises:
+        UsageError: if it is one.
+    """
+    mechanism = model.guarantee.mechanism
+    if not model.guarantee.composition:
+        raise UsageError(f"intervals: mechanism {mechanism} adds no noise; predict without intervals")
+    if mechanism not in RULES:
+        raise UsageError(f"intervals: {excerpt(mechanism)} is no mechanism of this version; predict without intervals")
+    for parameters in model.attributes:
+        if isinstance(parameters, Normal):
+            why = NOT_TOLD if RULES[mechanism].smooth else "its moments are no counts"
+            raise UsageError(
+                f"intervals: {excerpt(parameters.attribute)} is released as a mean and a deviation, and {why}; train "
+                "with histogram or adaptive-histogram, or predict without intervals"
+            )
+    if any(noise is not None and noise.family != LAPLACE for noise in noises):
+        raise UsageError(
+            f"intervals: mechanism {mechanism} draws class counts whose noise has no variance; train with histogram, "
+            "or predict without intervals"
+        )
+
+
+def _class_sizes(model: NaiveBayes) -> postprocessing.ClassSizes:
+    """Average what all released counts say of the sizes of the classes."""
+    shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
+    return postprocessing.class_sizes(model.domain, model.classes.released, model.attributes, shares)
+
+
+def _is_truncated(model: NaiveBayes) -> bool:
+    return RULES[model.guarantee.mechanism].truncated
+
+
+def _prior(model: NaiveBayes, noises: Noises, sizes: Floats, size_variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the expected log-prior of each class, intercept included, its variance, and how the size's error moves it.
+
+    Where the domain declares sums the prior is made of these, with noise of their own.
+    """
+    weighted, sums = model.weighted_classes, model.domain.sums
+    if weighted is not None and sums is not None:
+        noise = noises[WEIGHTED_COUNTS, None]
+        assert noise is not None
+        drawn = np.array(weighted.released, dtype=np.float64)[:, None]
+        logs, variance = _log_counts(drawn, np.full(len(drawn), float(sums.steps)), noise, np.maximum(drawn[:, 0], 1.0))
+        return logs[:, 0] + np.array(model.intercepts), variance[:, 0], np.zeros(len(drawn))
+    added = 1 if _is_truncated(model) else 1 + postprocessing.HIDDEN * _class_sizes(model).deviation
+    prior = np.log(sizes + added) + np.array(model.intercepts)
+    return prior, np.zeros(len(sizes)), np.sqrt(size_variance) / (sizes + added)
+
+
+def _moments(released: Floats, deviation: float) -> tuple[Floats, Floats]:
+    """Return mean and variance of exact sizes of which normal noise of this deviation was added to each.
+
+    Of a normal variable that is known not to be negative.
+    """
+    from scipy import special
+
+    z = released / deviation
+    # phi(z) / Phi(z), by logarithms: far below 0 both vanish.
+    hazard = np.exp(-(z**2) / 2 - 0.5 * math.log(2 * math.pi) - special.log_ndtr(z))
+    return released + deviation * hazard, deviation**2 * np.clip(1 - z * hazard - hazard**2, 0, 1)
+
+
+def _log_counts(released: Floats, added: Floats, noise: QueryNoise, sizes: Floats) -> tuple[Floats, Floats]:
+    """Compute mean and variance of log(n + added) of exact counts n >= 0, given the released ones.
+
+    Args:
+        released: Shape (classes, cells).
+        added: Per class, what post-processing adds to each count.
+        noise: The noise of a count.
+        sizes: Per class, the rows that are in one of the cells.
+    """
+    scale = noise.scale()
+    counts, likely = _points(released, scale)
+    # What is known of a count beside the noise in it: that its class has so many rows, and which part of all rows has
+    # this value. To begin with, each value is as frequent as any other.
+    part = np.full(released.shape[1], 1 / released.shape[1])
+    for _ in range(ROUNDS):
+        mean = np.maximum(sizes, 1.0)[:, None, None] * part[:, None]
+        logs = (SHAPE - 1) * np.log(counts + 0.3) - SHAPE * counts / mean
+        weights = likely * np.exp(logs - logs.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        expected = (weights * counts).sum(axis=-1)
+        expected *= (sizes / expected.sum(axis=1))[:, None]
+        part = expected.sum(axis=0) + 0.5
+        part /= part.sum()
+    logs = np.log(counts + added[:, None, None])
+    middle = (weights * logs).sum(axis=-1)
+    return middle, (weights * (logs - middle[..., None]) ** 2).sum(axis=-1)
+
+
+def _points(released: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Choose exact counts to add up over, dense near 0 and near the released one, with their likelihood times gaps."""
+    drawn = released[..., None]
+    top = np.log1p((np.maximum(drawn, 0) + REACH * scale) / NEAREST)
+    near = NEAREST * np.expm1(np.linspace(0, 1, POINTS) * top)
+    halves = np.linspace(-1, 1, POINTS + 2)[1:-1]
+    around = np.maximum(drawn - scale * np.sign(halves) * np.log(1 - np.abs(halves)), 0)
+    counts = np.sort(np.concatenate([near, around], axis=-1), axis=-1)
+    gaps = np.diff(counts, axis=-1, prepend=counts[..., :1], append=counts[..., -1:])
+    nearest = np.maximum(drawn, 0)
+    likely = np.exp((np.abs(nearest - drawn) - np.abs(counts - drawn)) / scale)
+    return counts, likely * (gaps[..., 1:] + gaps[..., :-1])

@@ -1,0 +1,279 @@
+"""The noise of each query as public facts tell it: its family and its scale, in the released number's unit.
+
+A release adds S Z to an exact answer: Z of a noise family that is calibrated to the query's share, S the sensitivity.
+Where S is a public constant the distribution of the noise is public: of all counts, of sums of weights, and of moments
+of whole samples of public size. Where S follows the rows (trimmed moments) its size is confidential, and there is None.
+
+Everything is in closed form, so that a model is read without the library that noise is drawn by;
+tests/model/test_query_noise.py compares with the families of ``noise``. The scales there are rounded up, by a relative
+2^-100, and moments are released to 2^-20 of a code: neither shows in a float. That counts are rounded to whole numbers
+is reckoned with. That they are cut off at 2^53 is not: a count within an interval's width of that is no census.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.budget import Pure, Share
+from dpnb_columnar.budget.composition import GRADIENT
+from dpnb_columnar.domain import Domain, Numeric, Transform
+from dpnb_columnar.domain.names import quoted
+from dpnb_columnar.model.mechanism_rules import LAPLACE, WEIGHTED_COUNTS
+from dpnb_columnar.model.parameters import NaiveBayes, Table
+from dpnb_columnar.model.tuning import POLYPLACE_ALPHA, beta_of, sample_size
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+LEVEL = 0.95
+"""Of all intervals."""
+
+Interval = tuple[float, float]
+"""Lower and upper end."""
+
+NOT_TOLD = "its scale follows the sensitivity of the rows themselves, which is confidential, so it is not told"
+"""Of noise whose scale is no public fact."""
+
+ROWS = "rows"
+
+MOMENTS = ("mean", "variance", "deviation", "mean of squares")
+"""Queries whose sensitivity is a public constant only where their noise needs one."""
+
+Key = tuple[str, str | None]
+"""A query, and the attribute that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryNoise:
+    """The distribution of the noise in the numbers of one query, symmetrical about 0. Public.
+
+    Attributes:
+        family: Name of the noise family.
+        scales: Scale of the family's standard shape in the number's unit: one for all numbers, or one per class.
+        unit: The unit of the released numbers.
+        whole: Whether they are rounded to whole numbers that are not negative before noise: counts and sums of weights.
+    """
+
+    family: str
+    scales: tuple[float, ...]
+    unit: str
+    whole: bool
+
+    def scale(self, klass: int = 0) -> float:
+        """Return the scale of the noise in a class's numbers."""
+        return self.scales[klass if len(self.scales) > 1 else 0]
+
+    def quantile(self, level: float = LEVEL, klass: int = 0) -> float:
+        """Compute the size that this part of the noise stays below, before rounding."""
+        import numpy as np
+
+        return self.scale(klass) * float(_magnitude(self.family, np.array(1 - level)))
+
+    def deviation(self, klass: int = 0) -> float:
+        """Compute the standard deviation, rounding to whole numbers included; infinite where the tails have none."""
+        scale = self.scale(klass)
+        if self.whole and self.family == LAPLACE:
+            return math.sqrt(count_variance(1 / scale))
+        # Rounding adds the variance of an even distribution, up to what is too small to show beside these tails.
+        return math.sqrt(scale**2 * _variance(self.family) + self.whole / 12)
+
+    def draws(self, generator: Generator, size: int | tuple[int, ...], klass: int = 0) -> NDArray[np.float64]:
+        """Draw noise of the class's numbers, for simulations: nothing here protects anybody.
+
+        Args:
+            generator: Where random numbers come from.
+            size: Shape of the result.
+            klass: Code of the class.
+        """
+        import numpy as np
+
+        signs = 1 - 2 * generator.integers(0, 2, size)
+        drawn: NDArray[np.float64] = self.scale(klass) * signs * _magnitude(self.family, 1 - generator.random(size))
+        return np.rint(drawn, out=drawn) if self.whole else drawn
+
+    def half_width(self, level: float = LEVEL, klass: int = 0) -> float:
+        """Compute how far from the exact number a released one is at most, with this probability.
+
+        A whole number is at most k off where the noise before rounding is below k + 1/2, so k is the smallest whole
+        number of which that is likely enough.
+        """
+        bound = self.quantile(level, klass)
+        return float(max(math.ceil(bound - 0.5), 0)) if self.whole else bound
+
+    def interval(self, released: float, level: float = LEVEL, klass: int = 0) -> Interval:
+        """Compute the ends between which the exact number is, with this probability over all draws of the noise."""
+        half = self.half_width(level, klass)
+        low, high = released - half, released + half
+        return (max(low, 0.0), max(high, 0.0)) if self.whole else (low, high)
+
+
+def query_noise(domain: Domain, share: Share, sizes: Sequence[int] | None = None) -> QueryNoise | None:
+    """Tell the noise of a query.
+
+    Args:
+        domain: The declared domain.
+        share: A row of a composition table.
+        sizes: Per class, the released number of values, for moments: their sensitivity falls with it.
+
+    Returns:
+        The noise; None where its scale follows the rows (``NOT_TOLD``), or where it is of a kind that no version draws
+        on numbers of constant sensitivity.
+
+    Raises:
+        ValueError: if the moments of constant sensitivity of a sample have no size.
+    """
+    if share.query in MOMENTS:
+        attribute = domain[share.attribute or ""]
+        assert isinstance(attribute, Numeric)
+        return moments_noise(attribute, share, sizes)
+    standard = _standard_scale(share.noise, float(share.row_cost.epsilon)) if isinstance(share.row_cost, Pure) else None
+    if standard is None:
+        return None
+    if share.query.startswith(GRADIENT):
+        return QueryNoise(share.noise, (standard,), "what one row adds at most", whole=False)
+    if share.query == WEIGHTED_COUNTS and domain.sums is not None:
+        unit = ROWS if domain.weight is None else f"steps of {quoted(domain.weight.column)}"
+        return QueryNoise(share.noise, (domain.sums.steps * standard,), unit, whole=True)
+    return QueryNoise(share.noise, (standard,), ROWS, whole=True)
+
+
+def model_noise(model: NaiveBayes) -> Mapping[Key, QueryNoise | None]:
+    """Tell the noise of each query of a model's composition table, as ``query_noise`` does."""
+    presence = {part.attribute: part.presence for part in model.attributes if not isinstance(part, Table)}
+
+    def sizes(attribute: str | None) -> Sequence[int]:
+        counted = None if attribute is None else presence.get(attribute)
+        return model.classes.released if counted is None else [present for present, *_ in counted.released]
+
+    return {
+        (share.query, share.attribute): query_noise(model.domain, share, sizes(share.attribute))
+        for share in model.guarantee.composition
+    }
+
+
+def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None) -> QueryNoise | None:
+    """Tell the noise of moments of whole samples: Laplace noise for the most that one substitution changes.
+
+    That is of a sample of N values with codes up to c: c/N of a mean, (N-1)/N^2 c^2 of a variance, sqrt(N-1)/N c of a
+    deviation (docs/privacy.md, section 4; ``sensitivity.moments`` has them exactly).
+
+    Args:
+        attribute: The attribute.
+        share: The moments' row of a composition table.
+        sizes: Per class, the released number of values.
+
+    Returns:
+        The noise; None where its scale follows the rows.
+
+    Raises:
+        ValueError: if it does not, and there are no sizes.
+    """
+    if share.noise != LAPLACE or not isinstance(share.row_cost, Pure):
+        return None
+    if sizes is None:
+        raise ValueError("the noise of a moment needs the public sizes of its samples")
+    width, name = attribute.scale.cells * attribute.scale.step, quoted(attribute.name)
+    unit = name if attribute.transform is Transform.IDENTITY else f"log(1 + {name})"
+    changes = []
+    for size in map(sample_size, sizes):
+        if share.query == "variance":
+            changes.append((size - 1) / size**2 * width**2)
+        else:
+            changes.append(width / size * (math.sqrt(size - 1) if share.query == "deviation" else 1))
+    unit = f"{unit}, squared" if share.query == "variance" else unit
+    epsilon = float(share.row_cost.epsilon)
+    return QueryNoise(share.noise, tuple(change / epsilon for change in changes), unit, whole=False)
+
+
+def count_variance(epsilon: float) -> float:
+    """Compute the variance of Laplace noise of scale 1/epsilon that is rounded to whole numbers.
+
+    Its size is k > 0 with probability (1 - r) r^(k - 1/2), for r = exp(-epsilon), so the variance is
+    sqrt(r) (1 + r)/(1 - r)^2.
+
+    Args:
+        epsilon: Privacy loss of one row.
+    """
+    ratio, rest = math.exp(-epsilon), -math.expm1(-epsilon)
+    return math.sqrt(ratio) * (1 + ratio) / rest**2
+
+
+# The families whose cost is pure, the only ones that counts are released with: their scales, and their standard shapes.
+
+
+def _standard_scale(family: str, epsilon: float) -> float | None:
+    """Compute the scale c of a family, of noise c X for a sensitivity of 1; None for families of other costs.
+
+    The derivations are those of ``noise``: ``Laplace``, ``PaperCauchy``, ``NissimCauchy``, ``PolyPlace``, ``StudentT``.
+    """
+    simple = {LAPLACE: 1.0, "cauchy": math.sqrt(2), "nissim-cauchy": 6.0, "polyplace": float(POLYPLACE_ALPHA)}
+    if family in simple:
+        return simple[family] / epsilon
+    degrees = _degrees(family)
+    if degrees is None:
+        return None
+    scales = []
+    for b in (0.0, epsilon / (degrees + 3)):
+        eta = (2 * epsilon - (degrees - 1) * b) / (degrees + 1)
+        scales.append(1 / math.sqrt(4 * degrees * math.exp(b) * math.sinh((eta + b) / 2) * math.sinh((eta - b) / 2)))
+    return max(scales)
+
+
+def _degrees(family: str) -> int | None:
+    """Return the degrees of freedom of a Student t family; None for other families."""
+    try:
+        beta_of(family)
+    except ValueError:
+        return None
+    number = family.removeprefix("student-")
+    return int(number) if number.isdigit() else None
+
+
+_ALPHA = float(POLYPLACE_ALPHA)
+_INNER: float = (1 - 1 / _ALPHA) ** _ALPHA
+"""Of PolyPlace noise of scale s: (1 - 1/alpha)^alpha, and the probability beyond s/alpha (``noise.PolyPlace``)."""
+_TAIL: float = (1 + 1 / _ALPHA) / (2 / _ALPHA + (1 - 1 / _ALPHA) ** (1 - _ALPHA))
+
+
+def _magnitude(family: str, survival: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the size that a variable of a family's standard shape exceeds with these probabilities."""
+    import numpy as np
+
+    size: NDArray[np.float64]
+    degrees = _degrees(family)
+    if family == LAPLACE:
+        size = -np.log(survival)
+    elif family == "polyplace":
+        beyond = (1 + 1 / _ALPHA) * (_TAIL / survival) ** (1 / _ALPHA) - 1
+        within = np.maximum(1 - (1 - survival) * (1 - _INNER) / (1 - _TAIL), _INNER)
+        size = np.where(survival < _TAIL, beyond, 1 - within ** (1 / _ALPHA))
+    elif degrees is None or degrees == 1:
+        size = 1 / np.tan(np.pi * survival / 2)
+    else:
+        from scipy import special
+
+        size = -special.stdtrit(degrees, survival / 2)
+    return size
+
+
+def _variance(family: str) -> float:
+    """Compute the variance of a family's standard shape."""
+    if family == LAPLACE:
+        return 2.0
+    if family == "polyplace":
+        a, c = _ALPHA, 1 + 1 / _ALPHA
+        beyond = _TAIL * (c**2 * a / (a - 2) - 2 * c * a / (a - 1) + 1)
+
+        def within(y: float) -> float:  # the integral of (1 - y^(1/a))^2
+            first, second = y ** (1 + 1 / a), y ** (1 + 2 / a)
+            return float(y - 2 * first / (1 + 1 / a) + second / (1 + 2 / a))
+
+        body: float = (1 - _TAIL) * (within(1) - within(_INNER)) / (1 - _INNER)
+        return beyond + body
+    degrees = _degrees(family)
+    return math.inf if degrees is None or degrees <= 2 else degrees / float(degrees - 2)

@@ -1,0 +1,560 @@
+"""Files in object stores and on web servers: found, pinned to what they were, and read by ranges. CONFIDENTIAL.
+
+An object stands wherever a file of this machine may. It is looked at once, when the address is resolved. What its store
+says of it then (ETag, time, length) takes the place of a local file's inode and time: each range that is read here is
+compared with it, and each pass of Polars is followed by another look, so that an object which was written anew between
+its footer and its rows, or between two passes, is refused.
+
+obstore and Polars take credentials from the environment, each by itself and by the same names, since both are made of
+the Rust crate object_store. No credential passes through this module: an address that holds one is refused, and the
+texts of the libraries, in which parts of a request may stand, are never printed.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from urllib.parse import quote, unquote
+
+from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
+from dpnb_columnar.rows.table_formats import TABLE_FORMATS, table_error
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Result = TypeVar("Result")
+Item = TypeVar("Item")
+
+SCHEMES = {
+    "s3": "s3",
+    "s3a": "s3",
+    "gs": "gs",
+    "gcs": "gs",
+    "az": "az",
+    "azure": "az",
+    "abfs": "abfss",
+    "abfss": "abfss",
+    "http": "http",
+    "https": "https",
+}
+"""Schemes that are read, and the one by which both libraries know it."""
+
+WEB = ("http", "https")
+"""Servers that list nothing, and whose addresses may have a query."""
+
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+"""An address; a Windows path has one letter before the colon."""
+
+SIGNED = re.compile(r"\?(.*&)?(X-(Amz|Goog)-|AWSAccessKeyId=|GoogleAccessId=|Signature=|sig=|se=|sv=)", re.IGNORECASE)
+"""A signed query in the address of an object, whose question mark is a pattern otherwise."""
+
+ENVIRONMENT = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for what is public; AWS_REGION; "
+    "AWS_ENDPOINT_URL for another service than Amazon's, and AWS_ALLOW_HTTP=true for one without TLS",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or GOOGLE_SKIP_SIGNATURE=true for what is public",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or another credential, or "
+    "AZURE_SKIP_SIGNATURE=true for what is public",
+}
+"""Environment variables that say how a store is reached, as its library names them."""
+
+TAIL = 2**16
+"""Bytes at the end of an object that are read at once, and kept: most footers are shorter."""
+
+BLOCK = 2**22
+"""Most bytes that one request asks for here: obstore gives it 30 seconds, and asks ten times where it fails."""
+
+READERS = 16
+"""Objects that are looked at, or folders that are listed, at the same time."""
+
+STATUS = re.compile(r"status code: (\d{3})")
+"""HTTP's status in the text of an error."""
+
+NETWORK_ERROR = "object-store error"
+"""How Polars begins the text of an error of a store."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A bucket, a container, or a web server.
+
+    Attributes:
+        scheme: Scheme of its addresses, one of ``SCHEMES``' values.
+        place: What follows in its addresses up to the first slash.
+    """
+
+    scheme: str
+    place: str
+
+    def address(self, key: str) -> str:
+        """Return the address of an object, or of what begins with a key."""
+        return f"{self.scheme}://{self.place}/{quote(key) if self.scheme in WEB else key}"
+
+    @property
+    def environment(self) -> str:
+        """Environment variables that say how it is reached; empty for a web server."""
+        return ENVIRONMENT.get({"abfss": "az"}.get(self.scheme, self.scheme), "")
+
+    @cached_property
+    def client(self) -> Any:
+        """Obstore's client for it, which reads the environment once for a command or a call.
+
+        Raises:
+            UnavailableError: if obstore is not installed.
+            MissingInputError: if the environment does not say how the store is reached.
+        """
+        obstore_module()
+        from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
+
+        address = f"{self.scheme}://{self.place}"
+        with store_errors(self, address):
+            if self.scheme == "s3":
+                return S3Store(self.place)
+            if self.scheme == "gs":
+                return GCSStore(self.place)
+            if self.scheme == "az":
+                return AzureStore(self.place)
+            if self.scheme == "abfss":
+                return AzureStore.from_url(address)
+            return HTTPStore.from_url(address, client_options={"allow_http": self.scheme == "http"})
+
+
+def obstore_module() -> Any:
+    """Import obstore.
+
+    Raises:
+        UnavailableError: if it is not installed.
+    """
+    try:
+        import obstore
+    except ImportError:
+        raise UnavailableError(
+            "reading from an object store or a web server needs obstore; install it with: "
+            "pip install 'dpnb-columnar[stores]'"
+        ) from None
+    return obstore
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object as it was when its address was resolved. It has what is asked of a ``Path`` that is read.
+
+    Attributes:
+        store: Where it is.
+        key: Its name there.
+        size: Bytes.
+        e_tag: What its store calls this content; None where it has no such name.
+        modified: When it was written, to the second, as ISO 8601 writes it; empty where nobody says.
+    """
+
+    store: Store
+    key: str
+    size: int
+    e_tag: str | None
+    modified: str
+
+    def __str__(self) -> str:
+        return self.store.address(self.key)
+
+    @property
+    def name(self) -> str:
+        """The last part of its key."""
+        return PurePosixPath(self.key).name
+
+    @property
+    def stem(self) -> str:
+        """Its name without the suffix."""
+        return PurePosixPath(self.key).stem
+
+    @property
+    def pinned(self) -> str:
+        """Its name in a ledger: the address and when it was written, by which a retry knows that it reads the same.
+
+        Not its ETag, which many stores take from the content, nor its length: what a ledger records says nothing of
+        rows (docs/privacy.md, section 8).
+        """
+        return f"{self} of {self.modified}" if self.modified else str(self)
+
+    def open(self, mode: str = "rb") -> IO[bytes]:
+        """Open it for reading by ranges.
+
+        Raises:
+            ValueError: if it is to be written.
+        """
+        if mode != "rb":
+            raise ValueError("an object of a store is not written to")
+        return cast("IO[bytes]", _Reader(self))
+
+    def read(self, start: int, end: int) -> bytes:
+        """Read bytes by one request.
+
+        Raises:
+            DataError: if the object is another one than it was.
+            MissingInputError, TemporaryError: if its store does not give it out.
+        """
+        obstore = obstore_module()
+        with store_errors(self.store, str(self)):
+            result = obstore.get(self.store.client, self.key, options={"range": (start, end)})
+            self.check(result.meta)
+            return bytes(result.bytes())
+
+    @cached_property
+    def tail(self) -> bytes:
+        """Its last bytes, which hold the footer or most of it."""
+        return self.read(max(self.size - TAIL, 0), self.size) if self.size else b""
+
+    def check(self, meta: Any) -> None:
+        """Refuse another object under its address.
+
+        Args:
+            meta: What obstore says of the object now.
+
+        Raises:
+            DataError: if it is another.
+        """
+        if (meta["size"], meta["e_tag"], _time(meta)) != (self.size, self.e_tag, self.modified):
+            raise changed_error(self)
+
+    def look(self) -> None:
+        """Ask its store whether it is still the same.
+
+        Raises:
+            DataError: if it is another.
+            MissingInputError, TemporaryError: if its store does not say.
+        """
+        obstore = obstore_module()
+        with store_errors(self.store, str(self)):
+            self.check(obstore.head(self.store.client, self.key))
+
+
+DataFile: TypeAlias = "Path | StoredObject"
+"""A file that rows are read from."""
+
+
+class _Reader(io.RawIOBase):
+    """The bytes of an object, each range of which is compared with what the object was."""
+
+    def __init__(self, item: StoredObject) -> None:
+        super().__init__()
+        self._item, self._place = item, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._item.size}[whence]
+        self._place = max(start + offset, 0)
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        content = self.read(len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes, or all that are left."""
+        item, start = self._item, min(self._place, self._item.size)
+        end = item.size if size is None or size < 0 else min(start + size, item.size)
+        first_kept = item.size - TAIL
+        if start >= first_kept:
+            content = item.tail[start - max(first_kept, 0) : end - max(first_kept, 0)]
+        else:
+            places = range(start, end, BLOCK)
+            content = b"".join(item.read(place, min(place + BLOCK, end)) for place in places)
+        self._place = start + len(content)
+        return content
+
+    def readall(self) -> bytes:
+        return self.read()
+
+
+def is_address(item: str) -> bool:
+    """Test whether an input is an address that is read here, such as ``s3://census/2018/``."""
+    match = ADDRESS.match(item)
+    return match is not None and match[1].lower() in SCHEMES
+
+
+def resolve_address(item: str) -> list[StoredObject]:
+    """List the objects that an address, or a pattern of addresses, stands for, in order.
+
+    An address that no object has stands for the Parquet files below it, as a folder does.
+
+    Raises:
+        UsageError: if it holds what could be a credential, or is no address of an object.
+        MissingInputError: if there is no such object, or it is not given out.
+        DataError: if one belongs to a Delta, Iceberg or Hudi table (``table_formats``).
+        TemporaryError: if its store does not answer.
+        UnavailableError: if obstore is not installed.
+    """
+    store, key = _parsed(item)
+    fixed = re.split(r"[*?\[]", key, maxsplit=1)[0]
+    if store.scheme in WEB and fixed != key:
+        raise MissingInputError(f"{item}: a web server lists no files, so there is no pattern of them; name each one")
+    if fixed == key and key and not key.endswith("/"):
+        try:
+            found = _looked_at(store, key)
+        except _NotFoundError:
+            if store.scheme in WEB:
+                raise
+        else:
+            _refuse_tables(store, [key])
+            return [found]
+        fixed = f"{key}/"
+    elif store.scheme in WEB:
+        raise MissingInputError(f"{item}: a web server lists no files; name each one")
+    folder = fixed[: fixed.rfind("/") + 1]
+    below = _listed(store, folder, item)
+    keys = _below(folder, below) if fixed in (key, f"{key}/") else sorted(filter(_pattern(key), below))
+    _refuse_tables(store, keys or [fixed])
+    if not keys:
+        raise MissingInputError(
+            f"{item}: no such object, and no Parquet file below it; give the address of a file, of a folder, or a "
+            "quoted pattern"
+        )
+    return _in_parallel(partial(_looked_at, store), keys)
+
+
+def _parsed(item: str) -> tuple[Store, str]:
+    """Divide an address into its store and its key.
+
+    Raises:
+        UsageError: if it holds what could be a credential, or names no object.
+    """
+    match = ADDRESS.match(item)
+    assert match is not None
+    scheme = SCHEMES[match[1].lower()]
+    place, _, key = match[2].partition("/")
+    user, at, _ = place.rpartition("@")
+    account = scheme == "abfss" and ":" not in user and "?" not in user
+    if (at and not account) or (scheme in WEB and re.search(r"[?#]", match[2])) or SIGNED.search(match[2]):
+        raise UsageError(
+            "an address with a user, a password, a query or a signature can be read by every user of the machine, and "
+            "is recorded; leave it out, and set credentials in the environment (docs/extracts.md)"
+        )
+    if not place or re.search(r"[?*\[\s]", place):
+        raise UsageError(
+            f"{item}: no address of an object; write {scheme}://{'HOST' if scheme in WEB else 'BUCKET'}/NAME"
+        )
+    return Store(scheme, place), unquote(key) if scheme in WEB else key
+
+
+def _pattern(key: str) -> Callable[[str], Any]:
+    """Return the test of a pattern as ``glob`` reads it: ``**`` alone crosses slashes."""
+    written, place = "", 0
+    while place < len(key):
+        rest = key[place:]
+        group = re.match(r"\[!?\]?[^\]/]*\]", rest)
+        if rest.startswith("**/"):
+            written, place = f"{written}(?:[^/]+/)*", place + 3
+        elif group:
+            inside = group[0][1:-1].replace("\\", "\\\\")
+            written, place = (
+                f"{written}[{'^' + inside[1:] if inside.startswith('!') else inside}]",
+                place + len(group[0]),
+            )
+        else:
+            written += {"*": "[^/]*", "?": "[^/]"}.get(rest[0], re.escape(rest[0]))
+            place += 1
+    return re.compile(written).fullmatch
+
+
+def _below(folder: str, keys: Iterable[str]) -> list[str]:
+    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does."""
+    inside = [key for key in keys if key.startswith(folder) and key.endswith(".parquet")]
+    folders = {key: key[len(folder) :].split("/")[:-1] for key in inside}
+    kept = [key for key in inside if all("=" in part for part in folders[key])]
+    return sorted(kept, key=lambda key: [*((1, part) for part in folders[key]), (0, key)])
+
+
+def _listed(store: Store, prefix: str, item: str) -> list[str]:
+    """List the keys of a store that begin with a prefix.
+
+    Raises:
+        MissingInputError, TemporaryError: if the store does not say.
+    """
+    obstore = obstore_module()
+    with store_errors(store, item, "list"):
+        return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
+
+
+def _looked_at(store: Store, key: str) -> StoredObject:
+    """Look at an object, and read the footer's bytes.
+
+    Raises:
+        MissingInputError, TemporaryError: if its store does not give it out.
+    """
+    obstore = obstore_module()
+    with store_errors(store, store.address(key)):
+        meta = obstore.head(store.client, key)
+    looked_at = StoredObject(store, key, meta["size"], meta["e_tag"], _time(meta))
+    if looked_at.e_tag is None and not looked_at.modified:
+        raise MissingInputError(
+            f"{looked_at}: its server tells neither its ETag nor when it was written, so that a change could not be "
+            "seen; copy it here"
+        )
+    _ = looked_at.tail
+    return looked_at
+
+
+def _time(meta: Any) -> str:
+    """Return when an object was written; empty where its server does not say, for which obstore has 1970."""
+    time = meta["last_modified"]
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}" if time.timestamp() > 0 else ""
+
+
+def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
+    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none.
+
+    Raises:
+        DataError: if a key is in the folder of a table.
+    """
+    if store.scheme in WEB:  # which list nothing
+        return
+    folders = {above.as_posix(): key for key in keys for above in PurePosixPath(f"/{key}x").parents}
+
+    def log(folder: str) -> list[Any]:
+        found = []
+        for kind in TABLE_FORMATS:
+            prefix = f"{folder}/{kind.log}/".lstrip("/")
+            try:
+                inside = _first_listed(store, prefix)
+            except Error:
+                continue
+            if any(kind.entry is None or PurePosixPath(key).match(kind.entry) for key in inside):
+                found.append(kind)
+        return found
+
+    for (folder, key), kinds in zip(folders.items(), _in_parallel(log, [*folders]), strict=True):
+        if kinds:
+            table = store.address(folder.lstrip("/")) if folder.strip("/") else f"{store.scheme}://{store.place}"
+            raise table_error(store.address(key), table, replace(kinds[0], extra=None))  # read here alone
+
+
+def _first_listed(store: Store, prefix: str) -> list[str]:
+    """List the first keys that begin with a prefix."""
+    obstore = obstore_module()
+    with store_errors(store, store.address(prefix), "list"):
+        for chunk in obstore.list(store.client, prefix, chunk_size=100):
+            return [each["path"] for each in chunk]
+    return []
+
+
+def _in_parallel(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Do something for each item, several at a time; a signal does not wait for a store that does not answer."""
+    readers = ThreadPoolExecutor(READERS)
+    try:
+        return list(readers.map(work, items))
+    finally:
+        readers.shutdown(wait=False, cancel_futures=True)
+
+
+def stored_objects(files: Iterable[DataFile]) -> list[StoredObject]:
+    """Return those files that are objects of a store."""
+    return [file for file in files if isinstance(file, StoredObject)]
+
+
+def check_unchanged(files: Iterable[DataFile]) -> None:
+    """Refuse objects that are not what they were when their addresses were resolved.
+
+    Raises:
+        DataError: if one is another.
+        MissingInputError, TemporaryError: if a store does not say.
+    """
+    _in_parallel(StoredObject.look, stored_objects(files))
+
+
+def failure_of(files: Iterable[DataFile], failure: BaseException | None) -> Error | None:
+    """Return the error to raise where an engine fails on files of which some are objects; None if it was not theirs.
+
+    Args:
+        files: The files.
+        failure: What the engine raised. Its own text may quote values, and parts of a request.
+    """
+    if not (objects := stored_objects(files)):
+        return None
+    try:
+        check_unchanged(objects)
+    except Error as error:
+        return error
+    if NETWORK_ERROR in str(failure):
+        return TemporaryError(f"{objects[0]}: its store did not give it out to the end, though it answers; try again")
+    return None
+
+
+def changed_error(item: object) -> DataError:
+    """Return the error to raise for an object, or a file, that is not what it was."""
+    return DataError(f"{item}: changed while it was read; start again when it is complete")
+
+
+def scan_stored(item: StoredObject) -> pl.LazyFrame:
+    """Return the rows of an object, which Polars reads by ranges. Confidential."""
+    import polars as pl
+
+    # Its credentials are those of the environment, as obstore's are: without a provider it asks no other library.
+    return pl.scan_parquet(str(item), glob=False, hive_partitioning=False, credential_provider=None)
+
+
+class _NotFoundError(MissingInputError):
+    """There is no such object."""
+
+
+@contextmanager
+def store_errors(store: Store, name: str, asked: str = "read") -> Iterator[None]:
+    """Report errors of a store as errors of this package, without the library's text."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        if not isinstance(error, OSError | ValueError) and not type(error).__module__.startswith("obstore"):
+            raise
+        raise _error_of(store, name, asked, error) from None
+
+
+def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
+    """Return the error of this package for one of obstore's."""
+    text, kind = str(error), type(error).__name__
+    status = int(found[1]) if (found := STATUS.search(text)) else 0
+    remedy = f"; set in the environment {store.environment}" if store.environment else ""
+    if "://169.254.169.254/" in text or "Account must be specified" in text or "//metadata.google" in text:
+        return MissingInputError(f"{name}: no credentials for it are there{remedy}")
+    if isinstance(error, FileNotFoundError) or status == 404:
+        return _NotFoundError(f"{name}: no such object, or no such {_container(store)}; check the address")
+    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
+        right = "list what is below it" if asked == "list" else "read it"
+        return MissingInputError(f"{name}: access denied; give these credentials the right to {right}{remedy}")
+    if status in (301, 307, 400) or "incorrectly configured region" in text:
+        return MissingInputError(f"{name}: its store refuses the request, perhaps of another region{remedy}")
+    if status == 416:
+        return changed_error(name)
+    if kind == "NotSupportedError":
+        return MissingInputError(f"{name}: its server does not give out parts of a file; copy it here")
+    if "HTTP error: builder error" in text:
+        return MissingInputError(f"{name}: its endpoint is no address, or one without TLS{remedy}")
+    if "InvalidCertificate(" in text:
+        return MissingInputError(
+            f"{name}: the certificate of its server is not trusted here; name the file of its issuer's in SSL_CERT_FILE"
+        )
+    if status and status < 500 and status not in (408, 429):
+        return MissingInputError(f"{name}: its store refuses the request (status {status}){remedy}")
+    if status:
+        return TemporaryError(f"{name}: its store fails (status {status}); try again later")
+    return TemporaryError(
+        f"{name}: its store does not answer, or the connection was lost; check the address, or try again"
+    )
+
+
+def _container(store: Store) -> str:
+    return "server" if store.scheme in WEB else "container" if store.scheme in ("az", "abfss") else "bucket"

@@ -1,0 +1,162 @@
+"""Apply the rule of an attribute once to each value that its column can hold, not once to each row.
+
+A column of whole numbers holds few values that the rules of ``rows.row_rules`` tell apart. So rows are read as the
+numbers of their values, counted and scored by these, and what a rule makes of a value is looked up in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import DTypeLike, NDArray
+
+from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain.column_kinds import kind_of
+from dpnb_columnar.rows.row_rules import (
+    INTEGER_RANGES,
+    category_code,
+    column,
+    distinguished_range,
+    grid_code,
+    number_of_codes,
+)
+
+Whole: TypeAlias = NDArray[Any]
+"""Whole numbers of any integer type."""
+
+MOST_LOOKED_UP = 2**16
+"""Values of the largest lookup table: it stays within a processor's cache."""
+
+MOST_STEPPED = 2**17
+"""Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
+
+UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
+"""Types of numbers and codes, by their bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCodes:
+    """The values of a column that an attribute's rule tells apart, numbered from 0, and the code of each. Public.
+
+    Attributes:
+        number: Expression of the number of a row's value, in the narrowest type; null where the row has none.
+        size: Number of values.
+        codes: Shape (size + 1,): per value, and last for a row that has none, its code, or ``missing`` where it does
+            not fit the attribute. None where the numbers are the codes themselves.
+        missing: The number of codes of the attribute.
+    """
+
+    number: pl.Expr
+    size: int
+    codes: Whole | None
+    missing: int
+
+    def numbers(self, column: pl.Series) -> Whole:
+        """Return a column of ``number`` without nulls, shape (rows,): ``size`` where a row has no value."""
+        if column.null_count():
+            column = column.cast(pl.Int64).fill_null(self.size)
+        return column.to_numpy()
+
+    def codes_of(self, numbers: Whole) -> Whole:
+        """Return the codes of numbers."""
+        return numbers if self.codes is None else self.codes[numbers]
+
+    def steps(
+        self, starts: Sequence[int], scores: Sequence[int], missing: int, type_: DTypeLike = np.int64
+    ) -> Callable[[Whole], Whole]:
+        """Return what looks up a whole number that depends on the code by steps.
+
+        Args:
+            starts: First code of every step, rising from 0.
+            scores: The number of every step.
+            missing: The number where the row does not fit the attribute.
+            type_: The type of these numbers.
+
+        Returns:
+            A function from numbers of values, as ``numbers`` returns them.
+        """
+        first, by_step = np.array([*starts, self.missing], dtype=np.int64), np.array([*scores, missing], dtype=type_)
+        if self.codes is None and self.size > MOST_STEPPED:
+            return lambda numbers: by_step[np.searchsorted(first, numbers, side="right") - 1]
+        codes = np.arange(self.size + 1) if self.codes is None else self.codes
+        by_number = by_step[np.searchsorted(first, codes, side="right") - 1]
+        # No number is beyond the table: it is looked up without a test for that.
+        return lambda numbers: by_number.take(numbers, mode="clip")
+
+
+def coded(attribute: Attribute, code: pl.Expr) -> ValueCodes:
+    """Return the codes of an attribute as the values themselves, of rows that are coded already."""
+    codes = number_of_codes(attribute)
+    return ValueCodes(code, codes, None, codes)
+
+
+def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
+    """Return the values of an attribute's column with their codes: the codes themselves where the values are many.
+
+    Args:
+        attribute: A numeric or a categorical attribute.
+        type_: The type of its column, one that it can be read from.
+    """
+    kind, codes = kind_of(type_), number_of_codes(attribute)
+    assert kind is not None
+    rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+    rule = rule.cast(narrowest(codes))
+    distinguished = distinguished_range(attribute, type_)
+    if distinguished is None or distinguished[1] - distinguished[0] >= MOST_LOOKED_UP:
+        return coded(attribute, rule)
+    first, last = distinguished
+    value, values = column(attribute.name), [*range(first, last + 1)]
+    if len(values) <= 2**8 and distinguished == INTEGER_RANGES[type_]:
+        # A byte is its own number: from 0 on, then those below.
+        number, values = value.cast(pl.UInt8, wrap_numerical=True), values[-first:] + values[:-first]
+    else:
+        number = (value.clip(first, last).cast(pl.Int64) - first).cast(narrowest(len(values)))
+    # Named last: Polars takes some names for patterns.
+    rows = pl.Series(values, dtype=pl.Int64).extend_constant(None, 1).cast(type_).alias(attribute.name).to_frame()
+    looked_up = rows.select(rule).to_series().cast(pl.Int64).fill_null(codes).to_numpy()
+    return ValueCodes(number, len(values), looked_up, codes)
+
+
+def narrowest(codes: int) -> type[pl.DataType]:
+    """Return the narrowest type that holds so many codes, from 0 on."""
+    return next((type_ for bits, type_ in UNSIGNED.items() if codes <= 2**bits), pl.UInt64)
+
+
+def cell_code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Return the grid code or category code of an attribute in the narrowest type, null where the row does not fit it.
+
+    Args:
+        attribute: A numeric or a categorical attribute.
+        type_: The type of its column, one that it can be read from.
+    """
+    values = value_codes(attribute, type_)
+    if values.codes is None:
+        return values.number
+    codes = pl.Series(values.codes).replace(values.missing, None).cast(narrowest(values.missing))
+    place = values.number.cast(pl.UInt32)
+    return pl.lit(codes).gather(place if codes[-1] is None else place.fill_null(values.size))
+
+
+def step_score(
+    attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
+) -> pl.Expr:
+    """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
+
+    Args:
+        attribute: A numeric or a categorical attribute.
+        type_: The type of its column, one that it can be read from.
+        starts: First code of every step, rising from 0.
+        scores: The number of every step.
+        missing: The number where the row does not fit the attribute.
+    """
+    values = value_codes(attribute, type_)
+    look_up = values.steps(starts, scores, missing)
+    return values.number.map_batches(
+        lambda numbers: pl.Series(numbers.name, look_up(values.numbers(numbers))),
+        return_dtype=pl.Int64,
+        is_elementwise=True,
+    )

@@ -1,0 +1,115 @@
+"""Released scores under the audit: no pair of neighbours costs more than the claim, and planted faults are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from support import planted_score_faults as faults
+from support.audited_units import counted_units
+
+from dpnb_columnar.audit import exhaustive
+from dpnb_columnar.audit.exhaustive import Compared
+from dpnb_columnar.audit.neighbours import Group, small_pairs
+from dpnb_columnar.audit.outcomes import EPSILON, GROUPED, Configuration, configurations, scored_model
+from dpnb_columnar.audit.recording import Answers, numbers, record
+from dpnb_columnar.audit.unit_universe import UNIT, AnyUniverse, homes
+from dpnb_columnar.audit.universe import HOURS, TRADES, VALUES, WAGES, YEARS, Universe, build_universe, frame_of
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
+from dpnb_columnar.model.score_values import ScoreValues
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ATTACKED = configurations([SCORES])
+
+
+@pytest.fixture(scope="module")
+def wages() -> Universe:
+    return build_universe(WAGES)[0]
+
+
+def grouped(relation: Neighbours) -> Configuration:
+    return Configuration(SCORES, None, Budget(EPSILON, relation), by=GROUPED)
+
+
+def compared(configuration: Configuration, universe: AnyUniverse, rows: int = 1) -> Compared:
+    """All pairs of neighbours of so many rows, or units."""
+    pairs = list(small_pairs(len(universe.rows), configuration.budget.neighbours, rows))
+    claim = exhaustive.claim_of(configuration, universe)
+    return exhaustive.compare(configuration, universe, [Group(pairs, [()])], claim)
+
+
+@pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS, TRADES, homes(1, weighted=False)], ids=lambda each: each.name)
+def test_the_model_whose_scores_are_attacked_says_something_of_rows(domain: Domain) -> None:
+    """Rows are of two predicted classes, and some move a sum of probabilities by nearly 1, others by nearly 0."""
+    rows = [
+        ("a", value, category) for value in (*VALUES.get(domain.name, (0.0, 4.0)), None) for category in ("p", None)
+    ]
+    scored = scored_model(domain).predict(frame_of(rows).with_columns(pl.int_range(pl.len()).alias(UNIT)))
+    assert scored["predicted"].n_unique() == 2
+    probability = scored[f"probability_{domain.classes[-1]}"]
+    assert probability.max() > 0.985
+    assert probability.min() < 0.05
+    assert scored_model(domain).guarantee.private
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_no_pair_costs_more_than_the_claim_in_scores_by_group(relation: Neighbours, wages: Universe) -> None:
+    found = compared(grouped(relation), wages)
+    assert found.findings == ()
+    assert 0.99 * EPSILON < found.loss <= EPSILON * (1 + 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", ATTACKED, ids=str)
+def test_scores_lose_all_that_is_claimed_and_no_more(configuration: Configuration) -> None:
+    universe: AnyUniverse = build_universe(TRADES if configuration.classes > 2 else WAGES)[0]
+    if configuration.unit_rows is not None:
+        universe = counted_units(configuration.unit_rows, 2 if configuration.unit_cap else 1, configuration.unit_cap)
+    found = compared(configuration, universe)
+    assert found.findings == ()
+    # The model of units with a cap gives no row a probability near 0 or 1, so that sums move by less than they may.
+    least = 0.985 if configuration.unit_cap is None else 0.89
+    assert least * EPSILON < found.loss <= EPSILON * (1 + 1e-6)
+
+
+def test_every_released_number_is_looked_at(wages: Universe) -> None:
+    """Each draw is a number by which releases are told apart; the groups are of a column, and of two crossed."""
+    plan, database = grouped(ADD).plan(WAGES), wages.counted((1,) * len(wages.rows))
+    queries = [(share.query, share.attribute) for share in plan.shares]
+    by_group = [
+        (query, columns) for columns in ("category", "number:copy 1") for query in (GROUP_COUNTS, GROUP_PROBABILITIES)
+    ]
+    assert queries == [(SCORES, None), *by_group]
+    released = record(plan, database, Answers((), 0))
+    assert isinstance(released.release, ScoreValues)
+    found = numbers(released.release)
+    assert len(found) == len(released.draws) == sum(share.values for share in plan.shares)
+    assert sorted(found.values()) == sorted(drawn.answer for drawn in released.draws)
+    assert np.isfinite(list(found.values())).all()
+
+
+@pytest.mark.parametrize(
+    ("plant", "relation", "check"),
+    [
+        (faults.margin_counted_twice, ADD, exhaustive.LOSS),
+        (faults.margin_counted_twice, REPLACE, exhaustive.LOSS),
+        (faults.whole_share_for_every_query, ADD, exhaustive.LOSS),
+        (faults.one_draw_for_a_replaced_row, REPLACE, exhaustive.LOSS),
+        (faults.sums_with_the_noise_of_counts, ADD, exhaustive.NOISE),
+        (faults.empty_groups_left_out, ADD, exhaustive.QUERIES),
+    ],
+)
+def test_a_fault_planted_into_scores_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    relation: Neighbours,
+    check: str,
+    wages: Universe,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    found = compared(grouped(relation), wages)
+    assert check in {finding.check for finding in found.findings}, found.findings

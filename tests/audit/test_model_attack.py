@@ -1,0 +1,230 @@
+"""Attacks on one model: exact ones are broken, private ones keep their bound, and a tenth of the noise is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from support.attacked import tenth_of_the_noise, wide_domain, wide_rows
+from support.people import PEOPLE, people, people_domain
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.audit import model_attack
+from dpnb_columnar.audit.membership_bounds import largest_advantage
+from dpnb_columnar.audit.model_attack import attack, batches_of_frame
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.model.attack_figures import shown_guesses, verdict
+from dpnb_columnar.model.model import Model
+
+SMALL = {"attributes": 40, "categories": 6}
+
+
+@pytest.fixture(scope="module")
+def members() -> pl.DataFrame:
+    return wide_rows(60, **SMALL, seed=1)
+
+
+@pytest.fixture(scope="module")
+def others() -> pl.DataFrame:
+    return wide_rows(200, **SMALL, seed=2)
+
+
+@pytest.fixture(scope="module")
+def exact(members: pl.DataFrame) -> Model:
+    return dpnb.train(members, domain=wide_domain(**SMALL), epsilon=1, mechanism="none")
+
+
+@pytest.mark.slow
+def test_an_exact_model_of_sixty_rows_is_broken(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    report = dpnb.attack(exact, members, others)
+    assert report.best.auc > 0.9
+    assert report.best.interval is not None
+    assert report.best.interval[0] > 0.8
+    assert report.advantage_interval[0] > largest_advantage(1.0)
+    assert report.contradicted > 1
+    assert report.implied is None
+    assert report.exceeded == ()
+    assert "rules out any epsilon below" in verdict(report)
+    assert np.mean([each.difference for each in report.guessed]) > 0.08
+    assert report.flagged[0].surprise is None
+
+
+@pytest.mark.slow
+def test_it_would_exceed_the_bound_of_epsilon_1(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    private = dpnb.train(members, domain=wide_domain(**SMALL), epsilon=1, mechanism="histogram")
+    report = dpnb.attack(replace(exact, guarantee=private.guarantee), members, others)
+    assert report.exceeded
+    assert verdict(report).startswith("EXCEEDED: ")
+    assert any("rows flagged by log P(x, y) (FPR 0.01) are members" in each for each in report.exceeded)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["histogram", "smooth", "paper"])
+def test_private_models_stay_within_their_bound(mechanism: str) -> None:
+    """Over six models the claim allows one that exceeds its bound with probability 0.0006."""
+    for seed in range(6):
+        members, others = wide_rows(120, 8, 20, 10 + seed), wide_rows(120, 8, 20, 90 + seed)
+        model = dpnb.train(members, domain=wide_domain(8, 20), epsilon=1, mechanism=mechanism)
+        report = attack(model, batches_of_frame(members), batches_of_frame(others), error=1e-4)
+        assert report.exceeded == ()
+        assert report.contradicted < 1
+        assert report.advantage < 0.4621
+        assert report.best.auc < 0.7311
+
+
+@pytest.mark.slow
+def test_a_tenth_of_the_noise_is_noticed() -> None:
+    for seed in range(3):
+        members, others = wide_rows(400, 4, 400, 20 + seed), wide_rows(400, 4, 400, 50 + seed)
+        report = dpnb.attack(tenth_of_the_noise(members, wide_domain(4, 400)), members, others)
+        assert report.exceeded, report
+        assert report.contradicted > 1
+
+
+def test_the_tables_are_those_of_the_model() -> None:
+    """Sums of their logarithms are the joint probabilities of a row and each class, whose shares predict gives."""
+    document = {
+        **PEOPLE,
+        "attributes": {
+            "age": {"lower": 0, "upper": 100, "step": 1, "missing": "category"},
+            "hours": {"lower": 0, "upper": 98, "step": 1},
+            "sex": {"values": ["f"], "missing": "category"},
+        },
+    }
+    rows = people(300).with_columns(age=pl.when(pl.col("hours") > 12).then("age"))
+    domain = read_domain("people", document, "test")
+    for mechanism, precision in (("histogram", 1e-9), ("smooth", 0.02)):
+        model = dpnb.train(rows, domain=domain, epsilon=50, mechanism=mechanism, attribute_weights="none")
+        model = replace(
+            model,
+            attributes=tuple(
+                replace(each, bound=None) if hasattr(each, "bound") else each for each in model.attributes
+            ),
+        )
+        tables = [model_attack._table(model, place) for place in range(3)]
+        read = model_attack._read(model, tables, batches_of_frame(rows), ("age",))
+        joint = np.log(model.priors)[:, None] + sum(
+            table.logs[:, cells.astype(int)] for table, cells in zip(tables, read.cells, strict=True)
+        )
+        shares = np.exp(joint - joint.max(axis=0))
+        shares /= shares.sum(axis=0)
+        predicted = model.predict(rows)["probability_high"].to_numpy()
+        assert shares[1] == pytest.approx(predicted, abs=precision)
+        own = read.classes == 1
+        odds = np.where(own, np.log(predicted / (1 - predicted)), np.log((1 - predicted) / predicted))
+        assert read.odds == pytest.approx(odds)
+
+
+def test_scores_of_a_hand_made_model_are_ranked_by_hand() -> None:
+    probabilities = np.array([[0.7, 0.2], [0.1, 0.5], [0.2, 0.3]])
+    odds, scores = model_attack._confidences(probabilities, np.array([0, 2], np.int16))
+    assert odds == pytest.approx(np.log([0.7 / 0.3, 0.3 / 0.7]))
+    assert scores["margin of the true class"] == pytest.approx([0.5, -0.2])
+    assert scores["entropy of the prediction, reversed"] == pytest.approx(
+        [sum(p * np.log(p) for p in column) for column in probabilities.T]
+    )
+    assert scores["modified entropy, reversed"][0] == pytest.approx(
+        0.3 * np.log(0.7) + 0.1 * np.log(0.9) + 0.2 * np.log(0.8)
+    )
+
+
+def test_areas_thresholds_and_curves_by_hand() -> None:
+    members, others = np.array([3.0, 2.0, 2.0]), np.array([2.0, 1.0, 0.0, 0.0])
+    area = model_attack._ranking(members, others).area
+    assert area == pytest.approx(np.mean([(one > two) + (one == two) / 2 for one in members for two in others]))
+    assert model_attack._threshold(members, others, 0.25) == 1.0  # one of four others is above
+    assert model_attack._threshold(members, others, 0.001) == 2.0
+    assert model_attack._threshold(members, others, None) == 1.0
+    curve = np.array(model_attack._curve(members, others))
+    assert curve == pytest.approx(np.array([(0, 0), (0, 1 / 3), (0.25, 1), (0.5, 1), (1, 1)]))
+
+
+def test_one_half_chooses_and_the_other_measures(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    report = dpnb.attack(exact, members, others)
+    for each in report.flagged:
+        assert each.members.rows + report.chosen_on[0] == report.members == 60
+        assert each.others.rows + report.chosen_on[1] == report.others == 200
+    assert {each.members.rows for each in report.guessed} == {60}
+    assert min(report.chosen_on) >= model_attack.LEAST
+
+
+def test_others_who_are_the_reference_do_not_speak_for_themselves(exact: Model, others: pl.DataFrame) -> None:
+    """Without their own row, others of both halves have ratios alike: a threshold for an FPR of 0.1 keeps it."""
+    report = dpnb.attack(exact, wide_rows(60, **SMALL, seed=1), wide_rows(2000, **SMALL, seed=4))
+    kept = next(each for each in report.flagged if each.score == "likelihood ratio" and each.aim == 0.1)
+    assert 0.06 < kept.others.share < 0.15
+
+
+def test_rows_of_both_are_refused(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    with pytest.raises(DataError, match=r"CONFIDENTIAL: the frame of others: rows equal rows of the frame of members"):
+        dpnb.attack(exact, members, pl.concat([others, members.head(7)]))
+    numbered = [each.with_row_index("person", offset) for each, offset in ((members, 0), (others, 1000))]
+    twins = pl.concat([numbered[1], numbered[0].head(7).with_columns(person=pl.lit(5000, pl.UInt32))])
+    assert dpnb.attack(exact, numbered[0], twins).others == 207  # equal rows of different persons
+
+
+def test_equal_rows_are_left_out(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    report = dpnb.attack(exact, members, pl.concat([others, others.head(5)]))
+    assert (report.members, report.others, report.left_out) == (60, 195, 10)
+
+
+def test_one_row_of_each_unit_is_attacked() -> None:
+    domain = read_domain("people", {**PEOPLE, "unit": {"columns": ["home"], "rows": 2}}, "test")
+    rows = people(400).with_columns(home=pl.int_range(400) // 2)
+    model = dpnb.train(rows, domain=domain, epsilon=1, mechanism="histogram")
+    others = people(300, seed=2).with_columns(home=pl.int_range(1000, 1300) // 3)
+    report = dpnb.attack(model, rows, others)
+    assert (report.members, report.others) == (200, len(others["home"].unique()))
+    assert report.relation.startswith("one whole unit")
+    with pytest.raises(DataError, match="others: rows are of units of the frame of members"):
+        dpnb.attack(model, rows, others.with_columns(home=pl.when(pl.col("home") == 340).then(1).otherwise("home")))
+    with pytest.raises(DataError, match="'home', which names the unit"):
+        dpnb.attack(model, rows, others.drop("home"))
+
+
+def test_what_cannot_be_attacked_is_refused(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    with pytest.raises(DataError, match=r"the frame of others: too few rows .* number the rows before they are split"):
+        dpnb.attack(exact, members, others.head(30))
+    with pytest.raises(DataError, match="the frame of members: missing column 'a0'"):
+        dpnb.attack(exact, members.drop("a0"), others)
+    with pytest.raises(DataError, match="the frame of others: no row fits"):
+        dpnb.attack(exact, members, others.with_columns(income=pl.lit("none")))
+    with pytest.raises(UsageError, match="sensitive: 'b' is no attribute of the model"):
+        dpnb.attack(exact, members, others, sensitive=["a0", "b"])
+    with pytest.raises(DataError, match="its query fails"):
+        dpnb.attack(exact, members, others.lazy().with_columns(a0=pl.col("income").cast(pl.Int64)))
+
+
+def test_sensitive_attributes_alone_are_guessed(exact: Model, members: pl.DataFrame, others: pl.DataFrame) -> None:
+    report = dpnb.attack(exact, members, others, sensitive=["a3", "a7"])
+    assert [each.attribute for each in report.guessed] == ["a3", "a7"]
+    table = exact.attributes[3].probability  # type: ignore[union-attr]
+    guess = {klass: int(np.argmax(row)) for klass, row in zip(("low", "high"), table, strict=True)}
+    right = sum(guess[klass] == value for klass, value in members.select("income", "a3").rows())
+    assert report.guessed[0].members.hits == right
+    assert len(shown_guesses(dpnb.attack(exact, members, others))) == 20
+
+
+def test_rows_without_a_value_are_not_guessed() -> None:
+    rows, fresh = people(200).with_row_index("person"), people(300, seed=3).with_row_index("person", 200)
+    model = dpnb.train(rows, domain=people_domain(), epsilon=1, mechanism="smooth")
+    with_none = fresh.with_columns(hours=pl.when(pl.int_range(300) >= 40).then("hours"))
+    report = dpnb.attack(model, rows, with_none, sensitive=["hours"])
+    assert report.guessed[0].others.rows == report.others - with_none["hours"].null_count()
+
+
+def test_files_and_frames_are_attacked_alike(
+    folder: object, members: pl.DataFrame, others: pl.DataFrame, exact: Model
+) -> None:
+    members.write_parquet("members.parquet")
+    others.head(90).write_parquet("one.parquet")
+    others.tail(110).write_parquet("two.parquet")
+    expected = dpnb.attack(exact, members, others)
+    assert dpnb.attack(exact, "members.parquet", ["one.parquet", "two.parquet"]) == expected
+    assert dpnb.attack(exact, members.to_arrow(), others.lazy()) == expected
+    assert "CONFIDENTIAL" in repr(expected)
+    with pytest.raises(UsageError, match="others: reads files; write the table to Parquet first"):
+        dpnb.attack(exact, members, "census.duckdb")

@@ -1,0 +1,257 @@
+"""Iceberg tables at the command line and in Python: by their folder, a metadata file, a catalogue, or an object."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.ledger_cases import new_ledger
+from support.people import DECLARATION, people, people_domain
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.errors import DataError, Error
+from dpnb_columnar.ledger import Ledger
+
+pytest.importorskip("pyiceberg.io.pyarrow", reason="pyiceberg, which reads Iceberg tables, is not installed")
+pytestmark = pytest.mark.lake
+
+from pyiceberg.manifest import DataFileContent, FileFormat  # noqa: E402
+from support.iceberg_histories import SCHEMA, FolderCatalogue, commit_deletes  # noqa: E402
+
+FIRST, ADDED = people(400, 2), people(600, 3)
+LIVE = pl.concat([FIRST, ADDED])
+DOMAIN = people_domain()
+
+
+def arrow(rows: pl.DataFrame) -> pa.Table:
+    return rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A table of three snapshots, the second of which replaced the first."""
+    monkeypatch.chdir(tmp_path)
+    Path("lake").mkdir()
+    made = FolderCatalogue("test", str(tmp_path / "lake")).create_table("census.people", SCHEMA)
+    made.append(arrow(people(300, 1)))
+    made.overwrite(arrow(FIRST))
+    made.append(arrow(ADDED))
+    Path("datasets.toml").write_text(DECLARATION.replace("people*.parquet", "*people"))
+    return made
+
+
+def counted(data: Any) -> Statistics:
+    """Exact counts, without what says where they come from."""
+    return replace(dpnb.aggregate(data, domain=DOMAIN), parts=frozenset())
+
+
+def test_a_table_is_named_by_its_folder_a_metadata_file_an_object_or_a_catalogue(
+    table: Any, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = counted(LIVE)
+    earlier = [each.snapshot_id for each in table.metadata.snapshots][-2]
+    assert counted("lake/people") == counted(table.metadata_location) == counted(table) == newest
+    assert counted(f"lake/people@{earlier}") == counted(f"{table.metadata_location}@{earlier}") == counted(FIRST)
+    from pyiceberg import catalog
+    from pyiceberg.utils.config import Config
+
+    monkeypatch.setenv("PYICEBERG_CATALOG__DEFAULT__TYPE", "in-memory")
+    monkeypatch.setenv("PYICEBERG_CATALOG__DEFAULT__WAREHOUSE", "lake")
+    made = {catalog.CatalogType.IN_MEMORY: lambda name, settings: FolderCatalogue(name, **settings)}
+    monkeypatch.setattr(catalog, "AVAILABLE_CATALOGS", made)
+    monkeypatch.setattr(catalog, "_ENV_CONFIG", Config())
+    run("train", "iceberg:census.people", "--seed", 3, "--output", "catalogue.json")
+    run("train", "lake/people", "--seed", 3, "--output", "folder.json")
+    assert Path("catalogue.json").read_bytes() == Path("folder.json").read_bytes()
+    assert counted(f"iceberg:census.people@{earlier}") == counted(FIRST)
+    told = run("train", "iceberg:census.person", expected=66).err
+    assert "iceberg:census.person: the catalogue has no such table" in told
+
+
+def test_a_catalogue_that_is_not_there_is_told(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg import catalog
+    from pyiceberg.utils.config import Config
+
+    monkeypatch.setenv("PYICEBERG_CATALOG__DEFAULT__URI", "http://user:hidden@127.0.0.1:9/")
+    monkeypatch.setattr(catalog, "_ENV_CONFIG", Config())
+    told = run("check", "iceberg:census.people", "--dataset", "acs", expected=75).err
+    assert (
+        "iceberg:census.people: the catalogue does not answer, or none is configured; check ~/.pyiceberg.yaml" in told
+    )
+    assert "hidden" not in told
+
+
+def test_every_verb_that_reads_rows_takes_a_table(table: Any, run: Run) -> None:
+    LIVE.write_parquet("live.parquet")
+    run("train", "lake/people", "--attribute-weights", "calibrated", "--output", "m.json")
+    assert run("evaluate", "m.json", "lake/people").out == run("evaluate", "m.json", "live.parquet").out
+    assert json.loads(run("check", "lake/people", "--json").out)["rows"] == len(LIVE)
+    for data, output in (("lake/people", "one.parquet"), ("live.parquet", "other.parquet")):
+        run("predict", "m.json", data, "--key", "age", "--output", output)
+    one, other = (pl.read_parquet(name).sort(pl.all()) for name in ("one.parquet", "other.parquet"))
+    assert one.equals(other)
+    run("split", "lake/people")
+    assert sum(len(pl.read_parquet(f"people.{part}.parquet")) for part in ("train", "test")) == len(LIVE)
+    run("suggest-domain", "lake/people", "--output", "draft.toml")
+    told = run("train", "lake/people", "--output", "lake/people/m.json", expected=73).err
+    assert "is in the folder of the table" in told
+
+
+def test_a_snapshot_stands_in_the_inputs_of_a_run(table: Any, run: Run) -> None:
+    new_ledger(Path("l.ledger"), dataset="people")
+    paid = ("--ledger", "l.ledger", "--run-id", "night", "--epsilon", "0.25", "--overwrite")
+    run("train", "lake/people", *paid)
+    current = table.current_snapshot().snapshot_id
+    names = [f"{Path('lake/people').resolve()}@{current}", f"Iceberg table {table.metadata.table_uuid}"]
+    with Ledger(Path("l.ledger")) as ledger:
+        known = ledger.run("night")
+    assert known is not None
+    assert known.charge.inputs["data"] == names
+    table.append(arrow(people(5, 9)))
+    assert f"it counted {', '.join(names)};" in run("train", "lake/people", *paid, expected=64).err
+    run("train", f"lake/people@{current}", *paid)
+
+
+def test_passes_of_one_run_read_one_snapshot(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpnb_columnar.counting.countable import OpenedRows
+
+    answer, queries = OpenedRows.answer, []
+
+    def answered(rows: OpenedRows, query: Any) -> Any:
+        queries.append(query)
+        result = answer(rows, query)
+        table.append(arrow(people(50, len(queries))))
+        return result
+
+    monkeypatch.setattr(OpenedRows, "answer", answered)
+    dpnb.train("lake/people", epsilon=1, dataset="people", attribute_weights="calibrated")
+    dpnb.train(table, epsilon=1, dataset="people", attribute_weights="calibrated")
+    assert len(queries) == 4
+
+
+def metadata() -> list[Path]:
+    return sorted(Path("lake/people/metadata").glob("*.metadata.json"))
+
+
+def test_the_newest_metadata_are_found(table: Any) -> None:
+    """By number; by the hint, which may be one behind; two of one number say nothing."""
+    expected = counted(LIVE)
+    for number, file in enumerate(metadata()):
+        file.rename(file.with_name(f"v{number + 8}.metadata.json"))
+    assert counted("lake/people") == expected
+    newest = Path("lake/people/metadata/v11.metadata.json")
+    compressed = newest.with_name("v11.gz.metadata.json")
+    compressed.write_bytes(gzip.compress(newest.read_bytes()))
+    newest.unlink()
+    assert counted("lake/people") == expected
+    hint = Path("lake/people/metadata/version-hint.text")
+    hint.write_text("10\n")
+    assert counted("lake/people") == expected
+    for name in ("v10", "v10.metadata.json"):
+        hint.write_text(name)
+        assert counted("lake/people") == counted(FIRST)
+    hint.unlink()
+    newest.write_bytes(gzip.decompress(compressed.read_bytes()))
+    with pytest.raises(DataError, match=r"v11.gz.metadata.json.* are both of the newest version, and its catalogue"):
+        counted("lake/people")
+
+
+def test_texts_that_are_no_utf8_are_missing_as_in_a_file(table: Any) -> None:
+    (file, *_) = [task.file.file_path for task in table.scan().plan_files()]
+    held = pq.read_table(file)
+    schema = held.schema.set(2, held.schema.field(2).with_type(pa.string()))
+    odd = pa.StringArray.from_buffers(len(held), *pa.array([b"\xff"] * len(held), pa.binary()).buffers()[1:])
+    pq.write_table(pa.table([*held.columns[:2], odd, held.columns[3]], schema=schema), file)
+    (seen,) = [each for each in dpnb.check("lake/people", dataset="people").diagnosis.columns if each.name == "sex"]
+    assert seen.missing == len(held)
+
+
+# What is refused.
+
+
+def edit(change: Callable[[dict[str, Any]], Any]) -> None:
+    content = json.loads(metadata()[-1].read_text())
+    change(content)
+    metadata()[-1].write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "code"),
+    [
+        (lambda each: each.clear(), "the log of the Iceberg table (metadata) is damaged", 65),
+        (lambda each: each.update({"format-version": 9}), "Iceberg", 65),
+        (lambda each: each.update({"current-snapshot-id": -1, "refs": {}}), "has no snapshot: nothing was written", 65),
+        (
+            lambda each: [one.update({"manifest-list": "s3://bucket/x.avro"}) for one in each["snapshots"]],
+            "some of its files lie at an address (s3:)",
+            65,
+        ),
+        (
+            lambda each: [one.update({"manifest-list": "/nowhere/x.avro"}) for one in each["snapshots"]],
+            "the log of the Iceberg table (metadata) is damaged, incomplete or cannot be opened",
+            65,
+        ),
+        (lambda each: each["properties"].update({"py-io-impl": "os.Nothing", "s3.endpoint": "x"}), None, 0),
+    ],
+)
+def test_metadata_that_cannot_be_read_are_told(
+    change: Callable[[dict[str, Any]], Any], told: str | None, code: int, table: Any, run: Run
+) -> None:
+    edit(change)
+    ended = run("aggregate", "lake/people", expected=code)
+    assert told is None or (told in ended.err and ended.err.count("\n") == 1)
+
+
+def test_garbage_and_files_that_are_gone_are_told(table: Any, run: Run) -> None:
+    kept = metadata()[-1].read_text()
+    for garbage in (b"{garbage low", b"\xff\xfe", b""):
+        metadata()[-1].write_bytes(garbage)
+        told = run("train", "lake/people", expected=65).err
+        assert "is damaged, incomplete or cannot be opened" in told
+        assert "low" not in told
+    metadata()[-1].write_text(kept)
+    assert "has no snapshot 5" in run("train", "lake/people@5", expected=66).err
+    (file, *_) = [Path(task.file.file_path) for task in table.scan().plan_files()]
+    content = file.read_bytes()
+    file.write_bytes(content[:100] + b"high" * 40 + content[260:])
+    told = run("aggregate", "lake/people", expected=65).err
+    assert "cannot be read to the end" in told
+    assert "high" not in told
+    file.unlink()
+    assert "files of this snapshot are gone" in run("train", "lake/people", expected=66).err
+
+
+def test_deletes_by_value_which_the_library_does_not_apply_are_refused(table: Any, run: Run) -> None:
+    (task, *_) = table.scan().plan_files()
+    file = Path("lake/people/data/deletes.parquet").absolute()
+    age = pa.field("age", pa.int64(), True, {"PARQUET:field_id": "1"})
+    pq.write_table(pa.table([[40]], schema=pa.schema([age])), file)
+    commit_deletes(table, file, DataFileContent.EQUALITY_DELETES, FileFormat.PARQUET, task.file)
+    told = run("train", "lake/people", expected=65).err
+    assert "needs a feature of Iceberg that its library does not support" in told
+
+
+def test_files_of_a_table_stay_refused(table: Any, run: Run) -> None:
+    for arguments in (["train", "lake/people/data/*.parquet"], ["plan", "lake/people"], ["train", "lake"]):
+        assert "give the table itself" in run(*arguments, expected=65).err
+
+
+def test_without_the_library_the_extra_is_named(table: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.io.pyarrow", None)
+    told = run("train", "lake/people", expected=69).err
+    assert told.endswith(
+        "reading Iceberg tables needs a library; install it with: pip install 'dpnb-columnar[iceberg]'\n"
+    )
+    with pytest.raises(Error, match=r"dpnb-columnar\[iceberg\]"):
+        dpnb.aggregate("iceberg:census.people", domain=DOMAIN)

@@ -1,0 +1,55 @@
+"""Files of every format that ever landed are read as they were, or refused as they were."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.museum import COMMITS, MUSEUM, READINGS, files_of, reading, unpack
+from write_museum import COMMITS as WRITTEN
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.model.model_document import READ_VERSIONS
+
+LARGEST = 150_000
+"""Bytes of what was written."""
+
+EXPECTED: dict[str, dict[str, str]] = json.loads(READINGS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("commit", COMMITS)
+def test_files_of_earlier_programs_say_what_they_said(commit: str, tmp_path: Path) -> None:
+    unpack(commit, tmp_path)
+    assert {name: reading(tmp_path, name) for name in files_of(tmp_path)} == EXPECTED[commit]
+
+
+@pytest.mark.slow
+def test_the_museum_has_models_of_every_version_mechanism_and_noise(tmp_path: Path) -> None:
+    shown: set[Any] = set()
+    for commit in COMMITS:
+        folder = tmp_path / commit
+        unpack(commit, folder)
+        for path in folder.glob("*.json"):
+            if ".scores" not in path.name:
+                model = dpnb.load_model(path)
+                shown |= {model.version, model.guarantee.mechanism, model.guarantee.noise}
+    families = {name.partition("-NU")[0] for name in NOISE_FAMILIES}
+    assert {*READ_VERSIONS, *MECHANISMS} - {"none"} <= shown
+    assert families <= {str(each) for each in shown}
+
+
+def test_nothing_of_the_museum_is_taken_away_or_names_a_machine() -> None:
+    assert set(COMMITS) == set(WRITTEN) == set(EXPECTED)
+    assert sum(path.stat().st_size for path in MUSEUM.glob("*.xz")) <= LARGEST
+    for commit in COMMITS:
+        with tarfile.open(MUSEUM / f"{commit}.tar.xz") as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                assert content is not None
+                assert not any(root in content.read() for root in (b"/tmp/", b"/home/", b"/work/", b"/root/"))

@@ -1,0 +1,104 @@
+"""What runs for every change, on hosted machines and by ``.ci/run``: it does what README and pyproject.toml say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOWS = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / ".github/workflows").glob("*.yml")}
+CI = WORKFLOWS["ci"]["jobs"]
+SCRIPT = (ROOT / ".ci/run").read_text(encoding="utf-8")
+JOBS = [pytest.param(job, id=f"{name}-{of}") for name, all_ in WORKFLOWS.items() for of, job in all_["jobs"].items()]
+
+
+def cells(job: dict[str, Any]) -> list[dict[str, str]]:
+    """The combinations of a job's matrix, which has one variable or a list of them."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    lists = [[{name: value} for value in values] for name, values in matrix.items() if name != "include"]
+    return matrix.get("include", lists[0] if lists else [{}])
+
+
+def commands(job: dict[str, Any]) -> Iterator[str]:
+    """What a job runs, in each cell of its matrix."""
+    for cell in cells(job):
+        for step in job["steps"]:
+            yield re.sub(r"\${{ *matrix\.(\w+) *}}", lambda name, cell=cell: cell[name[1]], step.get("run", ""))
+
+
+def test_the_readmes_own_commands_are_typed_on_a_bare_machine() -> None:
+    job = CI["readme"]
+    assert job["container"] == "python:3.13-slim"
+    assert [step.get("uses", "").partition("@")[0] for step in job["steps"]] == ["actions/checkout", ""]
+    extraction = job["steps"][1]["run"].partition(" > ")[0]
+    assert extraction in SCRIPT
+    taken = subprocess.run(extraction, shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    demo, tests = taken.splitlines()
+    assert demo == "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/dpnb-columnar demo"
+    assert tests == "python3 -m venv .venv && .venv/bin/pip install --editable '.[test]' && .venv/bin/pytest"
+    assert f"```sh\n{taken}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_lane_runs_and_no_other() -> None:
+    """On hosted machines each once but for the tests, which run on every Python; here all of them."""
+    lanes = re.search(r"set -- (.*)\n", SCRIPT)[1].split()  # type: ignore[index]
+    assert all(f"\n{lane}() {{\n" in SCRIPT for lane in lanes)
+    hosted = [line.split()[2] for job in CI.values() for line in commands(job) if line.startswith("bash .ci/run")]
+    assert {*hosted, "readme"} == set(lanes)
+    assert {lane for lane in hosted if hosted.count(lane) > 1} == {"tests"}
+
+
+def test_all_tests_run_and_those_that_are_skipped_for_want_of_something() -> None:
+    """But for PostgreSQL's, whose programs are on hosted machines: no package index has them."""
+    body = SCRIPT.partition("\ntests() {\n")[2].partition("\n}\n")[0]
+    assert [line.strip() for line in body.splitlines()] == [
+        *("step pip install --quiet --editable '.[test]'", "step pytest", "step pytest --all")
+    ]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    skipped = {each.partition(":")[0] for each in settings["markers"] if "skipped without" in each}
+    assert set(re.findall(r"markers\+=\((\w+)\)", SCRIPT)) == skipped - {"postgres"}
+
+
+def test_pythons_begin_with_the_first_that_is_allowed_and_leave_none_out() -> None:
+    pythons = [cell["python"] for cell in cells(CI["tests"])]
+    first = int(PROJECT["requires-python"].removeprefix(">=3."))
+    assert pythons == [f"3.{first + place}" for place in range(len(pythons))]
+    classified = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each}
+    assert classified <= set(pythons)
+
+
+def test_the_ends_of_what_is_allowed_are_tried() -> None:
+    installed = [line for line in commands(CI["versions"]) if line.startswith("uv pip install")]
+    assert [line.split()[5] for line in installed] == ["lowest-direct", "highest"]
+    assert cells(CI["versions"])[0]["python"] == PROJECT["requires-python"].removeprefix(">=")
+    named = [*PROJECT["dependencies"], *(each for of in PROJECT["optional-dependencies"].values() for each in of)]
+    assert [each for each in named if not re.search(r">=|==", each)] == []
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_jobs_end_and_what_they_use_is_of_one_version(job: dict[str, Any]) -> None:
+    assert re.fullmatch(r"ubuntu-\d\d\.04", job["runs-on"])
+    assert job["timeout-minutes"] <= 180
+    for step in job["steps"]:
+        assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v1"))
+        if "setup-python" in step.get("uses", ""):
+            assert (step["with"]["cache"], step["with"]["cache-dependency-path"]) == ("pip", "pyproject.toml")
+
+
+def test_extras_that_are_installed_are_declared() -> None:
+    texts = [SCRIPT, *(line for each in WORKFLOWS.values() for job in each["jobs"].values() for line in commands(job))]
+    named = {extra for text in texts for extras in re.findall(r"'\.\[([\w,]+)\]'", text) for extra in extras.split(",")}
+    assert {"test", "lint", "docs", "spark", "delta", "iceberg", "onnx"} <= named
+    assert named <= PROJECT["optional-dependencies"].keys()
+
+
+def test_nothing_that_runs_may_write_to_the_repository() -> None:
+    assert all(each["permissions"] == {"contents": "read"} for each in WORKFLOWS.values())

@@ -1,0 +1,297 @@
+"""Models exported to other languages, run there on rows that are passed bit by bit, beside what ``predict`` says."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from dpnb_columnar.domain import Numeric, Transform
+from dpnb_columnar.domain.column_kinds import number_keys
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.exported_program import Naming, Target, export
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.polars_terms import SKIPPED
+from dpnb_columnar.model.scoring import PREDICTED, probability_column
+from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.random_models import models_and_rows
+from support.reference_scorer import reference
+from support.scored_rows import AGE, MONEY
+
+EXACT = 1e-12
+ODD_TEXTS = ["", " ", ".", "-", "7.0", " 7 ", "+7", "-7", "07", "1e5", "1_0", "7.", ".5", "- 7", "7 7", "1+1", "é"]
+ODD_TEXTS += ["x" * 70, "0" * 70]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A model, and rows for it.
+
+    Attributes:
+        model: The model.
+        rows: A column of floats or of texts for each of its attributes.
+        drawn: The rows as they were drawn, without the odd texts.
+    """
+
+    model: Model
+    rows: pl.DataFrame
+    drawn: Sequence[dict[str, Any]]
+
+    @cached_property
+    def allowed(self) -> float:
+        """How far a probability may be off: what the rounding of floats moves."""
+        steep = 4 * max(reference(self.model, row).tolerance - EXACT for row in self.drawn)
+        return EXACT + steep + _logarithm_error(self.model)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names that every language knows."""
+        return {name: f"v{place}" for place, name in enumerate(self.rows.columns)}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a language says of one row."""
+
+    predicted: str
+    probabilities: Sequence[float]
+    skipped: int
+
+
+def cases(target: Target, number: int, start: int = 0) -> list[Case]:
+    """Random models that a language takes, and odd rows."""
+    return [case for case in _cases(number, start) if is_taken(case, target)]
+
+
+def is_taken(case: Case, target: Target) -> bool:
+    """Whether a language holds the model's texts."""
+    if target is Target.ONNX and not case.rows.columns:
+        return False
+    try:
+        export(case.model, target, Naming(renamed=case.names))
+    except UsageError as error:
+        if any(words in str(error) for words in ("a blank", "no such text", "a missing text", "a character")):
+            return False
+        raise
+    return True
+
+
+@cache
+def _cases(number: int, start: int) -> list[Case]:
+    found: list[Case] = []
+
+    @seed(start)
+    @settings(
+        max_examples=number,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(models_and_rows().filter(lambda case: bool(case[0].attributes)))
+    def collect(case: tuple[Model, list[dict[str, Any]]]) -> None:
+        found.append(_case(*case))
+
+    collect()
+    return found
+
+
+def _case(model: Model, rows: list[dict[str, Any]]) -> Case:
+    columns: dict[str, pl.Series] = {}
+    for parameters in model.attributes:
+        attribute = model.domain[parameters.attribute]
+        values = [row[attribute.name] for row in rows] + [None] * len(ODD_TEXTS)
+        if isinstance(attribute, Numeric):
+            columns[attribute.name] = pl.Series(values, dtype=pl.Float64)
+        elif len(number_keys(attribute.members)) == len(attribute.members):
+            columns[attribute.name] = pl.Series(values, dtype=pl.String).cast(pl.Float64, strict=False)
+        else:
+            columns[attribute.name] = pl.Series([*values[: len(rows)], *ODD_TEXTS], dtype=pl.String)
+    return Case(model, pl.DataFrame(columns), rows)
+
+
+def _logarithm_error(model: Model) -> float:
+    """What ln(1 + x) in the place of log1p(x) may change: a rounding of 1, in units of the narrowest deviation."""
+    worst = 0.0
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        attribute = model.domain[parameters.attribute]
+        if isinstance(parameters, Normal) and getattr(attribute, "transform", None) is Transform.LOG1P:
+            assert isinstance(attribute, Numeric)
+            width = attribute.scale.end - attribute.scale.origin
+            worst += abs(weight) * 2.0**-51 * width / min(parameters.deviation) ** 2
+    return worst
+
+
+def difference(case: Case, scored: Sequence[Scored]) -> float:
+    """Compare with ``predict``: the largest difference of a probability.
+
+    Classes must be the same where the two likeliest are further apart than what rounding moves.
+    """
+    rows = case.rows if case.rows.width else pl.DataFrame({"": [0] * len(scored)})
+    expected = case.model.predict(rows.lazy()).collect().to_dicts()
+    names = [probability_column(name) for name in case.model.domain.classes]
+    assert len(expected) == len(scored)
+    worst = 0.0
+    for row, found in zip(expected, scored, strict=True):
+        assert found.skipped == row[SKIPPED]
+        probabilities = [row[name] for name in names]
+        largest, second = sorted(probabilities, reverse=True)[:2]
+        assert found.predicted == row[PREDICTED] or largest - second <= case.allowed
+        worst = max([worst, *(abs(one - other) for one, other in zip(probabilities, found.probabilities, strict=True))])
+    return worst
+
+
+def run_r(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
+    """Score the rows of all cases in one process of R, each by a file of its own."""
+    script = ["invisible(compiler::enableJIT(0))", "options(warn = 2, keep.source = FALSE)"]
+    script.append('out <- file("scored.txt", "w")')
+    for number, case in enumerate(tried):
+        (folder / f"{number}.R").write_text(str(export(case.model, Target.R)))
+        script += [
+            f'source("{number}.R")',
+            f"data <- structure(list({', '.join(map(_r_vector, case.rows))}), class = 'data.frame', "
+            f"row.names = seq_len({max(case.rows.height, 1)}))",
+            f"names(data) <- c({', '.join(map(_r_text, case.rows.columns))})" if case.rows.columns else "",
+            "scored <- score_test(data)",
+            "classes <- (ncol(scored) - 2) / 2",
+            'hex <- vapply(scored[[1]], function(x) paste(as.character(charToRaw(x)), collapse = ""), "")',
+            'numbers <- lapply(scored[seq(2 + classes, 1 + 2 * classes)], function(x) sprintf("%a", x))',
+            "writeLines(do.call(paste, c(list(hex), unname(numbers), scored[ncol(scored)])), out)",
+            'cat("end\\n", file = out)',
+        ]
+    script.append("close(out)")
+    (folder / "run.R").write_text("\n".join(script))
+    command = ["Rscript", "--vanilla", "-e", "source('run.R')"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    groups: list[list[Scored]] = [[]]
+    for line in (folder / "scored.txt").read_text().splitlines():
+        if line == "end":
+            groups.append([])
+            continue
+        predicted, *numbers, skipped = line.split(" ")
+        groups[-1].append(Scored(bytes.fromhex(predicted).decode(), list(map(float.fromhex, numbers)), int(skipped)))
+    return groups[:-1]
+
+
+def _r_vector(values: pl.Series) -> str:
+    written = [_r_text(each) if isinstance(each, str) else _r_number(each) for each in values]
+    return f"c({', '.join(written)})" if values.dtype == pl.Float64 else f"as.character(c({', '.join(written)}))"
+
+
+def _r_number(value: float | None) -> str:
+    if value is None:
+        return "NA"
+    if math.isnan(value):
+        return "NaN"
+    return ("-Inf" if value < 0 else "Inf") if math.isinf(value) else value.hex()
+
+
+def _r_text(text: str) -> str:
+    return '"' + "".join(f"\\U{ord(letter):08x}" for letter in text) + '"' if text else '""'
+
+
+def run_pspp(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
+    """Score the rows of all cases in one process of PSPP, which has no infinity: the largest float stands for it."""
+    script = ["SET MXWARNS=1000000."]
+    for number, case in enumerate(tried):
+        (folder / f"{number}.sps").write_text(str(export(case.model, Target.SPSS, Naming(renamed=case.names))))
+        classes = len(case.model.domain.classes)
+        width = max(len(name.encode()) for name in case.model.domain.classes)
+        fields, place, data = [], 1, [""] * max(case.rows.height, 1)
+        for column, values in zip(case.names.values(), case.rows, strict=True):
+            is_text = values.dtype == pl.String
+            size = max([1, *(len((each or "").encode()) for each in values)]) if is_text else 8
+            fields.append(f"{column} {place}-{place + 2 * size - 1} ({'AHEX' if is_text else 'RBHEX'})")
+            place += 2 * size
+            for row, value in enumerate(values):
+                data[row] += (value or "").encode().ljust(size).hex() if is_text else _double(value)
+        fields = fields or ["nothing 1-1 (A)"]
+        data = data if case.rows.columns else ["x"]
+        script += [
+            f"FILE HANDLE rows_{number} /NAME='{number}.txt' /LRECL=100000.",
+            f"DATA LIST FILE=rows_{number} FIXED NOTABLE / {' '.join(fields)}.",
+            f"INSERT FILE='{number}.sps' ENCODING='UTF8'.",
+            f"WRITE OUTFILE='{number}.out' / nb_predicted (AHEX{2 * width}) "
+            f"{' '.join(f'nb_probability_{place + 1} (RBHEX16)' for place in range(classes))} nb_skipped (F5.0).",
+            "EXECUTE.",
+        ]
+        (folder / f"{number}.txt").write_text("\n".join(data) + "\n")
+    (folder / "run.sps").write_text("\n".join(script) + "\n")
+    command = ["pspp", "-O", "format=txt", "-o", "log.txt", "run.sps"]
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    groups = []
+    for number, case in enumerate(tried):
+        width = max(len(name.encode()) for name in case.model.domain.classes)
+        groups.append([_scored(line, 2 * width) for line in (folder / f"{number}.out").read_text().splitlines()])
+    return groups
+
+
+def _double(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return struct.pack("=d", -sys.float_info.max).hex()  # its missing value
+    largest = 1.7e308
+    return struct.pack("=d", min(max(value, -largest), largest)).hex()
+
+
+def _scored(line: str, width: int) -> Scored:
+    predicted = bytes.fromhex(line[:width]).decode().rstrip(" ")
+    numbers = [struct.unpack("=d", bytes.fromhex(line[at : at + 16]))[0] for at in range(width, len(line) - 16, 16)]
+    return Scored(predicted, numbers, int(line[width + 16 * len(numbers) :]))
+
+
+def run_onnx(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
+    """Score the rows of all cases by onnxruntime."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(3)
+    groups = []
+    for case in tried:
+        content = export(case.model, Target.ONNX)
+        assert isinstance(content, bytes)
+        session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+        rows = {
+            values.name: values.fill_null("").to_numpy().astype(object)
+            if values.dtype == pl.String
+            else values.fill_null(math.nan).to_numpy()
+            for values in case.rows
+        }
+        outputs = ["predicted", "probabilities", "skipped"]
+        predicted, probabilities, skipped = session.run(outputs, rows)
+        groups.append([Scored(*row) for row in zip(predicted, probabilities.tolist(), skipped.tolist(), strict=True)])
+    return groups
+
+
+def available(program: str) -> bool:
+    """Whether a program is installed."""
+    return shutil.which(program) is not None
+
+
+def golden_case() -> Model:
+    """A model with texts that each language has to escape, and what its comparisons do with missing values."""
+    odd = {"values": ["it's $HOME `x' \"y\" \\ & %z", "né", "7"]}
+    domain = declared({"age": {**AGE, "missing_values": [99]}, "money": MONEY, "hours": AGE, "odd": odd})
+    return model_of(
+        domain,
+        [
+            replace(normal_of("age", [30, 45.5], [11, 12.25]), bound=3.0),
+            normal_of("money", [6.5, 9.25], [1.75, 1.75]),
+            histogram_of("hours", [0, 10, 40, 101], [0.3, 0.5, 0.2], [0.05, 0.45, 0.5]),
+            table_of("odd", [0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
+        ],
+        [0.75, 0.25],
+    )
