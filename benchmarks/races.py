@@ -30,7 +30,7 @@ DATA, DATASET, LEDGER = "census.parquet", "census_simulated", "census.ledger"
 ROWS, EPSILON, ADMITTED = 2000, "0.1", 3
 """Size of the data, cost of a run, and how many of them the budget admits."""
 
-PATIENCE = 15.0
+PATIENCE = 22.0
 """Seconds after which the ledger is unlocked, even if runs are missing; the program waits 30."""
 
 

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -29,6 +30,9 @@ MAX_NOTE_BYTES = 2**12
 
 LOCKED = frozenset({errno.EAGAIN, errno.EACCES})
 """Errors of flock where another run holds the lock."""
+
+NOTE_SECONDS = 1.0
+"""How long a run that is refused waits for the note of one that has only just taken the lock."""
 
 _held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
 """Absolute paths of the outputs whose locks the blocks around hold."""
@@ -173,6 +177,9 @@ def _write_note(descriptor: int, path: Path, holder: str | None) -> None:
 
 def _holder(descriptor: int) -> str:
     """Describe the run that holds a lock, as its file names it; the file may hold anything."""
+    end = time.monotonic() + NOTE_SECONDS
+    while os.fstat(descriptor).st_size == 0 and time.monotonic() < end:  # it is locked first, then its note is written
+        time.sleep(0.01)
     try:
         note = json.loads(os.pread(descriptor, MAX_NOTE_BYTES, 0))
         process, host, since, run = (note[field] for field in ("process", "host", "since", "run"))

@@ -60,7 +60,7 @@ def test_all_tests_run_and_those_that_are_skipped_for_want_of_something() -> Non
     """But for PostgreSQL's, whose programs are on hosted machines: no package index has them."""
     body = SCRIPT.partition("\ntests() {\n")[2].partition("\n}\n")[0]
     assert [line.strip() for line in body.splitlines()] == [
-        *("step pip install --quiet --editable '.[test]'", "step pytest", "step pytest --all")
+        *("step pip install --quiet --editable '.[test]'", "step_of_tests", "step_of_tests --all")
     ]
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     skipped = {each.partition(":")[0] for each in settings["markers"] if "skipped without" in each}

@@ -223,6 +223,18 @@ def test_a_lock_that_says_anything_is_a_lock(tmp_path: Path, note: bytes) -> Non
         assert json.loads(name.read_text())["process"] == os.getpid()
 
 
+def test_a_run_that_has_only_just_taken_the_lock_is_named(tmp_path: Path) -> None:
+    name = tmp_path / ".out.lock"
+    with name.open("w") as held, ThreadPoolExecutor() as pool:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        refused = pool.submit(locks._acquire, name, tmp_path / "out")
+        with pytest.raises(TimeoutError):
+            refused.result(timeout=0.1)
+        locks._write_note(held.fileno(), tmp_path / "out", "night-1")
+        with pytest.raises(BusyError, match=rf"being written by process {os.getpid()} on .* \(run night-1\)"):
+            refused.result()
+
+
 @pytest.mark.parametrize("number", [errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS])
 def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def refused(*_: object) -> None:
