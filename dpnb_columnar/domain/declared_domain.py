@@ -393,9 +393,6 @@ Declaration = Domain | UnlabelledDomain
 """A declared domain, with a label or without one."""
 
 
-pass
-
-
 MAX_CELL_WIDTH = 60
 """Characters of a list of values in a table."""
 

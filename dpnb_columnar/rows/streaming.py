@@ -26,8 +26,6 @@ from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, readi
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    pass
-
 
 PART_ROWS = 2**17
 """Rows that Arrow reads at a time."""
@@ -118,8 +116,6 @@ def _compute(
     """
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
-        pass
-
         try:
             return compute(_with_progress(source.rows, read))
         except query_errors():

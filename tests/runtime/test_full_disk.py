@@ -140,8 +140,6 @@ def test_a_folder_that_one_may_not_write_to(run: Run, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("pages", [0, 1, 3])
 @pytest.mark.usefixtures("inputs")
 def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: Run) -> None:
-    pass
-    pass
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.errors import OutputError
     from dpnb_columnar.rows.parquet import open_parquet
