@@ -26,6 +26,8 @@ PRAGMA journal_mode = DELETE
 -- name: schema
 -- One row of `entry` is an account (its limit and relation), a spend (the cost of one release, and the totals of its data
 -- set after it) or a model (the digest of what a run released). `digest` is that of the row and of all rows before it.
+-- A new ledger is unfinished until it is renamed: a run that is killed before leaves no journal beside it.
+PRAGMA journal_mode = MEMORY;
 PRAGMA application_id = 1685089890;
 PRAGMA user_version = 1;
 CREATE TABLE entry (

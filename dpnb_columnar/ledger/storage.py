@@ -7,6 +7,7 @@ Single entries are read and appended; an entry that is read must continue the ch
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
@@ -38,6 +39,9 @@ from dpnb_columnar.runtime.unfinished import remove_abandoned
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""
 
+NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""Errors by which there is no ledger; whoever made one in place of a ledger whose disk fails would spend twice."""
+
 
 def check_file(path: Path) -> Path:
     """Refuse what is no file of ours to trust.
@@ -55,7 +59,9 @@ def check_file(path: Path) -> Path:
     try:
         real = path.resolve(strict=True)
         status = real.stat()
-    except (OSError, RuntimeError):  # RuntimeError: a loop of links
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        if isinstance(error, OSError) and error.errno not in NOT_THERE:
+            raise MissingInputError(f"{path}: {error.strerror}; check the path, its permissions and its disk") from None
         init = command("ledger init", str(path), dataset="NAME", epsilon="NUMBER")
         raise MissingInputError(f"{path}: no such ledger; make one: {init}") from None
     if not stat.S_ISREG(status.st_mode):

@@ -310,11 +310,11 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
     with source.open("rb") as stream:
         try:
             footer = footer_of(stream, str(source))
+            end = stream.tell() - len(footer)
+            stream.seek(0)
         except OSError as error:
             raise open_error(source, error) from None
-        end = stream.tell() - len(footer)
         carrying = with_metadata(footer, _domain_metadata(domain, read_metadata(source)), str(source))
-        stream.seek(0)
         with (
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
             partial.open("wb") as copy,

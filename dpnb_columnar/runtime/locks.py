@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dpnb_columnar.errors import BusyError, OutputError, option
 from dpnb_columnar.runtime.unfinished import NO_LINK, remove_abandoned, removed_at_end
-from dpnb_columnar.runtime.write_errors import write_error
+from dpnb_columnar.runtime.write_errors import output_errors, write_error
 
 LOCK_MODE = 0o644
 """Permissions of a lock file: whoever wants to write the same output may read who holds its lock."""
@@ -58,7 +58,8 @@ def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
         yield
         return
     name = path.with_name(f".{path.name}.lock")
-    descriptor = _acquire(name, path)
+    with output_errors(path):
+        descriptor = _acquire(name, path)
     try:
         with removed_at_end(name):
             _write_note(descriptor, path, holder)

@@ -299,9 +299,10 @@ def check_no_input(output: Path, inputs: Iterable[object]) -> None:
         OutputError: if the output is one of the inputs, or is to be a file of a table that is one.
     """
     there = [file for file in inputs if isinstance(file, Path) and file.exists()]
-    if output.exists() and any(output.samefile(file) for file in there):
-        raise OutputError(f"{output}: is an input as well, and would be lost; choose another {option('output')}")
-    above = output.resolve().parents
+    with output_errors(output):
+        if output.exists() and any(output.samefile(file) for file in there):
+            raise OutputError(f"{output}: is an input as well, and would be lost; choose another {option('output')}")
+        above = output.resolve().parents
     if tables := [folder for folder in there if folder.is_dir() and folder.resolve() in above]:
         raise OutputError(
             f"{output}: is in the folder of the table {tables[0]}, which is an input; choose another {option('output')}"

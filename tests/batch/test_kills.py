@@ -1,4 +1,4 @@
-"""Whole ``train --ledger`` runs, killed at random moments: ``python -m benchmarks.kills`` in small."""
+"""Whole runs, killed at random moments: ``python -m benchmarks.kills`` and ``benchmarks.killed_verbs`` in small."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import kills
+from benchmarks import killed_verbs, kills
 
 
 @pytest.mark.slow
@@ -18,3 +18,12 @@ def test_killed_runs_are_charged_once_and_leave_nothing_half_done(number: str, c
     assert figures.kills.total() == count
     assert figures.faults == [], figures.report()
     assert set(figures.ended) <= {0, 77}
+
+
+@pytest.mark.slow
+def test_killed_verbs_end_well_when_they_are_begun_again(tmp_path: Path) -> None:
+    verbs = {name: killed_verbs.WRITES[name] for name in ("split", "ledger init")}
+    figures = killed_verbs.kill_verbs(tmp_path, 4, None, verbs)
+    assert figures.kills.total() == 4
+    assert figures.faults == [], figures.report()
+    assert figures.ended.keys() == {0}

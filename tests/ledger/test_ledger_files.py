@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,6 +44,30 @@ def test_a_new_ledger_is_its_owners_alone_and_nothing_lies_beside_it(tmp_path: P
         os.umask(before)
     assert mode_of(path) == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_run_that_is_killed_while_it_makes_a_ledger_leaves_the_unfinished_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    connect = storage._connect
+
+    def watched(*arguments: Any) -> sqlite3.Connection:
+        connection = connect(*arguments)
+        connection.set_progress_handler(lambda: seen.update(path.suffix for path in tmp_path.iterdir()), 1)
+        return connection
+
+    monkeypatch.setattr(storage, "_connect", watched)
+    Ledger.create(tmp_path / "x.ledger").close()
+    assert ".partial" in seen
+    assert seen <= {".partial", ".lock", ".ledger"}  # no journal, which nobody would remove
+
+
+def test_a_ledger_that_cannot_be_looked_up_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError, match="File name too long; check the path, its permissions and its disk"):
+        Ledger(tmp_path / ("x" * 300))
+    with pytest.raises(MissingInputError, match="no such ledger; make one"):
+        Ledger(tmp_path / "x.ledger")
 
 
 def test_a_ledger_is_made_once(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 /* Fails a call of the operating system on a file: preloaded, this stands before the C library.
 
-   fault_arm chooses the file or the folder, the kind of call (open, write, read, fsync, truncate, close, rename, link),
-   which one of them fails, from 1 on, 0 for none, and the error. fault_calls counts the calls of that kind. */
+   fault_arm chooses the file or the folder, the kind of call (open, write, read, fsync, truncate, close, rename, link,
+   stat), which one of them fails, from 1 on, 0 for none, and the error. fault_calls counts the calls of that kind. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -83,3 +84,13 @@ int close(int fd) {
 
 ON_TWO("rename", rename)
 ON_TWO("link", link)
+
+#define ON_STATUS(name, type) \
+    int name(const char *path, struct type *to) { return fails_at("stat", AT_FDCWD, path) ? -1 : REAL(name)(path, to); }
+
+ON_STATUS(stat, stat)
+ON_STATUS(stat64, stat64)
+ON_STATUS(lstat, stat)
+ON_STATUS(lstat64, stat64)
+ON_DESCRIPTOR("stat", fstat, int, (int fd, struct stat *to), fd, to)
+ON_DESCRIPTOR("stat", fstat64, int, (int fd, struct stat64 *to), fd, to)

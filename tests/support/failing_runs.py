@@ -20,13 +20,15 @@ from pathlib import Path
 from dpnb_columnar.cli.main import exit_code
 from support.writing_verbs import WRITES, names_below
 
-WRITING = ("open", "write", "truncate", "fsync", "close", "rename", "link")
+WRITING = ("open", "write", "truncate", "fsync", "close", "rename", "link", "stat")
 READING = ("open", "read")
 ERRORS = (errno.EIO, errno.ESTALE)
 
 
-def some_of(calls: int) -> Sequence[int]:
-    """Choose among calls: the first ones, the middle and the last."""
+def some_of(kind: str, calls: int) -> Sequence[int]:
+    """Choose among calls: the first ones, the middle and the last; of those that ask for a file's state, all."""
+    if kind == "stat":
+        return range(1, calls + 1)
     return sorted({number for number in (1, 2, 3, 4, calls // 2, calls - 1, calls) if 0 < number <= calls})
 
 
@@ -59,7 +61,7 @@ def runs(verb: str, library: ctypes.CDLL) -> Iterator[dict[str, object]]:
         for kind in kinds:
             usual = run(place, kind, 0, 0)
             yield {"place": place.name, **usual}
-            for at in some_of(int(str(usual["calls"]))):
+            for at in some_of(kind, int(str(usual["calls"]))):
                 yield {"place": place.name, **run(place, kind, at, ERRORS[at % len(ERRORS)])}
 
 
