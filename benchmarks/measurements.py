@@ -17,11 +17,11 @@ from benchmarks.series import (
     CALL,
     CENSUS_ATTRIBUTES,
     COUNTS_DUCKDB,
-    COUNTS_POLARS,
     ESTIMATOR_CALL,
     FINE,
     IMPORTS,
     INTEGERS,
+    LEARNED,
     MANY_ATTRIBUTES,
     MANY_CLASSES,
     PARTIAL_FIT,
@@ -60,14 +60,14 @@ WALL, OTHER_WALL = pl.col("seconds"), pl.col("seconds_right")
 MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
 
 MANY = 100 * MILLION
-PARTIAL_FIT_LIMITS = {17 * MILLION // 10: 0.6, 10 * MILLION: 0.4, MANY: 0.33}
+PARTIAL_FIT_LIMITS = {17 * MILLION // 10: 0.6, 10 * MILLION: 0.4}
+MANY_LIMITS = {TRAIN: {COUNTS_DUCKDB: 1.05, PARTIAL_FIT: 0.42}, UNWEIGHTED: {COUNTS_DUCKDB: 0.75, PARTIAL_FIT: 0.3}}
+LEARNED_ROWS, LEARNED_LIMIT, PEAK_LIMIT = 10 * MILLION, 2.2, 330
 PREDICT_LEAST = {17 * MILLION // 10: 3, 10 * MILLION: 4}
 SQL_LIMIT, WIDE_PEAK_LIMIT = 1.5, 500
 FLOATS_ROWS = 17 * MILLION // 10
-COUNTS_LIMIT, PEAK_LIMIT = 1.25, 400
 RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT, FINE_LIMIT = 0.1, 1, 1.5, 5
 PASS_LEAST = 10
-UNWEIGHTED_LIMIT, UNWEIGHTED_COUNTS_LIMIT, UNWEIGHTED_PEAK_LIMIT = 2, 1.1, 350
 MANY_TEXTS_LIMIT, TEXTS_LIMIT, MANY_CELLS_LIMIT = 5, 1.3, 5
 FILES_LIMIT, CODEBOOK_LIMIT, PLAN_LIMIT, UNITS_LIMIT = 0.0023, 5, 10, 2
 HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
@@ -162,21 +162,16 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     for rows, limit in PARTIAL_FIT_LIMITS.items():
         beside = measurements.of("train", PARTIAL_FIT, rows=rows)
         yield Target(f"`train` / `GaussianNB.partial_fit`, {millions(rows)} rows", limit, _ratio(beside))
-    counts = [measurements.of("train", name, rows=MANY) for name in (COUNTS_POLARS, COUNTS_DUCKDB)]
-    fastest = min((each for each in counts if each), key=lambda each: float(each["seconds"]), default=None)
-    name = f" ({fastest['contender'].removeprefix('bare grouped counts, ')})" if fastest else ""
-    yield Target(f"`train` / bare grouped counts{name}, {millions(MANY)} rows", COUNTS_LIMIT, _ratio(fastest))
-    trained = measurements.of("train", TRAIN, rows=MANY)
-    yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, _figure(trained, "peak_mib"), "MiB")
-    fastest_name = None if fastest is None else str(fastest["contender"])
-    compared = fastest_name and measurements.paired("train", UNWEIGHTED, fastest_name, WALL / OTHER_WALL, rows=MANY)
-    what = f"`train` without attribute weights / these counts, {millions(MANY)} rows"
-    yield Target(what, UNWEIGHTED_COUNTS_LIMIT, compared or None)
-    unweighted = measurements.of("train", UNWEIGHTED, rows=MANY)
-    what = f"`train` without attribute weights, peak at {millions(MANY)} rows"
-    yield Target(what, UNWEIGHTED_PEAK_LIMIT, _figure(unweighted, "peak_mib"), "MiB")
-    what = f"`train` / the same without attribute weights, {millions(MANY)} rows"
-    yield Target(what, UNWEIGHTED_LIMIT, _ratio(unweighted))
+    for name, limits in MANY_LIMITS.items():
+        for other, limit in limits.items():
+            compared = measurements.paired("train", name, other, OWN / OTHERS, rows=MANY)
+            yield Target(f"`{name}` / `{other}`, processor time, {millions(MANY)} rows", limit, compared)
+        peak = _figure(measurements.of("train", name, rows=MANY), "peak_mib")
+        yield Target(f"`{name}`, peak at {millions(MANY)} rows", PEAK_LIMIT, peak, "MiB")
+    compared = measurements.paired("train", LEARNED, UNWEIGHTED, OWN / OTHERS, rows=LEARNED_ROWS)
+    yield Target(
+        f"`{LEARNED}` / `{UNWEIGHTED}`, processor time, {millions(LEARNED_ROWS)} rows", LEARNED_LIMIT, compared
+    )
     for name in [*PASSES.values()][1:]:
         passed = measurements.of("passes", name)
         rate = None if passed is None else passed["rows"] / passed["seconds"] / MILLION
@@ -211,6 +206,9 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     yield Target(what, FLOATS_LIMIT, _ratio(integers))
     fine = measurements.of("floats", FINE, rows=FLOATS_ROWS)
     yield Target(f"`train`, {FINE}, {millions(FLOATS_ROWS)} rows", FINE_LIMIT, _figure(fine, "seconds"), "s")
+    scored = measurements.of("categories", PREDICT, rows=TEXT_ROWS, attributes=MANY_TEXTS)
+    what = f"`predict`, peak with {MANY_TEXTS} attributes of text, {millions(TEXT_ROWS)} rows"
+    yield Target(what, WIDE_PEAK_LIMIT, _figure(scored, "peak_mib"), "MiB")
     texts = measurements.of("categories", TRAIN, rows=TEXT_ROWS, attributes=MANY_TEXTS)
     what = f"`train`, {MANY_TEXTS} attributes of text, {millions(TEXT_ROWS)} rows"
     yield Target(what, MANY_TEXTS_LIMIT, _figure(texts, "seconds"), "s")

@@ -31,7 +31,7 @@ FEW_ROWS = 1_000
 MORE_TURNS = 3
 """Times as many turns of processes that are short, and close to each other."""
 
-UNWEIGHTED, NO_WEIGHTS = "train, no attribute weights", ("--attribute-weights", "none")
+UNWEIGHTED, LEARNED = "train, no attribute weights", "train, learned attribute weights"
 PARTIAL_FIT = "GaussianNB.partial_fit"
 FIT = "GaussianNB.fit"
 DIFFPRIVLIB = "diffprivlib GaussianNB.fit"
@@ -117,8 +117,10 @@ def train(scale: Scale, places: Places) -> Iterator[Point]:
             Contender(SCAN, contender("bare_counts", "scan", path)),
             Contender(COUNTS_POLARS, contender("bare_counts", "polars", path)),
             Contender(COUNTS_DUCKDB, contender("bare_counts", "duckdb", path)),
-            Contender(UNWEIGHTED, (*train_command(path, places.work / "trained.model.json"), *NO_WEIGHTS)),
         ]
+        for name, weights in ((UNWEIGHTED, "none"), (LEARNED, "learned")):
+            command = (*train_command(path, places.work / "trained.model.json"), "--attribute-weights", weights)
+            contenders.append(Contender(name, command))
         if rows <= scale.fit:
             contenders.append(Contender(FIT, contender("scikit_learn", "fit", path)))
         if places.diffprivlib and rows <= scale.diffprivlib:

@@ -64,12 +64,16 @@ def wide(scale: Scale, places: Places) -> Iterator[Point]:
 
 
 def categories(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure training on many columns of text, on a column of very many texts, and on texts beside integers."""
+    """Measure many columns of text and one of very many texts, trained on and scored, and texts beside integers."""
     most, turns = max(scale.train), min(scale.turns, TURNS)
     for rows, attributes, size in ((TEXT_ROWS, MANY_TEXTS, TEXT_CATEGORIES), (MILLION, 1, MOST_CATEGORIES)):
         made = _categories(places, min(rows, most), attributes, size, "texts")
-        only = Contender(TRAIN, train_command(made.path, places.work / "texts.model.json"))
-        yield Point("categories", (only,), turns, (made,), min(rows, most), attributes, 2, size)
+        model = places.model(made)
+        contenders = (
+            Contender(TRAIN, train_command(made.path, places.work / "texts.model.json")),
+            Contender(PREDICT, _predict_command(model.path, made.path, places)),
+        )
+        yield Point("categories", contenders, turns, (made, model), min(rows, most), attributes, 2, size)
     rows = min(scale.fit, most)
     inputs = tuple(_categories(places, rows, COLUMNS, TEXT_CATEGORIES, kind) for kind in ("texts", "integers"))
     contenders = tuple(

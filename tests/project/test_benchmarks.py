@@ -62,7 +62,8 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     assert [path.name for path in (tmp_path / "rows").iterdir()] == ["c400.parquet"]
     runs = runs_of(tmp_path / "performance.parquet")
     contenders = {"dpnb-columnar train", "GaussianNB.partial_fit", "GaussianNB.fit", "bare scan, Polars"}
-    contenders |= {"bare grouped counts, Polars", "bare grouped counts, DuckDB", "train, no attribute weights"}
+    contenders |= {"bare grouped counts, Polars", "bare grouped counts, DuckDB"}
+    contenders |= {"train, no attribute weights", "train, learned attribute weights"}
     assert sorted(runs.filter(pl.col("series") == "train")["contender"]) == sorted(contenders)
     assert runs.filter("inside").select("series", "attributes").rows() == [
         ("release", 13),
