@@ -122,6 +122,15 @@ def _postgres_operator(left: exp.Expr, operator: str, right: exp.Expr) -> exp.Op
     return exp.Operator(this=left.copy(), operator=f"{CATALOGUE}.{operator}", expression=right.copy())
 
 
+def text_of_postgres(node: exp.Expr) -> exp.Expr:
+    """Compare texts by their characters: by the collation of a column in PostgreSQL, others may be equal."""
+    if not isinstance(node, exp.Cast) or not _is_text(node) or not isinstance(node.this, exp.Column):
+        return node
+    if node.this.table != SOURCE:
+        return node
+    return exp.Collate(this=node, expression=exp.column(identifier("C"), table=CATALOGUE))
+
+
 def number_of_spark(node: exp.Expr) -> exp.Expr:
     """Cast what is a number, by way of its text: a date has no cast to a number. A truth value is 1 or 0."""
     if not isinstance(node, exp.TryCast):
@@ -507,7 +516,7 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _rows_apart],
-    Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, _one_type, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, text_of_postgres, _one_type, _steps_apart],
     Dialect.SPARK: [_nan_by_order, number_of_spark, _no_variables],
     Dialect.BIGQUERY: [_nan_by_order, number_of_bigquery],
     Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],

@@ -6,18 +6,23 @@ rows, by the order that ``rows.unit_order`` defines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
+import polars as pl
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
     as_column,
     as_double,
+    as_text,
     below,
     case,
     double,
+    equal,
     identifier,
     integer,
     is_null,
@@ -41,12 +46,15 @@ from dpnb_columnar.dialects.rules import (
     weight_steps,
     without_imputed,
 )
-from dpnb_columnar.domain import Domain, Missing, Numeric, digest
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, digest
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
 from dpnb_columnar.errors import command
+from dpnb_columnar.rows.row_rules import distinguished_range
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
+from dpnb_columnar.rows.value_codes import MOST_LOOKED_UP
 
 RANK, SIZE, STANDS_FOR = "rank", "size", "stands_for"
 
@@ -178,8 +186,25 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | N
         UsageError: if the name is not the name of a table.
     """
     table_of_rows = rows_or_default(table, domain.name, dialect)
-    query = (_named_counts if dialect is Dialect.SPARK else _union_of_groupings)(domain, kinds, table_of_rows)
+    query = _form(domain, dialect)(domain, kinds, table_of_rows)
     return header(_remarks(domain, dialect)) + render(query, dialect)
+
+
+MOST_SETS = 64
+"""Attributes that have a grouping set each: PostgreSQL counts so many at once in the memory that it has by itself."""
+
+MOST_COUNTS = 8
+"""Classes that have a column of counts each."""
+
+
+def _form(domain: Domain, dialect: Dialect) -> Callable[[Domain, Kinds, exp.Table | exp.Subquery], exp.Expr]:
+    """Choose the form that measured best: SQLite has no grouping sets, and some databases were not measured."""
+    if dialect is Dialect.SPARK:
+        return _named_counts
+    few = 0 < len(domain.attributes) <= MOST_SETS and len(domain.classes) <= MOST_COUNTS
+    if few and dialect in (Dialect.DUCKDB, Dialect.POSTGRES):
+        return partial(_grouping_sets, dialect=dialect)
+    return _union_of_groupings
 
 
 def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
@@ -199,18 +224,117 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
 
+def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, *, dialect: Dialect) -> exp.Expr:
+    """One grouping set for each attribute, in one pass: of its values where they are few, and the rule comes after.
+
+    A class is a column of counts, not a key: PostgreSQL takes whatever is computed for 200 values, and sorts all rows
+    for each set whose groups would then fill its memory.
+    """
+    values, names = counted_values(domain, kinds, dialect), _numbered_names(domain, "code")
+    steps = _coded(domain, kinds, table, values)
+    places = [
+        (exp.Anonymous(this="GROUPING", expressions=_columns(name)), integer(place))
+        for place, name in enumerate(names, 1)
+    ]
+    numbers: dict[str, exp.Expr] = {"count": exp.Count(this=exp.Star())}
+    if domain.sums is not None:
+        numbers[WEIGHT] = exp.Sum(this=own_column(WEIGHT))
+    classes = range(len(domain.classes))
+    of_classes = [
+        as_column(exp.Filter(this=number.copy(), expression=exp.Where(this=_is_class(klass))), f"{name}_{klass}")
+        for name, number in numbers.items()
+        for klass in classes
+    ]
+    add_step(
+        steps, "groups", [as_column(lookup(integer(0), places, integer(0)), PLACE), *_columns(*names), *of_classes]
+    )
+    sets = [exp.Tuple(), *(exp.Paren(this=own_column(name)) for name in names)]
+    steps[-1][1].group_by(exp.GroupingSets(expressions=sets), copy=False)
+    rules = [
+        (integer(place), _rule(attribute, kinds, name) if attribute.name in values else own_column(name))
+        for place, (attribute, name) in enumerate(zip(domain.attributes, names, strict=True), 1)
+    ]
+    own = [
+        as_column(
+            lookup(own_column(CLASS), [(integer(klass), own_column(f"{name}_{klass}")) for klass in classes]), name
+        )
+        for name in numbers
+    ]
+    code = lookup(own_column(PLACE), [(integer(0), integer(0)), *rules])
+    add_step(steps, "cells", [*_columns(PLACE, CLASS), as_column(code, "code"), *own])
+    every = exp.union(*(exp.select(as_column(integer(klass), CLASS)) for klass in classes), distinct=False, copy=False)
+    joined = exp.alias_(every.subquery(copy=False), identifier("classes"), table=True)
+    steps[-1][1].append("joins", exp.Join(this=joined, kind="CROSS"))
+    occurs = exp.GT(this=own_column("count"), expression=integer(0))
+    counts = _cells(domain, last_step(steps), _attribute_name(domain), own_column("code"), "count")
+    query: exp.Query = counts.where(is_there("code"), occurs).group_by(*_columns(PLACE, CLASS, "code"))
+    if domain.sums is not None:
+        weights = _cells(domain, last_step(steps), _classes(), integer(WEIGHT_CODE), WEIGHT)
+        weights = weights.where(equal(own_column(PLACE), integer(0)), occurs.copy()).group_by(own_column(CLASS))
+        query = exp.union(query, weights, distinct=False, copy=False)
+    return with_steps(query, steps)
+
+
+def counted_values(domain: Domain, kinds: Kinds, dialect: Dialect) -> dict[str, exp.Expr]:
+    """Write what is counted in the place of codes: values of columns whose rules tell few apart, by attribute.
+
+    Whole numbers beyond those that the rule tells apart are the nearest of these, so that there are no more groups than
+    the domain allows. Distinct texts may be as many as rows: PostgreSQL puts them on disk then, which DuckDB may not
+    here. It counts texts by their bytes: by a column's collation others may be equal. Of each unit the codes themselves
+    tell the rows that count, and of a row that an attribute may drop its value.
+    """
+    values: dict[str, exp.Expr] = {}
+    for attribute in domain.attributes if domain.unit is None else ():
+        column, kind = source_column(attribute.name), kinds.get(attribute.name)
+        told_apart = distinguished_range(attribute, pl.Int64()) if kind is Kind.INTEGER else None
+        if attribute.missing is Missing.ROW:
+            continue
+        if told_apart is not None and told_apart[1] - told_apart[0] < MOST_LOOKED_UP:
+            values[attribute.name] = _within(column, *told_apart)
+        elif kind is Kind.BOOLEAN:
+            values[attribute.name] = column
+        elif kind is Kind.TEXT and dialect is Dialect.POSTGRES:
+            values[attribute.name] = as_text(column)
+    return values
+
+
+def _within(value: exp.Expr, first: int, last: int) -> exp.Expr:
+    """Write a whole number within bounds; null stays null, as it does not under every database's greatest()."""
+    below_first = (below(value.copy(), integer(first)), integer(first))
+    return case([below_first, (exp.GT(this=value.copy(), expression=integer(last)), integer(last))], value)
+
+
+def _rule(attribute: Attribute, kinds: Kinds, name: str) -> exp.Expr:
+    """Write the code of an attribute's value that a column of this name holds."""
+    value = _value(attribute, kinds)
+    code = grid_code(attribute, value) if isinstance(attribute, Numeric) else value
+    return code.transform(lambda node: own_column(name) if isinstance(node, exp.Column) else node, copy=False)
+
+
+def _is_class(klass: int) -> exp.Expr:
+    return equal(own_column(CLASS), integer(klass))
+
+
+def _cells(domain: Domain, table: exp.Table, attribute: exp.Expr, code: exp.Expr, number: str) -> exp.Select:
+    """Select cells of the table of ``Statistics``, whose counts or weights are a column to be added up."""
+    return exp.select(
+        as_column(attribute, "attribute"),
+        own_column(CLASS),
+        as_column(code, "code"),
+        as_column(exp.cast(exp.Sum(this=own_column(number)), exp.DType.BIGINT), "count"),
+        as_column(text(digest(domain)), "domain"),
+    ).from_(table)
+
+
 def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
     names = _numbered_names(domain, "code")
-    codes = [as_column(code, name) for code, name in zip(code_columns(domain), names, strict=True)]
-    steps: Steps = [("read", read_values(domain, kinds, table))]
-    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes, *weight_columns(domain)])
-    steps[-1][1].where(*map(is_there, required_columns(domain)), copy=False)
-    choose_rows(steps, domain)
+    steps = _coded(domain, kinds, table, {})
     rows = last_step(steps)
     counts = [_counts(domain, rows, _classes(), None)]
     if domain.sums is not None:
-        counts.append(_weights(domain, rows))
+        weights = _cells(domain, rows, _classes(), integer(WEIGHT_CODE), WEIGHT)
+        counts.append(weights.group_by(own_column(CLASS)))
     counts += [
         _counts(domain, rows, text(attribute.name), code)
         for attribute, code in zip(domain.attributes, names, strict=True)
@@ -219,13 +343,22 @@ def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Sub
     return with_steps(query, steps)
 
 
+def _coded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr]) -> Steps:
+    """Write the steps that leave the rows that count, with ``code_0``, ``code_1``, ...: codes, or values."""
+    codes = zip(code_columns(domain, values), _numbered_names(domain, "code"), strict=True)
+    steps: Steps = [("read", read_values(domain, kinds, table, values))]
+    columns = [*_columns(CLASS, *unit_names(domain)), *(as_column(*code) for code in codes), *weight_columns(domain)]
+    add_step(steps, "coded", columns)
+    steps[-1][1].where(*map(is_there, required_columns(domain)), copy=False)
+    choose_rows(steps, domain)
+    return steps
+
+
 def _named_counts(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """Select the counts by place, with each attribute's name in place of its number."""
-    names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
-    attribute = lookup(own_column(PLACE), names) if names else _classes()
     return (
         exp.select(
-            as_column(attribute, "attribute"),
+            as_column(_attribute_name(domain), "attribute"),
             *map(own_column, (CLASS, "code", "count")),
             as_column(text(digest(domain)), "domain"),
         )
@@ -292,26 +425,40 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
     return steps
 
 
-def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
-    """Every row's class, unit, weight, and number or category code of every attribute; null where it has none."""
+def read_values(
+    domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr] = MappingProxyType({})
+) -> exp.Select:
+    """Every row's class, unit, weight, and number or category code of every attribute; null where it has none.
+
+    Args:
+        domain: The domain.
+        kinds: What the columns hold; see ``rules``.
+        table: The table.
+        values: What to select in their place, by attribute.
+    """
     source = without_imputed(domain, kinds, exp.alias_(table, SOURCE, table=True, quoted=True))
-    read = (
-        number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
-        if isinstance(attribute, Numeric)
-        else category_code(attribute, kinds.get(attribute.name))
-        for attribute in domain.attributes
-    )
-    values = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]
-    columns = [as_column(class_code(domain.label, kinds), CLASS), *unit_values(domain), *values]
+    read = (values.get(attribute.name) or _value(attribute, kinds) for attribute in domain.attributes)
+    named = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]
+    columns = [as_column(class_code(domain.label, kinds), CLASS), *unit_values(domain), *named]
     if domain.weight is not None:
         columns.append(as_column(number(domain.weight.column, kinds.get(domain.weight.column)), WEIGHT))
     return exp.select(*columns, copy=False).from_(source, copy=False)
 
 
-def code_columns(domain: Domain) -> list[exp.Expr]:
-    """Write the code of every attribute, from the columns of ``read_values``."""
+def _value(attribute: Attribute, kinds: Kinds) -> exp.Expr:
+    """Write a row's number, or category code, of an attribute."""
+    kind = kinds.get(attribute.name)
+    if isinstance(attribute, Numeric):
+        return number(attribute.name, kind, attribute.missing_values)
+    return category_code(attribute, kind)
+
+
+def code_columns(domain: Domain, values: Collection[str] = ()) -> list[exp.Expr]:
+    """Write the code of every attribute from the columns of ``read_values``, or its value there for those of some."""
     return [
-        grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
+        own_column(value)
+        if isinstance(attribute, Categorical) or attribute.name in values
+        else grid_code(attribute, own_column(value))
         for attribute, value in zip(domain.attributes, _numbered_names(domain, "value"), strict=True)
     ]
 
@@ -353,24 +500,15 @@ def _counts(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: str | No
     )
 
 
-def _weights(domain: Domain, rows: exp.Table) -> exp.Select:
-    """Steps of weight of every class, in a step of the query."""
-    return (
-        exp.select(
-            as_column(_classes(), "attribute"),
-            own_column(CLASS),
-            as_column(integer(WEIGHT_CODE), "code"),
-            as_column(exp.cast(exp.Sum(this=own_column(WEIGHT)), exp.DType.BIGINT), "count"),
-            as_column(text(digest(domain)), "domain"),
-        )
-        .from_(rows.copy())
-        .group_by(own_column(CLASS))
-    )
-
-
 def _classes() -> exp.Expr:
     """Write a null in place of the attribute's name, for counts of classes."""
     return exp.cast(exp.null(), exp.DType.TEXT)
+
+
+def _attribute_name(domain: Domain) -> exp.Expr:
+    """Look up the attribute's name by its place; null for counts and weights of classes."""
+    names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
+    return lookup(own_column(PLACE), names) if names else _classes()
 
 
 def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:

@@ -54,7 +54,7 @@ WITH "__dpnb_terms" AS (
       WHEN NOT (
         CASE
           WHEN "source"."wage" OPERATOR(pg_catalog.>) 1.7976931348623158e308
-          AND CAST("source"."wage" AS pg_catalog.TEXT) <> 'NaN'
+          AND CAST("source"."wage" AS pg_catalog.TEXT) COLLATE pg_catalog."C" <> 'NaN'
           THEN CAST('inf' AS DOUBLE PRECISION)
           WHEN "source"."wage" OPERATOR(pg_catalog.<) -1.7976931348623158e308
           THEN CAST('-inf' AS DOUBLE PRECISION)
@@ -67,7 +67,7 @@ WITH "__dpnb_terms" AS (
       THEN NULL
       ELSE CASE
         WHEN "source"."wage" OPERATOR(pg_catalog.>) 1.7976931348623158e308
-        AND CAST("source"."wage" AS pg_catalog.TEXT) <> 'NaN'
+        AND CAST("source"."wage" AS pg_catalog.TEXT) COLLATE pg_catalog."C" <> 'NaN'
         THEN CAST('inf' AS DOUBLE PRECISION)
         WHEN "source"."wage" OPERATOR(pg_catalog.<) -1.7976931348623158e308
         THEN CAST('-inf' AS DOUBLE PRECISION)
@@ -78,12 +78,12 @@ WITH "__dpnb_terms" AS (
       END
     END AS "__dpnb_read_1",
     CAST("source"."hours" AS DOUBLE PRECISION) AS "__dpnb_read_2",
-    CAST("source"."job ""x""" AS pg_catalog.TEXT) AS "__dpnb_read_3",
-    CAST(CAST("source"."pension" AS pg_catalog.TEXT) AS DOUBLE PRECISION) AS "__dpnb_read_4",
+    CAST("source"."job ""x""" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS "__dpnb_read_3",
+    CAST(CAST("source"."pension" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS DOUBLE PRECISION) AS "__dpnb_read_4",
     CASE
-      WHEN pg_catalog.LENGTH(CAST("source"."rent" AS pg_catalog.TEXT)) <= 64
-      AND CAST("source"."rent" AS pg_catalog.TEXT) ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'
-      THEN CAST(CAST("source"."rent" AS pg_catalog.TEXT) AS DOUBLE PRECISION)
+      WHEN pg_catalog.LENGTH(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C") <= 64
+      AND CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'
+      THEN CAST(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS DOUBLE PRECISION)
     END AS "__dpnb_read_5"
   FROM person AS "source"
   OFFSET 0

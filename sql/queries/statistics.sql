@@ -6,9 +6,11 @@ WITH "read" AS (
   SELECT
     CASE CAST("source"."label" AS TEXT) WHEN 'no' THEN 0 WHEN 'yes' THEN 1 END AS "class",
     CASE
-      WHEN CAST("source"."age" AS DOUBLE) IN (CAST('999.0' AS DOUBLE))
-      THEN NULL
-      ELSE CAST("source"."age" AS DOUBLE)
+      WHEN "source"."age" < 0
+      THEN 0
+      WHEN "source"."age" > 1000
+      THEN 1000
+      ELSE "source"."age"
     END AS "value_0",
     CASE
       WHEN NOT (
@@ -18,7 +20,13 @@ WITH "read" AS (
       THEN NULL
       ELSE CAST("source"."wage" AS DOUBLE)
     END AS "value_1",
-    CAST("source"."hours" AS DOUBLE) AS "value_2",
+    CASE
+      WHEN "source"."hours" < 1
+      THEN 1
+      WHEN "source"."hours" > 99
+      THEN 99
+      ELSE "source"."hours"
+    END AS "value_2",
     CASE CAST("source"."job ""x""" AS TEXT)
       WHEN 'clerk'
       THEN 0
@@ -41,19 +49,7 @@ WITH "read" AS (
 ), "coded" AS (
   SELECT
     "class",
-    CASE
-      WHEN "value_0" - CAST('0.0' AS DOUBLE) < CAST('0.125' AS DOUBLE)
-      THEN 0
-      WHEN "value_0" >= CAST('90.0' AS DOUBLE)
-      THEN 180
-      ELSE CAST(FLOOR(
-        (
-          (
-            "value_0" - CAST('0.0' AS DOUBLE)
-          ) / CAST('0.5' AS DOUBLE)
-        ) + CAST('0.5' AS DOUBLE)
-      ) AS BIGINT)
-    END AS "code_0",
+    "value_0" AS "code_0",
     CASE
       WHEN "value_1" - CAST('0.0' AS DOUBLE) < CAST('0.25' AS DOUBLE)
       THEN 0
@@ -67,19 +63,7 @@ WITH "read" AS (
         ) + CAST('0.5' AS DOUBLE)
       ) AS BIGINT)
     END AS "code_1",
-    CASE
-      WHEN "value_2" - CAST('1.0' AS DOUBLE) < CAST('1.75' AS DOUBLE)
-      THEN 0
-      WHEN "value_2" >= CAST('99.0' AS DOUBLE)
-      THEN 14
-      ELSE CAST(FLOOR(
-        (
-          (
-            "value_2" - CAST('1.0' AS DOUBLE)
-          ) / CAST('7.0' AS DOUBLE)
-        ) + CAST('0.5' AS DOUBLE)
-      ) AS BIGINT)
-    END AS "code_2",
+    "value_2" AS "code_2",
     "value_3" AS "code_3",
     CASE
       WHEN "value_4" - CAST('0.0' AS DOUBLE) < CAST('0.25' AS DOUBLE)
@@ -110,91 +94,145 @@ WITH "read" AS (
   FROM "read"
   WHERE
     NOT "class" IS NULL
+), "groups" AS (
+  SELECT
+    CASE 0
+      WHEN GROUPING("code_0")
+      THEN 1
+      WHEN GROUPING("code_1")
+      THEN 2
+      WHEN GROUPING("code_2")
+      THEN 3
+      WHEN GROUPING("code_3")
+      THEN 4
+      WHEN GROUPING("code_4")
+      THEN 5
+      WHEN GROUPING("code_5")
+      THEN 6
+      ELSE 0
+    END AS "place",
+    "code_0",
+    "code_1",
+    "code_2",
+    "code_3",
+    "code_4",
+    "code_5",
+    COUNT(*) FILTER(WHERE
+      "class" = 0) AS "count_0",
+    COUNT(*) FILTER(WHERE
+      "class" = 1) AS "count_1"
+  FROM "coded"
+  GROUP BY
+    GROUPING SETS (
+      (),
+      (
+        "code_0"
+      ),
+      (
+        "code_1"
+      ),
+      (
+        "code_2"
+      ),
+      (
+        "code_3"
+      ),
+      (
+        "code_4"
+      ),
+      (
+        "code_5"
+      )
+    )
+), "cells" AS (
+  SELECT
+    "place",
+    "class",
+    CASE "place"
+      WHEN 0
+      THEN 0
+      WHEN 1
+      THEN CASE
+        WHEN CASE
+          WHEN CAST("code_0" AS DOUBLE) IN (CAST('999.0' AS DOUBLE))
+          THEN NULL
+          ELSE CAST("code_0" AS DOUBLE)
+        END - CAST('0.0' AS DOUBLE) < CAST('0.125' AS DOUBLE)
+        THEN 0
+        WHEN CASE
+          WHEN CAST("code_0" AS DOUBLE) IN (CAST('999.0' AS DOUBLE))
+          THEN NULL
+          ELSE CAST("code_0" AS DOUBLE)
+        END >= CAST('90.0' AS DOUBLE)
+        THEN 180
+        ELSE CAST(FLOOR(
+          (
+            (
+              CASE
+                WHEN CAST("code_0" AS DOUBLE) IN (CAST('999.0' AS DOUBLE))
+                THEN NULL
+                ELSE CAST("code_0" AS DOUBLE)
+              END - CAST('0.0' AS DOUBLE)
+            ) / CAST('0.5' AS DOUBLE)
+          ) + CAST('0.5' AS DOUBLE)
+        ) AS BIGINT)
+      END
+      WHEN 2
+      THEN "code_1"
+      WHEN 3
+      THEN CASE
+        WHEN CAST("code_2" AS DOUBLE) - CAST('1.0' AS DOUBLE) < CAST('1.75' AS DOUBLE)
+        THEN 0
+        WHEN CAST("code_2" AS DOUBLE) >= CAST('99.0' AS DOUBLE)
+        THEN 14
+        ELSE CAST(FLOOR(
+          (
+            (
+              CAST("code_2" AS DOUBLE) - CAST('1.0' AS DOUBLE)
+            ) / CAST('7.0' AS DOUBLE)
+          ) + CAST('0.5' AS DOUBLE)
+        ) AS BIGINT)
+      END
+      WHEN 4
+      THEN "code_3"
+      WHEN 5
+      THEN "code_4"
+      WHEN 6
+      THEN "code_5"
+    END AS "code",
+    CASE "class" WHEN 0 THEN "count_0" WHEN 1 THEN "count_1" END AS "count"
+  FROM "groups"
+  CROSS JOIN (
+    SELECT
+      0 AS "class"
+    UNION ALL
+    SELECT
+      1 AS "class"
+  ) AS "classes"
 )
 SELECT
-  CAST(NULL AS TEXT) AS "attribute",
+  CASE "place"
+    WHEN 1
+    THEN 'age'
+    WHEN 2
+    THEN 'wage'
+    WHEN 3
+    THEN 'hours'
+    WHEN 4
+    THEN 'job "x"'
+    WHEN 5
+    THEN 'pension'
+    WHEN 6
+    THEN 'rent'
+  END AS "attribute",
   "class",
-  0 AS "code",
-  COUNT(*) AS "count",
+  "code" AS "code",
+  CAST(SUM("count") AS BIGINT) AS "count",
   'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-GROUP BY
-  "class"
-UNION ALL
-SELECT
-  'age' AS "attribute",
-  "class",
-  "code_0" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
+FROM "cells"
 WHERE
-  NOT "code_0" IS NULL
+  NOT "code" IS NULL AND "count" > 0
 GROUP BY
+  "place",
   "class",
-  "code_0"
-UNION ALL
-SELECT
-  'wage' AS "attribute",
-  "class",
-  "code_1" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-WHERE
-  NOT "code_1" IS NULL
-GROUP BY
-  "class",
-  "code_1"
-UNION ALL
-SELECT
-  'hours' AS "attribute",
-  "class",
-  "code_2" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-WHERE
-  NOT "code_2" IS NULL
-GROUP BY
-  "class",
-  "code_2"
-UNION ALL
-SELECT
-  'job "x"' AS "attribute",
-  "class",
-  "code_3" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-WHERE
-  NOT "code_3" IS NULL
-GROUP BY
-  "class",
-  "code_3"
-UNION ALL
-SELECT
-  'pension' AS "attribute",
-  "class",
-  "code_4" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-WHERE
-  NOT "code_4" IS NULL
-GROUP BY
-  "class",
-  "code_4"
-UNION ALL
-SELECT
-  'rent' AS "attribute",
-  "class",
-  "code_5" AS "code",
-  COUNT(*) AS "count",
-  'bcef1d888f5aded487b9894b81917cc97da423f40fe315b06506ec2f17d40501' AS "domain"
-FROM "coded"
-WHERE
-  NOT "code_5" IS NULL
-GROUP BY
-  "class",
-  "code_5"
+  "code"

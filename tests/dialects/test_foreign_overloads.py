@@ -58,7 +58,7 @@ def functions_in(query: str) -> set[str]:
     return (
         called
         - {name.lower() for name in GRAMMAR}
-        - {"cast", "in", "as", "and", "or", "not", "over", "when", "select", "operator"}
+        - {"cast", "in", "as", "and", "or", "not", "over", "filter", "when", "select", "operator"}
     )
 
 

@@ -10,18 +10,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, held, labelled
 from support.counted_queries import check, statistics_of
-from support.engines import Engine
+from support.engines import Engine, Postgres
 from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import open_parquet
 
 CONDITIONS = [
@@ -295,3 +297,80 @@ def test_numbers_of_unknown_kind_are_read_whatever_their_size(engine: Engine, tm
     numbers = pa.array([1.7e308, -1.7e308, 5e-324, 2.0**60, None, NAN, INFINITY, 0.1])
     domain = declared({"label": LABEL, "attributes": {"x": {"lower": -1, "upper": 1, "step": "1/4"}}})
     assert check(engine, tmp_path, labelled(x=numbers), domain, {}).lacking() == {"x": 2}
+
+
+CENSUS = {
+    "age": {"lower": 0, "upper": 90, "step": 1, "missing_values": [999]},
+    "hours": {"lower": 1, "upper": 99, "step": 7},
+    "sex": {"values": [1, 2], "missing": "category"},
+    "job": {"values": ["1", "clerk", "Clerk"], "missing": "category"},
+    "owner": {"values": [True, False], "missing": "category"},
+    "rate": {"values": [0, "0.5"], "missing": "category"},
+}
+"""Whole numbers, texts and truth values, whose values are counted, and floats, whose codes are."""
+
+PERSONS = pa.table(
+    {
+        "age": pa.array([0, -5, -(2**31), 2**31 - 1, 998, 999, 1000, None, 90, 91, 45, 45] * 5, pa.int32()),
+        "hours": pa.array([1, 0, 2, 99, 100, None, 50, 50, 4, 5, 8, 2**62] * 5, pa.int64()),
+        "sex": pa.array([1, 2, 3, 0, None, 1, 2, 2, -1, 2**15 - 1, 1, 1] * 5, pa.int16()),
+        "job": ["clerk", "Clerk", "CLERK", "1", " 1.0 ", "01", "1 ", "", None, "clerk ", "smith", "1e0"] * 5,
+        "owner": [True, False, None, True, True, False] * 10,
+        "rate": pa.array([0.0, -0.0, 0.5, NAN, None, INFINITY, -INFINITY, 0.25, 0.5, 0.5] * 6),
+        "weight": pa.array([0.25, 1.0, 7.0, -1.0, NAN, None] * 10),
+        "y": ["a", "b", "c", None, "d"] * 12,
+    }
+)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9])
+def test_values_that_are_counted_before_the_rule(quick_engine: Engine, tmp_path: Path, classes: int) -> None:
+    """Whatever form the query has for so many classes; with weights, and where a missing value drops the row."""
+    label = {"column": "y", "classes": [*"abcdefghi"[:classes]]}
+    check(quick_engine, tmp_path, PERSONS, declared({"label": label, "attributes": CENSUS}))
+    dropping = {name: {**body, "missing": "row"} for name, body in CENSUS.items() if name in ("age", "job")}
+    weight = {"column": "weight", "cap": 5, "step": "1/4"}
+    document = {"label": label, "attributes": CENSUS | dropping, "weight": weight}
+    assert check(quick_engine, tmp_path, PERSONS, declared(document)).class_counts.sum() > 0
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgres_sorts_no_rows(postgres_connection: Any) -> None:
+    """Every set of groups is counted in memory, whatever PostgreSQL guesses of the number of groups."""
+    engine = Postgres(postgres_connection)
+    engine.load(pa.concat_tables([PERSONS] * 2000))
+    kinds = kinds_of(pl.DataFrame(PERSONS).schema)
+    domain = declared({"label": LABEL | {"classes": ["a", "b"]}, "attributes": CENSUS})
+    query = statistics_query(domain, kinds, "rows", engine.dialect)
+    engine.execute("CREATE TEMPORARY TABLE plans (line text)")
+    engine.execute(EXPLAINED.format(query=query.replace("'", "''")))
+    plan = [row["line"] for row in engine.run("SELECT line FROM plans")]
+    assert sum("Hash Key:" in line for line in plan) >= len(CENSUS)
+    assert not any("Sort Key: coded" in line for line in plan)
+
+
+EXPLAINED = """
+DO $explained$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN {query}' LOOP INSERT INTO plans VALUES (line); END LOOP;
+END $explained$
+"""
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgres_counts_texts_by_their_characters(postgres_connection: Any, tmp_path: Path) -> None:
+    """A column's collation may take others for equal, and has no regular expressions then."""
+    engine = Postgres(postgres_connection)
+    engine.load(PERSONS)
+    try:
+        engine.execute("CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+    except engine.connection.Error:
+        pytest.skip("this PostgreSQL has no ICU")
+    engine.execute("ALTER TABLE rows ALTER COLUMN job TYPE text COLLATE careless")
+    domain = declared({"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"job": CENSUS["job"]}})
+    file = tmp_path / "rows.parquet"
+    pq.write_table(PERSONS, file)
+    source = open_parquet([file], domain)
+    found = statistics_of(domain, engine.run(statistics_query(domain, source.kinds, "rows", engine.dialect)))
+    assert found == local.answer(source, CellQuery(domain))
