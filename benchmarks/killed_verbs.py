@@ -212,13 +212,10 @@ class KilledVerb:
     def _check_ended(self) -> None:
         there = self._new() & set(self.usual.files)
         code, told = self._ended(self.line)
-        if code and there and "--output" in self.line and code == self.usual.repeated:
-            if there != set(self.usual.files):  # one of several: the command says how they are written anew
-                code, told = self._ended(f"{self.line} --overwrite")
-            else:
-                code = 0
-        elif code == self.usual.repeated and there == set(self.usual.files):
+        if code == self.usual.repeated and there == set(self.usual.files):
             code = 0
+        elif code == self.usual.repeated and there:  # one of several: the command says how they are written anew
+            code, told = self._ended(f"{self.line} --overwrite")
         self.figures.ended[code] += 1
         if code:
             self._fault(f"failed with {code}: {told.strip()}")
