@@ -89,7 +89,7 @@ class ResolvedDomain:
         try:
             parse_epsilon(declared)
         except UsageError as error:
-            raise ConfigurationError(f"{self.origin}: {error}") from None
+            raise ConfigurationError(f"{self.entry}: {error}") from None  # the domain may be that of the data
         return declared
 
     def by_flags(self, imputed: ImputedValues | str | None) -> ResolvedDomain:

@@ -187,6 +187,13 @@ def test_the_declared_epsilon_goes_with_the_domain_wherever_it_is_read_from(peop
     assert "epsilon 0.25 " in run("release", "people.statistics.parquet", "--output", "again.json").out
 
 
+def test_an_epsilon_out_of_range_is_told_of_the_entry_that_declares_it(people_file: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(ENTRY.replace("0.25", "1001"))
+    told = run("plan", people_file, expected=78).err
+    assert "datasets.toml" in told
+    assert "1001' gives no protection" in told
+
+
 def test_an_entry_of_that_name_with_another_domain_lends_no_epsilon(people_file: Path, run: Run) -> None:
     Path("datasets.toml").write_text(ENTRY.replace("upper = 100", "upper = 50"))
     assert "epsilon 1 " in run("train", people_file).out
