@@ -76,14 +76,12 @@ def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     """Return a type that holds the values of two columns of one kind: the type itself if both agree, else the widest.
 
-    All texts share one type, whether they are stored as strings or as categories.
+    Texts share the type of strings where one is stored otherwise than the other.
     """
-    kind = kind_of(one)
-    if kind is Kind.TEXT:
-        return pl.String()
     if one == other:
         return one
-    return {Kind.INTEGER: pl.Int64(), Kind.FLOAT: pl.Float64()}.get(kind, one) if kind else one
+    kind = kind_of(one)
+    return {Kind.INTEGER: pl.Int64(), Kind.FLOAT: pl.Float64(), Kind.TEXT: pl.String()}.get(kind, one) if kind else one
 
 
 def type_name(type_: pl.DataType) -> str:

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
-from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.model.likelihood import NormalTerms, Values, bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.rows.row_rules import INTEGER_RANGES, category_code, column, distinguished_range, grid_code, number
+from dpnb_columnar.rows.row_rules import category_code, grid_code, number
+from dpnb_columnar.rows.value_codes import MOST_STEPPED, numbered_values, once_per_entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +44,11 @@ def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: 
     if isinstance(attribute, Categorical):
         return category_code(attribute, kind)
     if isinstance(parameters, Histogram):
-        code = grid_code(attribute, kind)
-        reached = [(code >= start).cast(pl.Int64) for start in bin_starts(attribute, parameters.edges)]
+        code, starts = grid_code(attribute, kind), bin_starts(attribute, parameters.edges)
+        if attribute.cells < MOST_STEPPED:
+            bins = np.searchsorted(starts, np.arange(attribute.cells + 1), side="right")
+            return pl.lit(pl.Series(bins)).gather(code)
+        reached = [(code >= start).cast(pl.Int64) for start in starts]
         return pl.sum_horizontal(code * 0, *reached, ignore_nulls=False)
     value = number(attribute.name, kind, attribute.missing_values).clip(float(attribute.lower), float(attribute.upper))
     return value.log1p() if attribute.transform is Transform.LOG1P else value
@@ -124,10 +129,10 @@ def attribute_terms(
         kind: What its column holds.
         type_: The column's type.
     """
-    whole = _small_extent(attribute, parameters, type_)
-    if whole is not None:
-        return _tabulated_by_value(attribute, parameters, weight, kind, type_, whole)
-    value = prepared_value(attribute, parameters, kind)
+    classes = len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
+    if (numbered := numbered_values(attribute, type_, MOST_CELLS // classes)) is not None:
+        return _tabulated_by_value(attribute, parameters, weight, *numbered)
+    value = once_per_entry(attribute, type_, prepared_value(attribute, parameters, kind))
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
         formula = normal_terms(attribute, parameters, weight)
@@ -140,26 +145,13 @@ def attribute_terms(
 
 
 def _tabulated_by_value(
-    attribute: Attribute,
-    parameters: AttributeParameters,
-    weight: float,
-    kind: Kind,
-    type_: pl.DataType,
-    whole: tuple[int, int],
+    attribute: Attribute, parameters: AttributeParameters, weight: float, number: pl.Expr, values: pl.Series
 ) -> TabulatedTerms:
-    """Tabulate a whole number, or a truth value, itself."""
-    first, last = whole
-    number = column(attribute.name)
-    if INTEGER_RANGES[type_] == whole and last < 2**8:  # its byte, in which what is below zero comes last
-        place = number.cast(pl.UInt8, wrap_numerical=True).cast(pl.UInt32)
-        numbers = [*range(max(first, 0), last + 1), *range(first, 0)]
-    else:
-        place = (number.clip(first, last).cast(pl.Int64) - first).cast(pl.UInt32, wrap_numerical=True)
-        numbers = list(range(first, last + 1))
-    size = len(numbers)
-    values = pl.Series(numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
+    """Tabulate values themselves, by their numbers (``value_codes.numbered_values``)."""
+    kind, size = kind_of(values.dtype), len(values) - 1
+    assert kind is not None
     known, tables = _terms_of_values(attribute, parameters, weight, kind, values)
-    place, fits = place.fill_null(size), tables.to_series().is_not_null()
+    place, fits = number.cast(pl.UInt32).fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1], known[VALUE])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.
@@ -172,8 +164,7 @@ def _terms_of_values(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute the prepared values of a column, and their terms, one column per class."""
     prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
-    # Named last: Polars takes some names for patterns.
-    known = values.alias(attribute.name).to_frame().select(prepared)
+    known = values.to_frame().select(prepared)
     return known, known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
 
 
@@ -188,7 +179,7 @@ def terms_of_numbers(
         weight: Its weight.
         numbers: The numbers.
     """
-    values = pl.Series(numbers, dtype=pl.Int64)
+    values = pl.Series(attribute.name, numbers, dtype=pl.Int64)
     tables = _terms_of_values(attribute, parameters, weight, Kind.INTEGER, values)[1]
     return [table.to_list() for table in tables.fill_null(0.0)]
 
@@ -203,10 +194,3 @@ def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int, prep
 
 def _numbered(classes: list[pl.Expr]) -> list[pl.Expr]:
     return [term.alias(str(klass)) for klass, term in enumerate(classes)]
-
-
-def _small_extent(attribute: Attribute, parameters: AttributeParameters, type_: pl.DataType) -> tuple[int, int] | None:
-    """First and last of the whole numbers to tabulate; None where there are none, or too many."""
-    limits = distinguished_range(attribute, type_)
-    classes = len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
-    return limits if limits and (limits[1] - limits[0] + 1) * classes <= MOST_CELLS else None

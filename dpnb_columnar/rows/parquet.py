@@ -262,8 +262,7 @@ def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
         MissingInputError: if a file cannot be opened.
         DataError: if a file is not Parquet, lacks a column, or has a column of a type that does not fit.
     """
-    schema = _schema(files[0], domain)
-    types = {column: common_type(type_, type_) for column, type_ in schema.items()}
+    schema = types = _schema(files[0], domain)
     for file in files[1:]:
         other = _schema(file, domain)
         check_alike(schema, str(files[0]), other, str(file))

@@ -6,10 +6,11 @@ Every rule looks at one row only. docs/privacy.md, section 1, states the rules; 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from operator import and_, or_
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -30,6 +31,9 @@ from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact
 
 EPOCH = date(1970, 1, 1)
 
+MOST_LOOKED_UP = 2**16
+"""Values of the largest lookup table: it stays within a processor's cache."""
+
 KEY_TYPES: Mapping[Kind, type[pl.DataType]] = {
     Kind.FLOAT: pl.Float64,
     Kind.DECIMAL: pl.Float64,
@@ -49,9 +53,7 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
     value = column(name)
     if kind is Kind.TEXT:
         value = _number_of_text(value.cast(pl.String))
-    elif kind is Kind.DECIMAL:  # by its text: to the nearest float, which a quotient of two floats may not be
-        value = value.cast(pl.String).cast(pl.Float64)
-    else:
+    else:  # a decimal to the nearest float, which a quotient of two floats may not be
         value = value.cast(pl.Float64)
     if kind is Kind.FLOAT:  # fill_nan(None) would test for null as well
         value = pl.when(value.is_not_nan()).then(value)
@@ -62,8 +64,33 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
 
 def _number_of_text(text: pl.Expr) -> pl.Expr:
     """Read texts as ``domain.numbers.spelled_number`` does."""
-    spelled = (text.str.len_bytes() <= LONGEST_SPELLING) & text.str.contains(SPELLED_NUMBER)
-    return pl.when(spelled).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
+
+    def spelled(text: pl.Expr) -> pl.Expr:
+        return pl.when(text.str.contains(SPELLED_NUMBER)).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
+
+    whole = text.str.to_integer(strict=False).cast(pl.Float64)  # most are a sign and digits
+    return pl.when(text.str.len_bytes() <= LONGEST_SPELLING).then(_otherwise(whole, pl.Float64, text, spelled))
+
+
+def _otherwise(found: pl.Expr, type_: type[pl.DataType], text: pl.Expr, rule: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    """Apply a rule to those texts alone for which nothing was found: most parts of the rows have none.
+
+    Args:
+        found: What was found, of this type, null elsewhere.
+        type_: The type.
+        text: The texts.
+        rule: Makes an expression of this type.
+    """
+
+    def fill(columns: Sequence[pl.Series]) -> pl.Series:
+        found, texts = columns
+        if found.null_count() == texts.null_count():
+            return found
+        rest = found.is_null() & texts.is_not_null()
+        others = texts.filter(rest).alias("text").to_frame().select(rule(pl.col("text"))).to_series()
+        return found.scatter(rest.arg_true(), others)
+
+    return pl.map_batches([found, text], fill, return_dtype=type_, is_elementwise=True)
 
 
 def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
@@ -111,8 +138,11 @@ def _position(name: str, kind: Kind, codes: Mapping[str, int]) -> pl.Expr:
     positions = list(codes.values())
     code = _lookup(_key(name, kind), {key: positions[place] for key, place in known.items()}, kind)
     if kind is Kind.TEXT and (numbers := number_keys(codes)):
-        others = pl.when(code.is_null()).then(column(name).cast(pl.String))  # most are as declared: nulls cost nothing
-        code = pl.coalesce(code, _lookup(_number_of_text(others), dict(numbers.items()), Kind.FLOAT))
+
+        def by_number(text: pl.Expr) -> pl.Expr:
+            return _lookup(_number_of_text(text), dict(numbers.items()), Kind.FLOAT)
+
+        code = _otherwise(code, pl.Int32, column(name).cast(pl.String), by_number)  # most are as declared
     return code
 
 
@@ -129,18 +159,35 @@ def _key(name: str, kind: Kind) -> pl.Expr:
 
 
 def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
-    """Look up keys by way of an Enum of their texts: replace_strict would make Polars hold all rows at once."""
-    keys = list(codes)
+    """Look up keys: whole numbers by their places between the least and the largest, others by an Enum of their texts.
+
+    replace_strict would make Polars hold all rows at once.
+    """
+    keys, positions = list(codes), list(codes.values())
     if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
-        value, keys = value.cast(pl.Int32), [(key - EPOCH).days for key in keys if isinstance(key, date)]
-    positions = list(codes.values())
+        value, keys = value.to_physical(), [(key - EPOCH).days for key in keys if isinstance(key, date)]
+    if kind is not Kind.TEXT and (whole := [int(key) for key in keys if not isinstance(key, str | date)]) == keys != []:
+        first, last = min(whole), max(whole)
+        if last - first < MOST_LOOKED_UP:
+            value = value.cast(pl.Int64) if kind is Kind.BOOLEAN else value
+            known = (value >= first) & (value <= last)
+            if kind in (Kind.FLOAT, Kind.DECIMAL):
+                known &= value.floor() == value
+            place = pl.when(known).then(value - first).cast(pl.UInt32)
+            at_place = dict(zip(whole, positions, strict=True))
+            positions = [at_place.get(key) for key in range(first, last + 1)]
+            return _gathered(positions, place)
     if 0.0 in codes and kind in (Kind.FLOAT, Kind.DECIMAL):
         keys, positions = [*keys, -0.0], [*positions, codes[0.0]]
     texts = pl.Series(keys, dtype=KEY_TYPES.get(kind, pl.Int64)).cast(pl.String)
-    place = value.cast(pl.String).cast(pl.Enum(texts), strict=False).to_physical()
-    if positions == [*range(len(positions))]:
+    return _gathered(positions, value.cast(pl.String).cast(pl.Enum(texts), strict=False).to_physical())
+
+
+def _gathered(codes: Sequence[int | None], place: pl.Expr) -> pl.Expr:
+    """Take the code at a place: the place itself where it is."""
+    if codes == [*range(len(codes))]:
         return place.cast(pl.Int32)
-    return pl.lit(pl.Series(positions, dtype=pl.Int32)).gather(place)
+    return pl.lit(pl.Series(codes, dtype=pl.Int32)).gather(place)
 
 
 def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
@@ -267,8 +314,13 @@ INTEGER_RANGES: Mapping[pl.DataType | type[pl.DataType], tuple[int, int]] = {
         for type_, bits in [(pl.Int8, 7), (pl.Int16, 15), (pl.Int32, 31), (pl.Int64, 63)]
     },
     **{type_: (0, 2**bits - 1) for type_, bits in [(pl.UInt8, 8), (pl.UInt16, 16), (pl.UInt32, 32), (pl.UInt64, 64)]},
+    pl.Date: (-(2**31), 2**31 - 1),
 }
-"""Least and largest value of the types that hold whole numbers, or truth values as 0 and 1."""
+"""Least and largest value of the types that hold whole numbers, truth values as 0 and 1, or days."""
+
+MOST_DIGITS, LARGEST_TEN = 15, 22
+"""Digits of decimals that floats tell apart, and the largest power of ten that is a float: a quotient of both is the
+float nearest to the decimal."""
 
 
 def number_of_codes(attribute: Attribute) -> int:
@@ -279,6 +331,8 @@ def number_of_codes(attribute: Attribute) -> int:
 def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:
     """Bound the whole numbers that an attribute's rules tell apart: every number beyond them has the code of the bound.
 
+    A date is the number of its day, and a decimal that of its digits, without the point.
+
     Args:
         attribute: The attribute as declared.
         type_: The type of its column, one that it can be read from.
@@ -287,20 +341,26 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
         The first and the last such number, the whole range for types of one byte. None where the column holds no whole
         numbers, or where a bound is so large that floats, on which the rules work, do not tell it from its neighbours.
     """
-    kind = kind_of(type_)
-    if type_ not in INTEGER_RANGES or kind is None:
+    kind, unit, most = kind_of(type_), 1, LARGEST_KEY
+    low, high = INTEGER_RANGES.get(type_, INTEGER_RANGES[pl.Int64])
+    if isinstance(type_, pl.Decimal) and type_.scale <= LARGEST_TEN:
+        unit, most = 10**type_.scale, 10**MOST_DIGITS
+    elif type_ not in INTEGER_RANGES or kind is None:
         return None
-    low, high = INTEGER_RANGES[type_]
     if high - low < 2**8:
         return low, high
+    special: list[Any]
     if isinstance(attribute, Numeric):
-        special = [int(value) for value in map(float, attribute.missing_values) if value.is_integer()]
-        first, last = math.floor(float(attribute.lower)), math.ceil(float(attribute.upper))
+        special = [*map(float, attribute.missing_values)]
+        ends = float(attribute.lower), float(attribute.upper)
     else:
         keys = [*category_keys(attribute, kind), *value_keys(attribute.missing_values, kind)]
-        special = [key for key in keys if isinstance(key, int)]
-        first = last = special[0] if special else 0
-    # One beyond every special number, so that the numbers beyond the range are read as an ordinary one.
-    first, last = min([first, *(value - 1 for value in special)]), max([last, *(value + 1 for value in special)])
+        special = [(key - EPOCH).days if isinstance(key, date) else key for key in keys]
+        ends = (special[0], special[0]) if special else (0, 0)
+    first, last = math.floor(Fraction(ends[0]) * unit), math.ceil(Fraction(ends[1]) * unit)
+    if special:
+        # One beyond every special number, so that the numbers beyond the range are read as an ordinary one.
+        first = min(first, math.floor(Fraction(min(special)) * unit) - 1)
+        last = max(last, math.ceil(Fraction(max(special)) * unit) + 1)
     first, last = min(max(first, low), high), max(min(last, high), low)
-    return (first, last) if max(abs(first), abs(last)) <= LARGEST_KEY else None
+    return (first, last) if max(abs(first), abs(last)) <= most else None

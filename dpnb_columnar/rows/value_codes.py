@@ -18,6 +18,7 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.column_kinds import kind_of
 from dpnb_columnar.rows.row_rules import (
     INTEGER_RANGES,
+    MOST_LOOKED_UP,
     category_code,
     column,
     distinguished_range,
@@ -27,9 +28,6 @@ from dpnb_columnar.rows.row_rules import (
 
 Whole: TypeAlias = NDArray[Any]
 """Whole numbers of any integer type."""
-
-MOST_LOOKED_UP = 2**16
-"""Values of the largest lookup table: it stays within a processor's cache."""
 
 MOST_STEPPED = 2**17
 """Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
@@ -101,24 +99,87 @@ def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
         attribute: A numeric or a categorical attribute.
         type_: The type of its column, one that it can be read from.
     """
-    kind, codes = kind_of(type_), number_of_codes(attribute)
+    codes = number_of_codes(attribute)
+    numbered = numbered_values(attribute, type_, MOST_LOOKED_UP)
+    if numbered is None:
+        return coded(attribute, once_per_entry(attribute, type_, _rule(attribute, type_)))
+    number, values = numbered
+    looked_up = values.to_frame().select(_rule(attribute, values.dtype)).to_series().cast(pl.Int64).fill_null(codes)
+    return ValueCodes(number, len(values) - 1, looked_up.to_numpy(), codes)
+
+
+def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Write the rule of an attribute's code, in the narrowest type."""
+    kind = kind_of(type_)
     assert kind is not None
     rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
-    rule = rule.cast(narrowest(codes))
+    return rule.cast(narrowest(number_of_codes(attribute)))
+
+
+def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tuple[pl.Expr, pl.Series] | None:
+    """Number the values of an attribute's column that its rules tell apart, from 0 on.
+
+    Args:
+        attribute: A numeric or a categorical attribute.
+        type_: The type of its column, one that it can be read from.
+        most: The most values.
+
+    Returns:
+        The number of a row's value, in the narrowest type, null where the row has none; and the values in this order,
+        null behind them, decimals as floats. None where the values are more, or unknown.
+    """
+    value = column(attribute.name).to_physical()
+    if isinstance(type_, pl.Enum):
+        values = type_.categories.alias(attribute.name).extend_constant(None, 1)
+        return (value, values) if len(values) <= most else None
     distinguished = distinguished_range(attribute, type_)
-    if distinguished is None or distinguished[1] - distinguished[0] >= MOST_LOOKED_UP:
-        return coded(attribute, rule)
+    if distinguished is None or distinguished[1] - distinguished[0] >= most:
+        return None
     first, last = distinguished
-    value, values = column(attribute.name), [*range(first, last + 1)]
-    if len(values) <= 2**8 and distinguished == INTEGER_RANGES[type_]:
+    numbers = [*range(first, last + 1)]
+    if len(numbers) <= 2**8 and distinguished == INTEGER_RANGES.get(type_):
         # A byte is its own number: from 0 on, then those below.
-        number, values = value.cast(pl.UInt8, wrap_numerical=True), values[-first:] + values[:-first]
+        number, numbers = value.cast(pl.UInt8, wrap_numerical=True), numbers[-first:] + numbers[:-first]
     else:
-        number = (value.clip(first, last).cast(pl.Int64) - first).cast(narrowest(len(values)))
+        number = (value.clip(first, last).cast(pl.Int64) - first).cast(narrowest(len(numbers)))
+    values = pl.Series(numbers, dtype=pl.Int64)
+    if isinstance(type_, pl.Decimal):
+        values = pl.Series(values.to_numpy() / 10.0**type_.scale)
+    else:
+        values = values.cast(pl.Int32).cast(type_) if type_ == pl.Date else values.cast(type_)
     # Named last: Polars takes some names for patterns.
-    rows = pl.Series(values, dtype=pl.Int64).extend_constant(None, 1).cast(type_).alias(attribute.name).to_frame()
-    looked_up = rows.select(rule).to_series().cast(pl.Int64).fill_null(codes).to_numpy()
-    return ValueCodes(number, len(values), looked_up, codes)
+    return number, values.extend_constant(None, 1).alias(attribute.name)
+
+
+def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
+    """Apply a rule of an attribute's column once to each entry of a dictionary, in every part of the rows.
+
+    Args:
+        attribute: The attribute.
+        type_: The type of its column; of others than dictionaries, the rule is returned.
+        rule: An expression of the column.
+    """
+    if type_ not in (pl.Categorical, pl.Enum):
+        return rule
+
+    def look_up(part: pl.Series) -> pl.Series:
+        entries = part.to_physical()
+        absent = (entries.max() or 0) + 1
+        if absent >= len(part):
+            return applied(part)
+        numbers = entries.cast(pl.UInt32).fill_null(absent).to_numpy()
+        place = np.full(absent + 1, len(part), dtype=np.uint32)
+        place[numbers] = np.arange(len(part))  # a row of each entry
+        seen = np.flatnonzero(place < len(part))
+        results = applied(part.gather(place[seen]))
+        place[seen] = np.arange(len(seen))
+        return results.gather(place[numbers])
+
+    def applied(part: pl.Series) -> pl.Series:
+        return part.alias(attribute.name).to_frame().select(rule).to_series()
+
+    result = applied(pl.Series(dtype=type_)).dtype
+    return column(attribute.name).map_batches(look_up, return_dtype=result, is_elementwise=True)
 
 
 def narrowest(codes: int) -> type[pl.DataType]:

@@ -12,6 +12,7 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.query import AnswerT, Query, with_parts
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
@@ -79,14 +80,17 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     # Nor does it come with what reads a store, and a run downloads no program.
     alone = source.is_stored or sum(file.stat().st_size for file in source.files if isinstance(file, Path)) <= SMALL
     many = len(domain.categorical) > MANY or sum(len(each.members) for each in domain.categorical) > MOST_VALUES
-    if domain.unit is not None or named or alone or many:
+    # Floats and decimals it would write as texts to look them up.
+    by_duckdb = [each for each in domain.categorical if source.kinds[each.name] not in (Kind.FLOAT, Kind.DECIMAL)]
+    if domain.unit is not None or named or alone or many or not by_duckdb:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
     from dpnb_columnar.counting.engines import duckdb
 
     # DuckDB first: it gives its memory back, so that the two peaks do not add up.
     try:
-        cells = duckdb.count_cells(source, domain, domain.categorical)
+        cells = duckdb.count_cells(source, domain, by_duckdb)
     except DataError:
         # Perhaps one text is not UTF-8, which DuckDB does not read. A damaged file fails here once more.
         return polars.count_cells(source, domain, domain.attributes, classes=True)
-    return cells + polars.count_cells(source, domain, domain.numeric, classes=False)
+    others = [each for each in domain.attributes if each not in by_duckdb]
+    return cells + polars.count_cells(source, domain, others, classes=False)

@@ -24,10 +24,10 @@ from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Int
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import classed_rows
+from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, classed_rows
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import CLASS, STANDS_FOR, WEIGHT, code_name, stood_for, summand
-from dpnb_columnar.rows.value_codes import MOST_LOOKED_UP, ValueCodes, coded, step_score, value_codes
+from dpnb_columnar.rows.value_codes import ValueCodes, coded, step_score, value_codes
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
