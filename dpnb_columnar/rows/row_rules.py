@@ -51,10 +51,8 @@ def column(name: str) -> pl.Expr:
 def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
     """Read a column as 64-bit floats; NaN, the declared missing values and texts that are no number become null."""
     value = column(name)
-    if kind is Kind.TEXT:
-        value = _number_of_text(value.cast(pl.String))
-    else:  # a decimal to the nearest float, which a quotient of two floats may not be
-        value = value.cast(pl.Float64)
+    # A decimal to the nearest float, which a quotient of two floats may not be.
+    value = _number_of_text(value.cast(pl.String)) if kind is Kind.TEXT else value.cast(pl.Float64)
     if kind is Kind.FLOAT:  # fill_nan(None) would test for null as well
         value = pl.when(value.is_not_nan()).then(value)
     if missing_values:

@@ -163,11 +163,11 @@ def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> p
         return rule
 
     def look_up(part: pl.Series) -> pl.Series:
-        entries = part.to_physical()
-        absent = (entries.max() or 0) + 1
+        entries = part.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        absent = int(entries.max(initial=-1)) + 1
         if absent >= len(part):
             return applied(part)
-        numbers = entries.cast(pl.UInt32).fill_null(absent).to_numpy()
+        numbers = entries
         place = np.full(absent + 1, len(part), dtype=np.uint32)
         place[numbers] = np.arange(len(part))  # a row of each entry
         seen = np.flatnonzero(place < len(part))
