@@ -52,9 +52,8 @@ from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
 from dpnb_columnar.errors import command
-from dpnb_columnar.rows.row_rules import distinguished_range
+from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, distinguished_range
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
-from dpnb_columnar.rows.value_codes import MOST_LOOKED_UP
 
 RANK, SIZE, STANDS_FOR = "rank", "size", "stands_for"
 

@@ -173,8 +173,7 @@ def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
                 known &= value.floor() == value
             place = pl.when(known).then(value - first).cast(pl.UInt32)
             at_place = dict(zip(whole, positions, strict=True))
-            positions = [at_place.get(key) for key in range(first, last + 1)]
-            return _gathered(positions, place)
+            return _gathered([at_place.get(key) for key in range(first, last + 1)], place)
     if 0.0 in codes and kind in (Kind.FLOAT, Kind.DECIMAL):
         keys, positions = [*keys, -0.0], [*positions, codes[0.0]]
     texts = pl.Series(keys, dtype=KEY_TYPES.get(kind, pl.Int64)).cast(pl.String)
@@ -343,8 +342,9 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
     low, high = INTEGER_RANGES.get(type_, INTEGER_RANGES[pl.Int64])
     if isinstance(type_, pl.Decimal) and type_.scale <= LARGEST_TEN:
         unit, most = 10**type_.scale, 10**MOST_DIGITS
-    elif type_ not in INTEGER_RANGES or kind is None:
+    elif type_ not in INTEGER_RANGES:
         return None
+    assert kind is not None
     if high - low < 2**8:
         return low, high
     special: list[Any]

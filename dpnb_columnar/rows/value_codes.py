@@ -163,12 +163,11 @@ def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> p
         return rule
 
     def look_up(part: pl.Series) -> pl.Series:
-        entries = part.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-        absent = int(entries.max(initial=-1)) + 1
-        if absent >= len(part):
+        numbers = part.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()  # null has the last place
+        size = int(numbers.max(initial=-1)) + 2
+        if size > len(part):
             return applied(part)
-        numbers = entries
-        place = np.full(absent + 1, len(part), dtype=np.uint32)
+        place = np.full(size, len(part), dtype=np.uint32)
         place[numbers] = np.arange(len(part))  # a row of each entry
         seen = np.flatnonzero(place < len(part))
         results = applied(part.gather(place[seen]))
