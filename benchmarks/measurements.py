@@ -42,6 +42,7 @@ from benchmarks.wide_series import (
     MANY_TEXTS,
     MOST_CATEGORIES,
     ONE_FILE,
+    OTHER_TYPES,
     PASSES,
     PLAN,
     PLANNED_ATTRIBUTES,
@@ -68,7 +69,7 @@ SQL_LIMIT, WIDE_PEAK_LIMIT = 1.5, 500
 FLOATS_ROWS = 17 * MILLION // 10
 RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT, FINE_LIMIT = 0.1, 1, 1.5, 5
 PASS_LEAST = 10
-MANY_TEXTS_LIMIT, TEXTS_LIMIT, MANY_CELLS_LIMIT = 5, 1.3, 5
+MANY_TEXTS_LIMIT, TEXTS_LIMIT, TYPES_LIMIT, MANY_CELLS_LIMIT = 5, 1.3, 2, 5
 FILES_LIMIT, CODEBOOK_LIMIT, PLAN_LIMIT, UNITS_LIMIT = 0.0023, 5, 10, 2
 HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
 
@@ -217,6 +218,9 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     yield Target(what, MANY_CELLS_LIMIT, _figure(table, "seconds"), "s")
     compared = measurements.paired("categories", TEXTS, INTEGER_CATEGORIES, WALL / OTHER_WALL)
     yield Target(f"`train`, {TEXTS} / of integers", TEXTS_LIMIT, compared)
+    for name in OTHER_TYPES:
+        compared = measurements.paired("categories", name, INTEGER_CATEGORIES, OWN / OTHERS)
+        yield Target(f"`train`, {name} / of integers, processor time", TYPES_LIMIT, compared)
     ingested = measurements.of("declared", INGEST, attributes=CODEBOOK_VARIABLES)
     yield Target("`ingest` with a codebook of 46 MB", CODEBOOK_LIMIT, _figure(ingested, "seconds"), "s")
     planned = measurements.of("declared", PLAN, attributes=PLANNED_ATTRIBUTES)

@@ -1,7 +1,7 @@
 """Random inputs that are large in something else than rows, seeded: columns of text, files, households, codes.
 
 Usage:
-    python -m benchmarks.wide_inputs texts OUTPUT.parquet ROWS ATTRIBUTES CATEGORIES texts|integers
+    python -m benchmarks.wide_inputs texts OUTPUT.parquet ROWS ATTRIBUTES CATEGORIES texts|integers|dates|...
     python -m benchmarks.wide_inputs files FOLDER CENSUS.parquet FILES
     python -m benchmarks.wide_inputs households OUTPUT.parquet CENSUS.parquet ordered|shuffled
     python -m benchmarks.wide_inputs codebook OUTPUT.xml VARIABLES CODES
@@ -26,12 +26,27 @@ HOUSEHOLD_ROWS = 3
 """Rows of a household on average."""
 
 
-def write_categories(output: Path, rows: int, attributes: int, categories: int, texts: bool) -> None:
-    """Write a table of two classes and categorical attributes, as texts or as whole numbers, the same rows."""
-    names = pa.array([f"c{code}" for code in range(categories)] if texts else np.arange(categories, dtype=np.int32))
+STORED = {
+    "integers": pa.int32(),
+    "floats": pa.float64(),
+    "decimals": pa.decimal128(12, 2),
+    "dates": pa.date32(),
+    "digits": pa.string(),
+    "texts": pa.string(),
+    "dictionaries": pa.dictionary(pa.int32(), pa.string()),
+}
+"""Types that the same categories are stored as, the last two as words."""
+
+
+def write_categories(output: Path, rows: int, attributes: int, categories: int, kind: str) -> None:
+    """Write a table of two classes and categorical attributes, the same rows stored as one of ``STORED``."""
+    codes, stored = np.arange(categories, dtype=np.int32), STORED[kind]
+    words = kind in ("texts", "dictionaries")
+    names = pa.array([f"c{code}" for code in codes], stored) if words else pa.array(codes).cast(stored)
     columns = [f"a{number}" for number in range(attributes)]
     label = {"column": "class", "classes": ["0", "1"]}
-    declared = {name: {"values": [str(value) for value in names.to_pylist()]} for name in columns}
+    values = [str(value) for value in (codes if kind in ("floats", "decimals") else names.to_pylist())]
+    declared = {name: {"values": values} for name in columns}
     domain = read_domain("categories", {"label": label, "attributes": declared}, "write_categories")
     schema = pa.schema([*((name, names.type) for name in columns), ("class", pa.int8())], domain_metadata(domain))
     generator = np.random.default_rng(SEED)
@@ -102,7 +117,7 @@ def main(kind: str, output: str, *others: str) -> None:
     if kind == "texts":
         *sizes, written = others
         rows, attributes, categories = map(int, sizes)
-        write_categories(path, rows, attributes, categories, written == "texts")
+        write_categories(path, rows, attributes, categories, written)
     elif kind == "files":
         write_files(path, Path(others[0]), int(others[1]))
     elif kind == "households":

@@ -29,6 +29,9 @@ MOST_CATEGORIES = 2**19
 
 COLUMNS = 10
 TEXTS, INTEGERS = "ten categorical columns of text", "ten categorical columns of integers"
+OTHER_TYPES = {
+    f"ten categorical columns of {kind}": kind for kind in ["dictionaries", "digits", "dates", "decimals", "floats"]
+}
 
 FILES, FILE_ROWS = 3_000, 120
 MANY_FILES, ONE_FILE = f"predict, {FILES:,} files", "predict, one file"
@@ -64,7 +67,7 @@ def wide(scale: Scale, places: Places) -> Iterator[Point]:
 
 
 def categories(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure many columns of text and one of very many texts, trained on and scored, and texts beside integers."""
+    """Measure many columns of text and one of very many texts, trained on and scored; other types beside integers."""
     most, turns = max(scale.train), min(scale.turns, TURNS)
     for rows, attributes, size in ((TEXT_ROWS, MANY_TEXTS, TEXT_CATEGORIES), (MILLION, 1, MOST_CATEGORIES)):
         made = _categories(places, min(rows, most), attributes, size, "texts")
@@ -75,10 +78,11 @@ def categories(scale: Scale, places: Places) -> Iterator[Point]:
         )
         yield Point("categories", contenders, turns, (made, model), min(rows, most), attributes, 2, size)
     rows = min(scale.fit, most)
-    inputs = tuple(_categories(places, rows, COLUMNS, TEXT_CATEGORIES, kind) for kind in ("texts", "integers"))
+    kinds = {TEXTS: "texts", INTEGERS: "integers", **OTHER_TYPES}
+    inputs = tuple(_categories(places, rows, COLUMNS, TEXT_CATEGORIES, kind) for kind in kinds.values())
     contenders = tuple(
         Contender(name, train_command(made.path, places.work / "texts.model.json"))
-        for name, made in zip((TEXTS, INTEGERS), inputs, strict=True)
+        for name, made in zip(kinds, inputs, strict=True)
     )
     yield Point("categories", contenders, turns, inputs, rows, COLUMNS, 2, TEXT_CATEGORIES)
 
