@@ -151,7 +151,7 @@ def _tabulated_by_value(
     kind, size = kind_of(values.dtype), len(values) - 1
     assert kind is not None
     known, tables = _terms_of_values(attribute, parameters, weight, kind, values)
-    place, fits = number.cast(pl.UInt32).fill_null(size), tables.to_series().is_not_null()
+    place, fits = number.cast(pl.UInt32, wrap_numerical=True).fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1], known[VALUE])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.

@@ -105,7 +105,8 @@ def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
         return coded(attribute, once_per_entry(attribute, type_, _rule(attribute, type_)))
     number, values = numbered
     looked_up = values.to_frame().select(_rule(attribute, values.dtype)).to_series().cast(pl.Int64).fill_null(codes)
-    return ValueCodes(number, len(values) - 1, looked_up.to_numpy(), codes)
+    size = len(values) - 1
+    return ValueCodes(number.cast(narrowest(size), wrap_numerical=True), size, looked_up.to_numpy(), codes)
 
 
 def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
@@ -125,7 +126,7 @@ def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tupl
         most: The most values.
 
     Returns:
-        The number of a row's value, in the narrowest type, null where the row has none; and the values in this order,
+        The number of a row's value, of any integer type, null where the row has none; and the values in this order,
         null behind them, decimals as floats. None where the values are more, or unknown.
     """
     value = column(attribute.name).to_physical()
@@ -141,7 +142,7 @@ def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tupl
         # A byte is its own number: from 0 on, then those below.
         number, numbers = value.cast(pl.UInt8, wrap_numerical=True), numbers[-first:] + numbers[:-first]
     else:
-        number = (value.clip(first, last).cast(pl.Int64) - first).cast(narrowest(len(numbers)))
+        number = value.clip(first, last).cast(pl.Int64) - first
     values = pl.Series(numbers, dtype=pl.Int64)
     if isinstance(type_, pl.Decimal):
         values = pl.Series(values.to_numpy() / 10.0**type_.scale)
