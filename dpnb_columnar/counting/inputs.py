@@ -494,12 +494,12 @@ class DatabaseInput:
         return find_domain((), dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns of a table. DuckDB and PostgreSQL count by themselves; SQLite's rows are counted here.
+        """Check the columns of a table. A server counts by itself; rows of a file are counted here.
 
         Raises:
             UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
-        if self.database.dialect is not Dialect.SQLITE:
+        if self.database.dialect is Dialect.POSTGRES:
             from dpnb_columnar.counting.engines.database import DatabaseRows
 
             return DatabaseRows(self.database, self.select(), self.table).check(domain)

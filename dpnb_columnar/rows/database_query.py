@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error
-from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +38,6 @@ def read_query(
     query: str,
     *,
     table: str | None = None,
-    size: Size | None = None,
     ranges: PageRanges | None = None,
 ) -> Iterator[QueryResult]:
     """Run a query that returns rows.
@@ -48,7 +46,6 @@ def read_query(
         database: Database to run it in; it is opened for reading only.
         query: One SELECT in the database's dialect.
         table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
-        size: Returns how many rows the query reads, to report its own progress; None not to. DuckDB alone tells it.
         ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
             is then that of the first range, that of the second, and so on. None to run it once.
 
@@ -58,7 +55,7 @@ def read_query(
         DataError: if the query fails; the message quotes no value.
         UnavailableError: if the driver is not installed.
     """
-    with _reader(database, query, table, size, ranges) as batches:
+    with _reader(database, query, table, ranges) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
         yield QueryResult(polars_types(batches.schema), _parts(batches))
@@ -164,13 +161,13 @@ class SelectedRows:
 
 
 def _reader(
-    database: Database, query: str, table: str | None, size: Size | None, ranges: PageRanges | None
+    database: Database, query: str, table: str | None, ranges: PageRanges | None
 ) -> AbstractContextManager[pa.RecordBatchReader]:
     """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
         from dpnb_columnar.rows.duckdb_query import read_duckdb
 
-        return read_duckdb(database, query, size)
+        return read_duckdb(database, query)
     if database.dialect is Dialect.SQLITE:
         from dpnb_columnar.rows.sqlite_query import read_sqlite
 

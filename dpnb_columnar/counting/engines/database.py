@@ -1,4 +1,4 @@
-"""Answer queries inside the database that holds the rows: exact counts and sums alone leave it. CONFIDENTIAL."""
+"""Answer queries inside a server that holds the rows: exact counts and sums alone leave it. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dpnb_columnar.counting.query import AnswerT, Query
 from dpnb_columnar.counting.statistics_files import COUNT, answer_of, format_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
-from dpnb_columnar.domain.database_address import Database, Dialect
+from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
-from dpnb_columnar.rows.database_query import query_columns, read_query, table_size, table_sizes
+from dpnb_columnar.rows.database_query import query_columns, read_query, table_sizes
 from dpnb_columnar.rows.postgres_query import PageRanges
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import is_watched
@@ -86,12 +86,6 @@ class DatabaseTable:
     columns: Mapping[str, str]
     kinds: Mapping[str, Kind | None]
 
-    def size(self) -> int | None:
-        """Return about how many rows the table has; None if the database does not say."""
-        from dpnb_columnar.dialects.table_size import size_query
-
-        return table_size(self.database, size_query(self.table, self.database.dialect))
-
     def ranges(self, query: Query[Any]) -> PageRanges | None:
         """Divide the table into ranges of pages, whose counts add up to those of the table, where somebody watches.
 
@@ -104,7 +98,7 @@ class DatabaseTable:
         Returns:
             The ranges; None where one query asks all rows.
         """
-        if self.database.dialect is not Dialect.POSTGRES or query.domain.unit is not None or not is_watched():
+        if query.domain.unit is not None or not is_watched():
             return None
         from dpnb_columnar.dialects.table_size import lock_statement, pages_query
 
@@ -156,7 +150,7 @@ def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
 
     ranges = source.ranges(query)
     text = query_sql(query, source.kinds, source.rows(ranges), source.database.dialect)
-    with read_query(source.database, text, size=source.size, ranges=ranges) as result:
+    with read_query(source.database, text, ranges=ranges) as result:
         nothing = pl.DataFrame(schema=result.columns)
         if ranges is None:
             return answer_of(pl.concat([nothing, *result.parts]), query, source.database)
