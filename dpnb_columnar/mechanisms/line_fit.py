@@ -198,15 +198,19 @@ class _Straight:
             off: Standard deviation of these numbers.
         """
         base, slopes, shifts = math.log(expected[1] / expected[0]), np.array(SLOPES), np.array(SHIFTS)
-        odds = np.clip(base + shifts[:, None] + slopes[:, None, None] * places, -MOST_ODDS, MOST_ODDS)
         prior = np.where(slopes > 1, np.log(slopes) ** 2 / (2 * STEEP**2), 0.0)
         prior[0] -= math.log(FLAT_PRIOR)
         variance = LEAST_SHIFT**2 + sum((off / each) ** 2 for each in expected) + (SLACK * slopes) ** 2
-        loss = _loss(odds, rows, noise) + shifts**2 / (2 * variance[:, None])
-        loss += (prior + np.log(variance) / 2)[:, None]
+        loss = shifts**2 / (2 * variance[:, None]) + (prior + np.log(variance) / 2)[:, None]
+        parts = np.empty((2, len(slopes), len(shifts), len(places)))
+        for place, slope in enumerate(slopes):  # all at once fill new memory a dozen times: four times as long
+            odds = np.exp(np.clip(base + shifts[:, None] + slope * places, -MOST_ODDS, MOST_ODDS))
+            first = 1 / (1 + odds)
+            parts[:, place] = first, odds * first
+            loss[place] += _loss(parts[:, place], rows, noise)
         likely = np.exp(loss.min() - loss)
         likely /= likely.sum()
-        gained, lost = (np.log(np.tensordot(likely, 1 / (1 + np.exp(sign * odds)), 2)) for sign in (-1, 1))
+        lost, gained = (np.log(np.tensordot(likely, part, 2)) for part in parts)
         return cls(
             gained - lost,
             float(likely.sum(axis=1) @ slopes),
@@ -214,16 +218,21 @@ class _Straight:
         )
 
 
-def _loss(odds: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
+def _loss(parts: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
     """Compute minus the logarithm of the residuals' normal density, added up over the last axis, up to a constant.
 
     The density of the noise in the two counts does not depend on p: its part is taken out of the last term.
+
+    Args:
+        parts: Shape (2, ..., bins): the true part of each kind of rows in a bin.
+        rows: Per kind, shape (bins,): released counts.
+        noise: Standard deviation of the noise in a count.
     """
-    second, first = 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))
+    first, second = parts
     residual = first * rows[1] - second * rows[0]
-    drawn = first**2 + second**2
-    variance = noise**2 * drawn + np.maximum(rows[0] + rows[1], 0) * first * second
-    loss: Floats = (residual**2 / (2 * variance) + np.log(variance / drawn) / 2).sum(axis=-1)
+    drawn = first * first + second * second
+    variance = noise**2 * drawn + np.maximum(rows[0] + rows[1], 0) * (first * second)
+    loss: Floats = (residual * residual / variance + np.log(variance / drawn)).sum(axis=-1) / 2
     return loss
 
 
