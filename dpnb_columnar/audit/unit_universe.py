@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, combinations_with_replacement
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,9 +131,11 @@ class AuditedUnits:
     def answer(self, query: Query[Any]) -> Any:
         """Ask the rows; count their cells again only for a database that was not counted before."""
         if not isinstance(query, CellQuery):
-            return FrameInput(self._frame()).check(query.domain).answer(query)
+            return FrameInput(_frame(self.universe, self.database)).check(query.domain).answer(query)
         if self.database not in self.universe.together:
-            self.universe.together[self.database] = count_in_two_files(self._frame(), self.universe.domain)
+            self.universe.together[self.database] = count_in_two_files(
+                _frame(self.universe, self.database), self.universe.domain
+            )
         return self.universe.together[self.database]
 
     def count(self) -> Statistics:
@@ -140,16 +143,18 @@ class AuditedUnits:
         statistics: Statistics = self.answer(CellQuery(self.universe.domain))
         return statistics
 
-    def _frame(self) -> pl.DataFrame:
-        """Write down the rows of all units."""
-        import polars as pl
 
-        units = self.universe.units(self.database)
-        names = [name for name, unit in enumerate(units) for _ in unit]
-        members = [member for unit in units for member in unit]
-        weights = pl.Series(WEIGHT, [weight for *_, weight in members], dtype=pl.Float64)
-        rows = frame_of([(label, number, category) for label, number, category, _ in members])
-        return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64), weights)
+@lru_cache(maxsize=256)
+def _frame(universe: UnitUniverse, database: Database) -> pl.DataFrame:
+    """Write down the rows of all units of a database, which is released thousands of times."""
+    import polars as pl
+
+    units = universe.units(database)
+    names = [name for name, unit in enumerate(units) for _ in unit]
+    members = [member for unit in units for member in unit]
+    weights = pl.Series(WEIGHT, [weight for *_, weight in members], dtype=pl.Float64)
+    rows = frame_of([(label, number, category) for label, number, category, _ in members])
+    return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64), weights)
 
 
 def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:

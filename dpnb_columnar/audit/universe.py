@@ -294,7 +294,12 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
 def _answer_of(row: Row, query: Any) -> Any:
     from dpnb_columnar.counting.engines import local
 
-    return local.answer(frame_of([row]), query)
+    return local.answer(_alone(row), query)
+
+
+@lru_cache(maxsize=256)
+def _alone(row: Row) -> pl.DataFrame:
+    return frame_of([row])
 
 
 def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
