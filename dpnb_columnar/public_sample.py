@@ -54,6 +54,7 @@ from dpnb_columnar.rows.object_stores import DataFile, stored_objects
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, read_metadata
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.table_formats import refuse_table_files
+from dpnb_columnar.runtime.paths import exists, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,7 +169,7 @@ def open_public_file(
     content, size = _digest(path), path.stat().st_size
     local = [file for file in inputs if isinstance(file, Path)]
     parts = {*parts, *file_parts(stored_objects(inputs))}
-    alike = [file for file in local if file.exists() and file.stat().st_size == size]
+    alike = [file for file in local if exists(file) and file.stat().st_size == size]
     copy = next((file for file in alike if path.samefile(file) or _digest(file) == content), None)
     with _named():
         if copy is not None:
@@ -263,7 +264,7 @@ def _digest(path: Path) -> str:
         UsageError: if it is a folder.
         MissingInputError: if it cannot be opened.
     """
-    if path.is_dir():
+    if is_folder(path):
         raise UsageError(f"public file {path}: is a folder; give one Parquet file")
     try:
         with path.open("rb") as stream:

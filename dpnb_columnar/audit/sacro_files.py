@@ -16,6 +16,7 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.rows.parquet import Batches
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.paths import exists, is_folder
 from dpnb_columnar.runtime.write_errors import output_errors
 
 PROBABILITIES = {"proba_train": "proba_train.csv", "proba_test": "proba_test.csv"}
@@ -32,8 +33,8 @@ def check_folder(folder: Path, overwrite: bool) -> None:
         OutputError: if it is none, or holds one of the files.
     """
     with output_errors(folder):
-        there = folder.exists()
-        if there and not folder.is_dir():
+        there = exists(folder)
+        if there and not is_folder(folder):
             raise OutputError(f"{folder}: is not a folder; name one for the files that SACRO-ML reads")
     if not there:
         check_output(folder, overwrite)

@@ -52,6 +52,7 @@ from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figure
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
+from dpnb_columnar.runtime.paths import exists
 from dpnb_columnar.training import Output, Plan, Release, checked_rows, kind_of
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class FileOutput(Output):
         Raises:
             OutputError: if the file holds something else, and is not to be replaced.
         """
-        if self.overwrite or not self.path.exists():
+        if self.overwrite or not exists(self.path):
             return False
         try:
             same = kind_of(self.plan).load(self.path) == released

@@ -13,6 +13,7 @@ from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, read_catalogue
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.runtime.paths import is_file
 
 if TYPE_CHECKING:
     from dpnb_columnar.mechanisms.expected_error import WideRange
@@ -46,7 +47,7 @@ def edit_command(source: object, name: str, dataset: str | None, catalogue: Path
     words = [*([] if source is None else [str(source)]), *([] if dataset is None else ["--dataset", dataset])]
     words += [] if catalogue is None else ["--catalogue", str(catalogue)]
     words += ["--output", str(output)]
-    if output.is_file() and any(entry.name == name for entry in read_catalogue(output)):
+    if is_file(output) and any(entry.name == name for entry in read_catalogue(output)):
         words.append("--overwrite")
     return f"dpnb-columnar domain edit {join(words)}"
 

@@ -38,6 +38,7 @@ from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import unit_names, unit_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import refuse_address
+from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.row_progress import begin_pass, watch_progress
 from dpnb_columnar.runtime.unfinished import remove_abandoned
 
@@ -117,7 +118,7 @@ def _of_file(source: ParquetSource, query: Query[AnswerT], folder: Path) -> Answ
 def _load(checkpoint: Path, query: Query[AnswerT]) -> AnswerT | None:
     """Load a checkpoint; None where it does not exist, or does not hold an answer to the query."""
     try:
-        return load_answer(checkpoint, query) if checkpoint.is_file() else None
+        return load_answer(checkpoint, query) if is_file(checkpoint) else None
     except Error:
         return None
 
@@ -190,7 +191,7 @@ def _prepare(folder: Path) -> Path:
     """
     refuse_address(folder)
     try:
-        if not folder.exists():
+        if not exists(folder):
             with suppress(FileExistsError):  # another run has made it meanwhile
                 folder.mkdir(PRIVATE_FOLDER)
                 folder.chmod(PRIVATE_FOLDER)  # whatever the umask, such as 277

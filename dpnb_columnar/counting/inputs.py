@@ -19,6 +19,7 @@ from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
 from dpnb_columnar.counting.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
+from dpnb_columnar.runtime.paths import is_file
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -282,7 +283,7 @@ class LakeInput:
         from dpnb_columnar.counting.find_domain import find_domain
 
         path = Path(self.table.table)
-        folder = path.parents[1] if path.is_file() else path  # of a metadata file
+        folder = path.parents[1] if is_file(path) else path  # of a metadata file
         return find_domain([folder], dataset, label, lambda _: {}, catalogue)
 
     def open(self, domain: Domain) -> OpenedFrame:

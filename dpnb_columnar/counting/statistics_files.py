@@ -41,6 +41,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, UsageError, comma
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
+from dpnb_columnar.runtime.paths import exists, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -371,9 +372,9 @@ def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) 
     import polars as pl
     import pyarrow as pa
 
-    if path.is_dir():
+    if is_folder(path):
         raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
-    if not path.exists():
+    if not exists(path):
         raise MissingInputError(f"{path}: no such file; make one with {_command(kind)}")
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return kind.of_result(read_delimited(path, kind.columns), _required(query, path), path)

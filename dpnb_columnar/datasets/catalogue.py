@@ -28,6 +28,7 @@ from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, OutputError, UsageError, excerpt, option
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import CONFIDENTIAL_MODE, atomic_output, check_output
+from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.resources import resource
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def catalogues() -> list[Path]:
     """List the catalogue files in search order: the working directory's, the packaged one."""
     local = Path.cwd() / CATALOGUE_NAME
     packaged = resource(CATALOGUE_NAME)
-    return [path for path in dict.fromkeys([local, packaged]) if path.is_file()]
+    return [path for path in dict.fromkeys([local, packaged]) if is_file(path)]
 
 
 def entries(catalogue: Path | None = None) -> list[Entry]:
@@ -285,8 +286,8 @@ def check_entry_output(path: Path, name: str, *, overwrite: bool) -> Entry | Non
         OutputError: if the file cannot be written, or has an entry of this name that may not be replaced.
         ConfigurationError: if there is a file, and it is no catalogue.
     """
-    check_output(path, overwrite=path.exists())
-    if not path.exists():
+    check_output(path, overwrite=exists(path))
+    if not exists(path):
         return None
     if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise OutputError(f"{path}: is read-only; make it writable, or choose another {option('output')}")
@@ -322,14 +323,14 @@ def put_entry(path: Path, name: str, entry: str, *, overwrite: bool = False) -> 
     target = path.resolve()
     with output_lock(target):
         check_entry_output(path, name, overwrite=overwrite)
-        exists = target.exists()
-        text = target.read_bytes().decode("utf-8") if exists else ""
-        private = exists and stat.S_IMODE(target.stat().st_mode) == CONFIDENTIAL_MODE
+        there = exists(target)
+        text = target.read_bytes().decode("utf-8") if there else ""
+        private = there and stat.S_IMODE(target.stat().st_mode) == CONFIDENTIAL_MODE
         try:
             merged = with_entry(text, name, entry)
         except ValueError as error:
             raise ConfigurationError(f"{path}: {error}; write the entry to another {option('output')}") from None
-        with atomic_output(target, overwrite=exists, confidential=private) as partial:
+        with atomic_output(target, overwrite=there, confidential=private) as partial:
             partial.write_bytes(merged.encode("utf-8"))
 
 

@@ -21,6 +21,7 @@ from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
+from dpnb_columnar.runtime.paths import is_file
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ def verify(entry: Entry, paths: Sequence[Path]) -> None:
 def located(path: Path) -> Path | None:
     """Find a file or, for ``name.gz``, the same file uncompressed; None if there is neither."""
     candidates = [path, path.with_suffix("")] if path.suffix == COMPRESSED else [path]
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in candidates if is_file(candidate)), None)
 
 
 def checksum(path: Path) -> str:

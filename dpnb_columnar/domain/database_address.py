@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.runtime.paths import is_file
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
@@ -138,7 +139,7 @@ def parse_database(text: str) -> Database | None:
 def _dialect_of_file(path: Path) -> Dialect | None:
     """Tell by the first bytes of a file whether it is a database's, and whose."""
     try:
-        if not path.is_file():
+        if not is_file(path):
             return None
         with path.open("rb") as stream:
             head = stream.read(len(SQLITE_MAGIC))

@@ -12,6 +12,7 @@ from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.report.drawing import embedded_panel, embedded_sample, figure_file
 from dpnb_columnar.report.figures import COLOURS, Figure, slug, style
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.paths import exists, is_folder
 
 PAGE_SUFFIX = ".html"
 
@@ -65,7 +66,7 @@ def check_page(output: Path, overwrite: bool) -> None:
     """
     check_single_page(output, overwrite)
     folder = _folder(output)
-    if folder.exists() and not folder.is_dir():
+    if exists(folder) and not is_folder(folder):
         raise OutputError(f"{folder}: is not a folder, and the figures need one of this name; choose another page")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.domain.names import is_printable
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt, option
+from dpnb_columnar.runtime.paths import is_file
 from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, poll_progress
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader
     import pyarrow as pa
 
     path = Path(database.address)
-    if not path.is_file():
+    if not is_file(path):
         raise MissingInputError(f"{path}: no such DuckDB file; check the path")
     try:
         connection = duckdb.connect(path, read_only=True, config=CONFINED)

@@ -45,6 +45,7 @@ from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, check_parquet, check_target, default_name, parquet_writer
+from dpnb_columnar.runtime.paths import exists
 from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def split_outputs(
                 split does not have.
         OutputError: if one is refused.
     """
-    stem = data[0] if Path(data[0]).exists() or not files else str(files[0])  # a pattern names no file
+    stem = data[0] if exists(Path(data[0])) or not files else str(files[0])  # a pattern names no file
     name = files[0].stem if files and isinstance(files[0], StoredObject) else stem
     if named.get(VALIDATION) is not None and not split.validation:
         raise UsageError(

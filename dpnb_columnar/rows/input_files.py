@@ -25,6 +25,7 @@ from dpnb_columnar.rows.object_stores import DataFile, StoredObject, is_address,
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
+from dpnb_columnar.runtime.paths import exists, is_file, is_folder
 from dpnb_columnar.runtime.write_errors import os_error_number
 
 if TYPE_CHECKING:
@@ -80,18 +81,18 @@ def _matches(item: str) -> list[Path]:
     """List the files and folders of a path or pattern."""
     path = Path(item)
     # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
-    return [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
+    return [path] if item and exists(path) else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
 
 
 def _files_at(matches: Iterable[Path]) -> list[Path]:
     """List the files among paths; a folder stands for the Parquet files in it (``files_below``)."""
-    files = [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
-    return [file for file in files if not file.is_dir()]
+    files = [file for match in matches for file in (files_below(match) if is_folder(match) else [match])]
+    return [file for file in files if not is_folder(file)]
 
 
 def files_below(folder: Path) -> list[Path]:
     """List the Parquet files in a folder, then those in its folders named ``COLUMN=VALUE``, in order."""
-    inner = sorted(path for path in folder.iterdir() if "=" in path.name and path.is_dir())
+    inner = sorted(path for path in folder.iterdir() if "=" in path.name and is_folder(path))
     return [*sorted(folder.glob("*.parquet")), *(file for path in inner for file in files_below(path))]
 
 
@@ -102,9 +103,9 @@ def _no_files(item: str) -> MissingInputError:
         DataError: if it is a folder of tables.
     """
     folder = Path(item)
-    if item and folder.is_dir():
-        other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if path.is_file()})[:MOST_NAMED]
-        folders = sorted(path for path in folder.iterdir() if path.is_dir())
+    if item and is_folder(folder):
+        other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if is_file(path)})[:MOST_NAMED]
+        folders = sorted(path for path in folder.iterdir() if is_folder(path))
         refuse_table_files(folders)
         inner = [path.name for path in folders[:MOST_NAMED]]
         held = [f"files with {', '.join(other)}"] * bool(other) + [f"folders such as {', '.join(inner)}"] * bool(inner)

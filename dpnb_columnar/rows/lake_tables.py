@@ -24,6 +24,7 @@ from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
 from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TABLE_FORMATS, TableFormat, has_log, is_entry
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.paths import exists, is_file, is_folder
 from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:
@@ -169,11 +170,11 @@ def named_table(name: str) -> NamedTable | None:
         The table; None if the name stands for none whose format is read.
     """
     path, snapshot = Path(name), None
-    if not path.exists():
+    if not exists(path):
         place, at, number = name.rpartition(SNAPSHOT)
         if at and number.isascii() and number.isdigit():
             name, path, snapshot = place, Path(place), int(number)
-    if name.startswith(CATALOGUE) and not path.exists():
+    if name.startswith(CATALOGUE) and not exists(path):
         return NamedTable(name, ICEBERG, snapshot)
     for kind in TABLE_FORMATS:
         if kind.extra is not None and has_log(path, kind):
@@ -306,7 +307,7 @@ def _metadata_file(table: Path) -> Path:
     Raises:
         DataError: if two files have the highest number, so that nothing here says which one counts.
     """
-    if table.is_file():
+    if is_file(table):
         return table
     folder = table / ICEBERG.log
     numbered: dict[int, list[Path]] = {}
@@ -314,7 +315,7 @@ def _metadata_file(table: Path) -> Path:
         if (number := re.match(r"v?(\d+)", file.name)) and is_entry(file, ICEBERG):
             numbered.setdefault(int(number[1]), []).append(file)
     newest = max(numbered)
-    if (hint := folder / VERSION_HINT).is_file():
+    if is_file(hint := folder / VERSION_HINT):
         hinted = hint.read_text("utf-8").strip()
         if not hinted.isdigit():
             return folder / (hinted if hinted.endswith(".json") else f"{hinted}.metadata.json")
@@ -419,7 +420,7 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
         return sum(task.file.record_count for task in tasks)
 
     places = [_local_path(each) for each in (address, metadata.location)]
-    folders = tuple(dict.fromkeys(place for place in places if place is not None and place.is_dir()))
+    folders = tuple(dict.fromkeys(place for place in places if place is not None and is_folder(place)))
     place = address if places[0] is None or not folders else str(places[0])
     schema = schema_to_pyarrow(columns.projection())
     return LakeTable(ICEBERG, name, place, str(metadata.table_uuid), current, schema, folders, read, size)
@@ -441,7 +442,7 @@ def _check_files(snapshot: str, files: Iterable[str]) -> None:
     """
     for file in files:
         path = _local_path(file)
-        if path is not None and not path.exists():
+        if path is not None and not exists(path):
             raise gone(snapshot)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError, option
 from dpnb_columnar.rows.untyped_values import text_of
+from dpnb_columnar.runtime.paths import is_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ def read_sqlite(database: Database, query: str, table: str | None = None) -> Ite
     import pyarrow as pa
 
     path = Path(database.address)
-    if not path.is_file():
+    if not is_file(path):
         raise MissingInputError(f"{path}: no such SQLite file; check the path")
     try:
         with closing(_connect(path)) as connection:

@@ -20,6 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.runtime.paths import is_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None)
     for path in paths:
         given = Path(os.path.normpath(path.absolute()))
         for place in [given, given.resolve()] if given.is_symlink() else [given]:
-            for folder in _upwards(place if place.is_dir() else place.parent, searched):
+            for folder in _upwards(place if is_folder(place) else place.parent, searched):
                 for kind in TABLE_FORMATS:
                     if has_log(folder, kind):
                         raise table_error(path, folder, kind)
@@ -97,7 +98,7 @@ def has_log(folder: Path, kind: TableFormat) -> bool:
     """Test whether a folder holds the log of a table; one that cannot be listed holds none."""
     log = folder / kind.log
     try:
-        return log.is_dir() and (kind.entry is None or any(is_entry(each, kind) for each in log.iterdir()))
+        return is_folder(log) and (kind.entry is None or any(is_entry(each, kind) for each in log.iterdir()))
     except OSError:
         return False
 

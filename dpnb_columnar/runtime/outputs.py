@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from dpnb_columnar.errors import OutputError, UsageError, option
 from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.paths import exists, is_file, is_folder
 from dpnb_columnar.runtime.unfinished import NO_LINK, removed_at_end, unfinished_name
 from dpnb_columnar.runtime.write_errors import is_write_error, output_errors, write_error
 
@@ -72,18 +73,18 @@ def check_output(path: Path, overwrite: bool) -> None:
     if not is_utf8(path):
         raise OutputError(f"{str(path)!a:.200}: its name is not UTF-8; choose another {option('output')}")
     with output_errors(path):
-        if path.is_dir():
+        if is_folder(path):
             raise OutputError(f"{path}: is a folder; name a file")
-        if path.exists() and not path.is_file():  # to replace /dev/null would break the machine
+        if exists(path) and not is_file(path):  # to replace /dev/null would break the machine
             raise OutputError(f"{path}: is not a regular file; choose another {option('output')}")
-        if (path.exists() or path.is_symlink()) and not overwrite:  # a link without a target takes the name as well
+        if (exists(path) or path.is_symlink()) and not overwrite:  # a link without a target takes the name as well
             raise OutputError(
                 f"{path}: exists already; choose another {option('output')}, or replace it with {option('overwrite')}"
             )
         folder = path.parent
-        if folder.exists() and not folder.is_dir():
+        if exists(folder) and not is_folder(folder):
             raise OutputError(f"{path}: {folder} is not a folder; choose another {option('output')}")
-        if not folder.exists():
+        if not exists(folder):
             raise OutputError(f"{path}: its folder does not exist; create {folder} first")
 
 
@@ -267,7 +268,7 @@ def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
         domain: Name of the domain, which gives the output its name otherwise.
         suffix: End of the name.
     """
-    is_path = len(data) == 1 and Path(data[0]).exists()
+    is_path = len(data) == 1 and exists(Path(data[0]))
     stem = Path(os.path.abspath(data[0])).stem if is_path else ""  # noqa: PTH100 a link keeps its name, ".." gets one
     return Path((stem or Path(domain).name) + suffix)
 
@@ -298,12 +299,12 @@ def check_no_input(output: Path, inputs: Iterable[object]) -> None:
     Raises:
         OutputError: if the output is one of the inputs, or is to be a file of a table that is one.
     """
-    there = [file for file in inputs if isinstance(file, Path) and file.exists()]
+    there = [file for file in inputs if isinstance(file, Path) and exists(file)]
     with output_errors(output):
-        if output.exists() and any(output.samefile(file) for file in there):
+        if exists(output) and any(output.samefile(file) for file in there):
             raise OutputError(f"{output}: is an input as well, and would be lost; choose another {option('output')}")
         above = output.resolve().parents
-    if tables := [folder for folder in there if folder.is_dir() and folder.resolve() in above]:
+    if tables := [folder for folder in there if is_folder(folder) and folder.resolve() in above]:
         raise OutputError(
             f"{output}: is in the folder of the table {tables[0]}, which is an input; choose another {option('output')}"
         )

@@ -18,6 +18,7 @@ from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output, opened
+from dpnb_columnar.runtime.paths import is_file
 from dpnb_columnar.simulation import simulate_census
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Published:
     def find(self, name: str, data: Path, work: Path) -> Path | None:
         """Locate the prepared file, or prepare it from the raw ones."""
         file, entry = data / f"{name}.parquet", entry_named(name)
-        if file.is_file():
+        if is_file(file):
             return file
         if not entry.raw or any(located(data / relative) is None for relative in entry.raw):
             return None
@@ -163,7 +164,7 @@ class State:
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
         """Locate the state's file."""
-        return data / self.file if (data / self.file).is_file() else None
+        return data / self.file if is_file(data / self.file) else None
 
     def remedy(self, name: str, data: Path) -> str:
         """Name the file and its source."""
@@ -219,7 +220,7 @@ class Synthetic:
     def find(self, name: str, data: Path, work: Path) -> Path | None:
         """Draw the rows, unless that was done before."""
         made = work / f"{name}-{self.rows}.parquet"
-        if not made.is_file():
+        if not is_file(made):
             write_synthetic(made, self.rows, SYNTHETIC_SEED, numeric=self.numeric)
         return made
 
@@ -235,7 +236,7 @@ def splits(rows: int, iterations: int) -> int:
 
 def _carries(file: Path, domain: Domain) -> bool:
     """Return whether a file exists and carries exactly this domain."""
-    if not file.is_file():
+    if not is_file(file):
         return False
     carried = domain_from_metadata(read_metadata(file), str(file))
     return carried is not None and digest(carried) == digest(domain)

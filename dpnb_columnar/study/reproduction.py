@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import MissingInputError, option
+from dpnb_columnar.runtime.paths import exists, is_folder
 from dpnb_columnar.runtime.workers import run_in_processes
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.data_sets import DataSet, complete_rows
@@ -94,7 +95,7 @@ def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Lo
         DataError: if a raw file differs from the one that is declared.
         OutputError: if a file cannot be written.
     """
-    if not data.is_dir():
+    if not is_folder(data):
         raise MissingInputError(f"{data}: no such folder; name the folder of the data sets with {option('data')}")
     located, absent = [], []
     for dataset in datasets:
@@ -168,7 +169,7 @@ def run_cells(reproduction: Reproduction, processes: int, progress: Progress) ->
     finally:
         if rows:
             save()
-    if not reproduction.results.path.exists():  # the plan holds nothing but training times
+    if not exists(reproduction.results.path):  # the plan holds nothing but training times
         save()
     return cells
 

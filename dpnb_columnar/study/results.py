@@ -15,6 +15,7 @@ from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, option
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.outputs import atomic_output, opened
+from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.study.accuracy import Located, Row
 from dpnb_columnar.study.data_sets import splits
 from dpnb_columnar.study.experiments import Plan
@@ -123,7 +124,7 @@ class ResultsFile:
             OutputError: if the file does not hold results, or was made with other versions, in another mode, or from
                 other data.
         """
-        if not self.path.exists():
+        if not exists(self.path):
             return self, pl.DataFrame(schema=self.schema)
         try:
             metadata = pl.read_parquet_metadata(self.path)
@@ -222,7 +223,7 @@ def read_results(results: Path, runtime: Path | None = None) -> Results:
 
 def _read(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """Read columns of a Parquet file, and the optional ones that it has."""
-    if not file.is_file():
+    if not is_file(file):
         raise MissingInputError(f"{file}: no such file")
     try:
         schema = pl.read_parquet_schema(file)

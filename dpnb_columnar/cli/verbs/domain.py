@@ -15,6 +15,7 @@ from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.options import Option
 from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
@@ -391,7 +392,7 @@ def edit(
     declared = find_source(source, codebook, dataset, catalogue, name)
     is_entry = output.suffix.lower() == ".toml"
     inputs = [Path(each) for each in (source, codebook) if each is not None]
-    check_target(output, overwrite or (is_entry and output.exists()), inputs)
+    check_target(output, overwrite or (is_entry and exists(output)), inputs)
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
     edits = read_edits(attribute_edits)
     domain = edit_domain(declared.declaration, edits, str(source or declared.origin), name)

@@ -14,6 +14,7 @@ import typer
 
 from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
 from dpnb_columnar.runtime.outputs import check_parquet
+from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.study.reproduction import Progress, Reproduction
@@ -107,7 +108,7 @@ def command(
     print_line(f"wrote {output}: {len(cells)} cells")
     if report is not None:
         times = reproduction.runtime.path if reproduction.runtime else None
-        write_report(output, report, times if times and times.exists() else None, overwrite=True)
+        write_report(output, report, times if times and exists(times) else None, overwrite=True)
         print_line(f"wrote {report}")
 
 

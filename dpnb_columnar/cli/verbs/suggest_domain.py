@@ -13,6 +13,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_text, print_warning, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.runtime.paths import exists, is_folder
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
@@ -82,7 +83,9 @@ def command(
     print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
     options_of_table = f" --table {quote(table)}" if table else ""
     source: object = data[0] if table else rows.files[0]
-    command_line = training_command(domain, data[0] if isinstance(source, Path) and source.is_dir() else source, output)
+    command_line = training_command(
+        domain, data[0] if isinstance(source, Path) and is_folder(source) else source, output
+    )
     print_line(f"when every figure is from the codebook: {command_line}{options_of_table}")
 
 
@@ -95,7 +98,7 @@ def _refuse_other_entries(output: Path, name: str) -> None:
     """
     from dpnb_columnar.datasets.catalogue import read_catalogue
 
-    if output.exists() and any(entry.name != name for entry in read_catalogue(output)):
+    if exists(output) and any(entry.name != name for entry in read_catalogue(output)):
         raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
 
 

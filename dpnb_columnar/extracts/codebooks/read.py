@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
+from dpnb_columnar.runtime.paths import exists, is_file
 
 LAYOUTS = Path(__file__).parent / "layouts"
 """Layouts that come with the project."""
@@ -30,9 +31,9 @@ def read_codebook(path: Path | str) -> Codebook:
         ConfigurationError: If the file is no codebook, or no extract can be as it says.
     """
     file = Path(path)
-    if str(path) in packaged_layouts() and not file.is_file():
+    if str(path) in packaged_layouts() and not is_file(file):
         file = LAYOUTS / f"{path}.toml"
-    if not file.exists():
+    if not exists(file):
         raise MissingInputError(
             f"{file}: no such codebook; give a file, or the name of a packaged layout ({', '.join(packaged_layouts())})"
         )
@@ -66,6 +67,6 @@ def codebook_beside(extract: Path) -> Path | None:
         for suffix in (".xml", ".ddi.xml"):
             for ending in ("", COMPRESSED):
                 beside = extract.with_name(f"{base}{suffix}{ending}")
-                if beside.is_file() and beside != extract:
+                if is_file(beside) and beside != extract:
                     return beside
     return None
