@@ -33,11 +33,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder to keep simulated rows in; by default a temporary one")
     parser.add_argument("--output", type=Path, default=Path("performance.parquet"))
     parser.add_argument("--diffprivlib", metavar="PYTHON", help="interpreter of an environment with diffprivlib")
+    parser.add_argument(
+        "--postgresql", action="store_true", help="start a server; needs its programs, and pip install '.[test]'"
+    )
     options = parser.parse_args()
     chosen = options.only.split(",")
     if unknown := [name for name in chosen if name not in SERIES]:
         parser.error(f"--only: no {', '.join(unknown)}; the series are {', '.join(SERIES)}")
-    if missing := [name for name in ("sklearn", "ipumspy") if find_spec(name) is None]:
+    if missing := [name for name in ("sklearn", "ipumspy", "lightgbm") if find_spec(name) is None]:
         parser.error(f"{', '.join(missing)} not installed: pip install '.[benchmark]'")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stopped session leaves no process and no file
     scale = (QUICK if options.quick else FULL).capped(options.rows, options.turns)
@@ -47,7 +50,7 @@ def main() -> None:
         options.data.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.data, prefix="benchmarks-") as folder:
         work = Path(folder)
-        places = Places(options.data or work, work, options.diffprivlib)
+        places = Places(options.data or work, work, options.diffprivlib, options.postgresql)
         points = [point for name in chosen for point in SERIES[name](scale, places)]
         waiting = [point for point in points if options.again or not runs.has(point)]
         try:

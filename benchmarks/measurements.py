@@ -59,6 +59,7 @@ SIZES = ("rows", "attributes", "classes", "grid")
 OWN, OTHERS = pl.col("cpu_seconds"), pl.col("cpu_seconds_right")
 WALL, OTHER_WALL = pl.col("seconds"), pl.col("seconds_right")
 MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
+READ = ("read_mib", "input_mib")
 
 MANY = 100 * MILLION
 PARTIAL_FIT_LIMITS = {17 * MILLION // 10: 0.6, 10 * MILLION: 0.4}
@@ -80,7 +81,7 @@ class Measurements:
 
     Attributes:
         runs: One row per measured run: series, rows, attributes, classes, grid, contender, turn, inside, seconds,
-            cpu_seconds, peak_mib.
+            cpu_seconds, peak_mib, read_mib, input_mib.
         machine: Description of the machine.
     """
 
@@ -92,16 +93,20 @@ class Measurements:
 
         Returns:
             The sizes, contender, turns, medians of seconds and cpu_seconds, of ratio and cpu_ratio (those of the first
-            contender over those of this one in the same turn), and the largest peak_mib.
+            contender over those of this one in the same turn), the largest peak_mib, and times_read: what is read more
+            than of the smallest input, over what is there more to read. So modules do not count. NaN of that input.
         """
         times = pl.col("seconds", "cpu_seconds")
         ratios = times.first().over(*SIZES, "turn") / times
         runs = self.runs.filter(pl.col("series") == series)
         runs = runs.with_columns(ratios.name.map(lambda name: name.replace("seconds", "ratio")))
+        more_read, more_to_read = (pl.col(name) - pl.col(name).first().over("contender") for name in READ)
         return (
             runs.group_by(*SIZES, "contender", maintain_order=True)
-            .agg(pl.len().alias("turns"), pl.median(*MEDIANS), pl.max("peak_mib"))
+            .agg(pl.len().alias("turns"), pl.median(*MEDIANS, *READ), pl.max("peak_mib"))
             .sort(*SIZES, maintain_order=True)
+            .with_columns((more_read / more_to_read).alias("times_read"))
+            .drop(READ)
         )
 
     def of(self, series: str, contender: str, **sizes: int) -> dict[str, Any] | None:

@@ -12,12 +12,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from math import isnan
 from pathlib import Path
 
 import polars as pl
 
 from benchmarks.measurements import Measurements, millions, read_measurements, targets
-from benchmarks.series import COUNTS_DUCKDB, IPUMSPY, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
+from benchmarks.series import COUNTS_DUCKDB, DIFFPRIVLIB, IPUMSPY, LIGHTGBM, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
 from benchmarks.wide_series import INGEST, PREDICT, TRAIN
 from dpnb_columnar.report.drawing import figure_file
 from dpnb_columnar.report.figures import DISTINCT, Axis, Panel, Point, Series
@@ -29,7 +30,7 @@ FOLDER = "speed"
 """Folder of the figures, beside ``DOCUMENT``."""
 
 SUMMARIZED: Mapping[str, Sequence[str]] = {
-    "train": (TRAIN, UNWEIGHTED, PARTIAL_FIT, COUNTS_DUCKDB),
+    "train": (TRAIN, UNWEIGHTED, PARTIAL_FIT, DIFFPRIVLIB, LIGHTGBM, COUNTS_DUCKDB),
     "predict": (PREDICT, PREDICT_PROBA),
     "ingest": (INGEST, IPUMSPY),
 }
@@ -44,18 +45,21 @@ class Table:
         series: Its name.
         sizes: Sizes that the points differ in.
         rate: Whether to state the rows per second.
+        reads: Whether to state how often the file was read.
     """
 
     series: str
     sizes: Sequence[str] = ("rows",)
     rate: bool = False
+    reads: bool = False
 
     def lines(self, measurements: Measurements) -> list[str]:
         """Make the table."""
         summary = measurements.summary(self.series)
         alone = summary["contender"].n_unique() == 1
         header = [*self.sizes, "", "seconds", "processor seconds", "peak MiB", "turns"]
-        header += ["rows a second"] * self.rate + ["ratio", "of processor seconds"] * (not alone)
+        header += ["rows a second"] * self.rate + ["times read"] * self.reads
+        header += ["ratio", "of processor seconds"] * (not alone)
         rows, previous = [], None
         for run in summary.iter_rows(named=True):
             size = [number(name, run[name]) for name in self.sizes]
@@ -63,6 +67,7 @@ class Table:
             line += [significant(run["seconds"]), significant(run["cpu_seconds"]), f"{run['peak_mib']:.0f}"]
             line += [str(run["turns"])]
             line += [f"{run['rows'] / run['seconds']:,.0f}"] * self.rate
+            line += [_times(run["times_read"])] * self.reads
             ratios = [significant(run[name]) for name in ("ratio", "cpu_ratio")]
             line += ([""] * 2 if size != previous else ratios) * (not alone)
             rows.append(line)
@@ -92,9 +97,12 @@ class Figure:
 
 
 TABLES = {
-    "train": Table("train"),
+    "train": Table("train", reads=True),
     "steps": Table("steps"),
-    "predict": Table("predict", rate=True),
+    "stages": Table("stages"),
+    "duckdb": Table("duckdb"),
+    "postgresql": Table("postgresql"),
+    "predict": Table("predict", rate=True, reads=True),
     "passes": Table("passes", rate=True),
     "units": Table("units"),
     "wide": Table("wide", ("rows", "attributes", "classes"), rate=True),
@@ -224,6 +232,10 @@ def number(name: str, value: int) -> str:
 def significant(value: float) -> str:
     """Format a number in three digits, without an exponent."""
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}" if value >= 0.001 else f"{value:.5f}"
+
+
+def _times(value: float | None) -> str:
+    return "" if value is None or isnan(value) else f"{value:.2f}"
 
 
 def _are_numbers(column: Sequence[str]) -> bool:

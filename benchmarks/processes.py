@@ -25,7 +25,7 @@ PROGRAM = (PYTHON, "-m", "dpnb_columnar")
 ROOT = Path(__file__).parents[1]
 """The checkout: children find the contenders there, whatever folder they are started in."""
 
-LIBRARIES = ("dpnb-columnar", "polars", "duckdb", "pyarrow", "numpy", "scikit-learn", "typer", "ipumspy")
+LIBRARIES = ("dpnb-columnar", "polars", "duckdb", "pyarrow", "numpy", "scikit-learn", "typer", "ipumspy", "lightgbm")
 """Libraries whose versions are noted."""
 
 PEAK_UNITS = 2**20 if sys.platform == "darwin" else 2**10
@@ -43,12 +43,15 @@ class Measurement:
         seconds: Wall time.
         cpu_seconds: User and system time of all its threads.
         peak_mib: Largest resident memory.
+        read_mib: What it has read by calls, its modules included, from the disk or from the file cache. What it maps
+            into memory does not count. None where the system does not tell.
         printed: Its standard output.
     """
 
     seconds: float
     cpu_seconds: float
     peak_mib: float
+    read_mib: float | None
     printed: str
 
 
@@ -73,6 +76,7 @@ def measured(command: Sequence[str]) -> Measurement:
         start = time.perf_counter()
         process = os.posix_spawnp(command[0], command, environment, file_actions=actions)
         try:
+            read_mib = _read_mib(process)
             _, status, usage = os.wait4(process, 0)
         except KeyboardInterrupt:
             os.kill(process, signal.SIGKILL)
@@ -84,7 +88,17 @@ def measured(command: Sequence[str]) -> Measurement:
             raise SystemExit(f"failed: {' '.join(command)}\n{errors.read().decode(errors='replace')}")
         output.seek(0)
         printed = output.read().decode()
-    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / PEAK_UNITS, printed)
+    peak_mib = usage.ru_maxrss / PEAK_UNITS
+    return Measurement(seconds, usage.ru_utime + usage.ru_stime, peak_mib, read_mib, printed)
+
+
+def _read_mib(process: int) -> float | None:
+    """MiB that a child has read when it has ended: Linux tells until it is waited for."""
+    if sys.platform != "linux":
+        return None
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    read = _field(Path(f"/proc/{process}/io"), "rchar")
+    return None if read is None else int(read) / 2**20
 
 
 def _held() -> float:

@@ -20,7 +20,7 @@ MACHINE_KEY = b"machine"
 """Key of the Parquet file's metadata under which the machine is described, in JSON."""
 
 COLUMNS = ("series", "rows", "attributes", "classes", "grid", "contender", "turn", "inside")
-MEASURES = ("seconds", "cpu_seconds", "peak_mib")
+MEASURES = ("seconds", "cpu_seconds", "peak_mib", "read_mib", "input_mib")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Contender:
     Attributes:
         name: Its name in the tables.
         command: Its process.
-        inside: Whether the process times a part of itself, and prints it as JSON (``contenders.inside``); otherwise the
-            whole process counts, from its start to its end.
+        inside: Whether the process times a part of itself, and prints it as JSON (``contenders.inside``), or what it
+            starts (``contenders.databases``); otherwise the whole process counts, from its start to its end.
     """
 
     name: str
@@ -97,7 +97,9 @@ class Run:
         inside: Whether the seconds are those of a part of the process, as of the contender.
         seconds: Wall time.
         cpu_seconds: User and system time.
-        peak_mib: Largest resident memory, always of the whole process.
+        peak_mib: Largest resident memory, of the whole process unless it prints another.
+        read_mib: What the whole process has read by calls; None where the system does not tell.
+        input_mib: Size of the first file among the point's inputs; None without one.
     """
 
     contender: str
@@ -106,6 +108,8 @@ class Run:
     seconds: float
     cpu_seconds: float
     peak_mib: float
+    read_mib: float | None
+    input_mib: float | None
 
 
 def prepare(inputs: Sequence[Input]) -> None:
@@ -122,14 +126,14 @@ def measure(point: Point, *, warm: bool = True) -> Iterator[Run]:
         point: A point whose inputs exist.
         warm: Whether there is a turn 0.
     """
+    first = next((each.path for each in point.inputs if each.path.is_file()), None)
+    input_mib = None if first is None else first.stat().st_size / 2**20
     for turn in range(0 if warm else 1, point.turns + 1):
         for each in point.contenders:
             whole = measured(each.command)
-            seconds, cpu_seconds = whole.seconds, whole.cpu_seconds
-            if each.inside:
-                part = json.loads(whole.printed)
-                seconds, cpu_seconds = part["seconds"], part["cpu_seconds"]
-            yield Run(each.name, turn, each.inside, seconds, cpu_seconds, whole.peak_mib)
+            figures = {"seconds": whole.seconds, "cpu_seconds": whole.cpu_seconds, "peak_mib": whole.peak_mib}
+            figures |= json.loads(whole.printed) if each.inside else {}
+            yield Run(each.name, turn, each.inside, read_mib=whole.read_mib, input_mib=input_mib, **figures)
 
 
 class Runs:

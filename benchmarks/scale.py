@@ -19,7 +19,6 @@ class Scale:
         train: Rows of the simulated censuses to train on.
         predict: Rows of the simulated censuses to score.
         fit: Most rows for contenders that read all of them into memory.
-        diffprivlib: The same for diffprivlib, which is slower.
         score_beside: Most rows that scikit-learn scores as well.
         ingest: Persons of the extracts.
         ingest_beside: Most persons that IPUMS's reader reads as well; it takes minutes for ten million.
@@ -32,7 +31,6 @@ class Scale:
     train: tuple[int, ...]
     predict: tuple[int, ...]
     fit: int
-    diffprivlib: int
     score_beside: int
     ingest: tuple[int, ...]
     ingest_beside: int
@@ -71,7 +69,6 @@ FULL = Scale(
     train=SIZES,
     predict=SIZES,
     fit=10 * MILLION,
-    diffprivlib=17 * MILLION // 10,
     score_beside=10 * MILLION,
     ingest=SIZES,
     ingest_beside=17 * MILLION // 10,
@@ -84,7 +81,7 @@ QUICK = replace(
     FULL,
     train=SIZES[:3],
     predict=SIZES[:2],
-    fit=FULL.diffprivlib,
+    fit=SIZES[1],
     ingest=SIZES[:1],
     growth=MILLION // 5,
     search=FULL.search[:-1],
@@ -100,11 +97,13 @@ class Places:
         data: Simulated rows, used again by a later session if it is not temporary.
         work: Files made of them; empty at the start.
         diffprivlib: Interpreter of an environment with diffprivlib; None to leave it out.
+        postgresql: Whether to start a PostgreSQL server.
     """
 
     data: Path
     work: Path
     diffprivlib: str | None = None
+    postgresql: bool = False
 
     def census(self, rows: int) -> Input:
         """Describe a simulated census, with thirteen attributes and two classes."""

@@ -34,10 +34,13 @@ MORE_TURNS = 3
 UNWEIGHTED, LEARNED = "train, no attribute weights", "train, learned attribute weights"
 PARTIAL_FIT = "GaussianNB.partial_fit"
 FIT = "GaussianNB.fit"
+LIGHTGBM = "LightGBM, 100 trees"
 DIFFPRIVLIB = "diffprivlib GaussianNB.fit"
 SCAN = "bare scan, Polars"
 COUNTS_POLARS = "bare grouped counts, Polars"
 COUNTS_DUCKDB = "bare grouped counts, DuckDB"
+
+RELEASE = "release"
 
 STEPS = {
     "all": "as `train` counts",
@@ -47,6 +50,19 @@ STEPS = {
     "duckdb": "all in DuckDB",
 }
 """Ways to count rows (``contenders.inside``), and their names."""
+
+STAGES = {
+    "categories counted by DuckDB": "categories",
+    "numbers counted by Polars": "numbers",
+    "pass that calibrates weights": "scores",
+    RELEASE: "release",
+}
+"""Parts of ``train`` by their names, as ``contenders.inside`` calls them."""
+
+TABLE_TRAIN, TABLE_UNWEIGHTED = "train, from the table", "train, from the table, no attribute weights"
+TABLE_COUNTS = "bare GROUPING SETS of the table"
+SERVED_ROWS = MILLION
+NO_WEIGHTS = ("--attribute-weights", "none")
 
 PREDICT_PROBA = "GaussianNB.predict_proba"
 SQL_SCORES = "dpnb-columnar sql, in DuckDB"
@@ -58,7 +74,6 @@ INGEST = "dpnb-columnar ingest"
 IPUMSPY = "ipumspy, in chunks"
 EXTRACT_COLUMNS = 10
 
-RELEASE = "release"
 CENSUS_ATTRIBUTES, MANY_ATTRIBUTES, MANY_CLASSES = 13, 100, 20
 FULL_STATISTICS = ((MANY_ATTRIBUTES, MANY_CLASSES, 1_000), (5, 2, 65_536))
 """Attributes, all numeric, classes and grid of statistics in which no cell is empty."""
@@ -107,7 +122,7 @@ def calls(scale: Scale, places: Places) -> Iterator[Point]:
 
 
 def train(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure training beside scikit-learn, diffprivlib, and the least that any training must do: read and count."""
+    """Measure training beside scikit-learn, LightGBM, diffprivlib, and the least that any must do: read and count."""
     for rows in scale.train:
         census = places.census(rows)
         path = census.path
@@ -123,9 +138,10 @@ def train(scale: Scale, places: Places) -> Iterator[Point]:
             contenders.append(Contender(name, command))
         if rows <= scale.fit:
             contenders.append(Contender(FIT, contender("scikit_learn", "fit", path)))
-        if places.diffprivlib and rows <= scale.diffprivlib:
-            command = contender("scikit_learn", "fit_diffprivlib", path, python=places.diffprivlib)
-            contenders.append(Contender(DIFFPRIVLIB, command))
+            contenders.append(Contender(LIGHTGBM, contender("gradient_boosting", path)))
+            if places.diffprivlib:
+                command = contender("scikit_learn", "fit_diffprivlib", path, python=places.diffprivlib)
+                contenders.append(Contender(DIFFPRIVLIB, command))
         yield Point("train", tuple(contenders), scale.turns_of(rows), (census,), rows, attributes=13, classes=2)
 
 
@@ -137,6 +153,56 @@ def steps(scale: Scale, places: Places) -> Iterator[Point]:
         Contender(name, contender("inside", "count", census.path, step), inside=True) for step, name in STEPS.items()
     ]
     yield Point("steps", tuple(contenders), min(scale.turns, 3), (census,), rows, attributes=13, classes=2)
+
+
+def stages(scale: Scale, places: Places) -> Iterator[Point]:
+    """Measure the parts of training: what is imported by a whole process, the others in seconds inside a process."""
+    rows = max(rows for rows in scale.train if rows <= scale.fit)
+    census, counted = places.census(rows), places.work / "staged.statistics.parquet"
+    arguments = {"scores": ("pass", census.path, "scores"), "release": ("release", counted)}
+    contenders = [
+        Contender(TRAIN, train_command(census.path, places.work / "trained.model.json")),
+        Contender(IMPORTS, (PYTHON, "-c", IMPORTS)),
+    ]
+    for name, stage in STAGES.items():
+        command = contender("inside", *arguments.get(stage, ("count", census.path, stage)))
+        contenders.append(Contender(name, command, inside=True))
+    inputs = (census, Input(counted, aggregate_command(census.path, counted)))
+    yield Point("stages", tuple(contenders), min(scale.turns, 3), inputs, rows, attributes=13, classes=2)
+
+
+def databases(scale: Scale, places: Places) -> Iterator[Point]:
+    """Measure training on a table of a database, beside the bare query there and a file of the same rows."""
+    rows = max(rows for rows in scale.train if rows <= scale.fit)
+    census, output = places.census(rows), ("--output", str(places.work / "trained.model.json"), "--overwrite")
+    declared = ("--dataset", "census_simulated", *output)
+    table = places.data / f"{census.path.stem}.duckdb"
+    made = Input(table, contender("databases", "duckdb", census.path, table))
+    trained = (*PROGRAM, "train", str(table), "--table", "census", *declared)
+    contenders = (
+        Contender(TABLE_TRAIN, trained),
+        Contender(TABLE_UNWEIGHTED, (*trained, *NO_WEIGHTS)),
+        Contender(TABLE_COUNTS, contender("databases", "bare", table)),
+    )
+    yield _database_point("duckdb", contenders, scale, places, (census, made), rows)
+    if places.postgresql:
+        rows = min(rows, SERVED_ROWS)
+        census = places.census(rows)
+        served = contender("databases", "served", census.path)
+        contenders = (
+            Contender(TABLE_TRAIN, (*served, "train", *declared), inside=True),
+            Contender(TABLE_UNWEIGHTED, (*served, "train", *declared, *NO_WEIGHTS), inside=True),
+            Contender(TABLE_COUNTS, (*served, "bare"), inside=True),
+        )
+        yield _database_point("postgresql", contenders, scale, places, (census,), rows)
+
+
+def _database_point(
+    series: str, contenders: tuple[Contender, ...], scale: Scale, places: Places, inputs: tuple[Input, ...], rows: int
+) -> Point:
+    of_file = train_command(inputs[0].path, places.work / "trained.model.json")
+    beside = (Contender(TRAIN, of_file), Contender(UNWEIGHTED, (*of_file, *NO_WEIGHTS)))
+    return Point(series, (*contenders, *beside), scale.turns_of(rows), inputs, rows, attributes=13, classes=2)
 
 
 def predict(scale: Scale, places: Places) -> Iterator[Point]:
@@ -247,6 +313,8 @@ SERIES: Mapping[str, Callable[[Scale, Places], Iterator[Point]]] = {
     "calls": calls,
     "train": train,
     "steps": steps,
+    "stages": stages,
+    "databases": databases,
     "passes": passes,
     "units": units,
     "predict": predict,

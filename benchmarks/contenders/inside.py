@@ -1,11 +1,12 @@
 """Parts of this program, timed inside a process after all libraries are loaded.
 
 Usage:
-    python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|polars|duckdb
+    python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|polars|duckdb|categories|numbers
     python -m benchmarks.contenders.inside pass DATA.parquet counts|scores|gradients
     python -m benchmarks.contenders.inside release STATISTICS.parquet
 
-``count`` counts the rows of a file as ``train`` does (``all``), or without one of the steps that make it fast.
+``count`` counts the rows of a file as ``train`` does (``all``), without one of the steps that make it fast, or by the
+engine alone that ``train`` has for ``categories``, or for ``numbers``.
 ``pass`` reads the rows once: to count them, to count the scores by which weights are calibrated, or for a round of
 learned weights. ``release`` goes from statistics in memory to the text of a model: sensitivities, noise, and
 post-processing.
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.counting.statistics import CellQuery
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.counting.statistics import Cells, Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.parquet import ParquetSource
 
@@ -62,7 +63,11 @@ def time_count(data: str, step: str) -> None:
         value_codes.MOST_LOOKED_UP = -1  # codes are computed for each row
     elif step == "counters":
         polars.MOST_COUNTERS = -1  # each part of the rows is grouped
-    count = {"polars": polars_alone, "duckdb": duckdb_alone}.get(step, as_it_is)
+    counts = {
+        **{"polars": polars_alone, "duckdb": duckdb_alone},
+        **{"categories": categories_in_duckdb, "numbers": numbers_in_polars},
+    }
+    count = counts.get(step, as_it_is)
     print_seconds(lambda: count(source, domain))
 
 
@@ -87,6 +92,20 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     from dpnb_columnar.counting.statistics import assemble
 
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+
+
+def categories_in_duckdb(source: ParquetSource, domain: Domain) -> list[Cells]:
+    """Count classes and categories as ``train`` does with large files."""
+    from dpnb_columnar.counting.engines import duckdb
+
+    return duckdb.count_cells(source, domain, domain.categorical)
+
+
+def numbers_in_polars(source: ParquetSource, domain: Domain) -> list[Cells]:
+    """Count what ``categories_in_duckdb`` does not."""
+    from dpnb_columnar.counting.engines import polars
+
+    return polars.count_cells(source, domain, domain.numeric, classes=False)
 
 
 def time_pass(data: str, kind: str) -> None:

@@ -16,13 +16,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.servers import PostgresServer
 
 from benchmarks import inputs, processes
 from benchmarks.contenders import search
 from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets
 from benchmarks.performance import DOCUMENT, FOLDER, SUMMARIZED, SUMMARY, TABLES, replaced, summary_table, tables_of
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
-from benchmarks.series import CALL, IMPORTS, SHOW
+from benchmarks.series import CALL, IMPORTS, SHOW, STAGES, TABLE_COUNTS, TABLE_TRAIN, TABLE_UNWEIGHTED
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery
@@ -50,7 +51,7 @@ def runs_of(path: Path) -> pl.DataFrame:
 @pytest.fixture
 def installed() -> None:
     """What a session needs."""
-    for name in ("sklearn", "ipumspy"):
+    for name in ("sklearn", "ipumspy", "lightgbm"):
         pytest.importorskip(name, reason="pip install '.[benchmark]'")
 
 
@@ -63,7 +64,7 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     runs = runs_of(tmp_path / "performance.parquet")
     contenders = {"dpnb-columnar train", "GaussianNB.partial_fit", "GaussianNB.fit", "bare scan, Polars"}
     contenders |= {"bare grouped counts, Polars", "bare grouped counts, DuckDB"}
-    contenders |= {"train, no attribute weights", "train, learned attribute weights"}
+    contenders |= {"train, no attribute weights", "train, learned attribute weights", "LightGBM, 100 trees"}
     assert sorted(runs.filter(pl.col("series") == "train")["contender"]) == sorted(contenders)
     assert runs.filter("inside").select("series", "attributes").rows() == [
         ("release", 13),
@@ -90,6 +91,33 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     assert [*figure.parent.iterdir()] == [figure]
     python(*fill, folder=tmp_path)
     assert (document.read_text(), figure.read_bytes()) == (once, drawn)
+
+
+@pytest.mark.slow
+def test_stages_and_tables_of_databases_are_measured(
+    installed: None, postgres_process: PostgresServer, tmp_path: Path
+) -> None:
+    only = ("--only", "stages,databases", "--postgresql")
+    python("-m", "benchmarks", "--quick", "--rows", 400, "--turns", 1, *only, folder=tmp_path)
+    runs = runs_of(tmp_path / "performance.parquet")
+    assert sorted(runs.filter(series="stages", inside=True)["contender"]) == sorted(STAGES)
+    whole = {"dpnb-columnar train", "train, no attribute weights"}
+    of_table = {TABLE_TRAIN, TABLE_UNWEIGHTED, TABLE_COUNTS}
+    for series in ("duckdb", "postgresql"):
+        beside = runs.filter(series=series)
+        assert set(beside["contender"]) == whole | of_table
+        assert set(beside.filter("inside")["contender"]) == (of_table if series == "postgresql" else set())
+    assert runs.select((pl.col("read_mib", "input_mib") > 0).all()).row(0) == (True, True)
+
+
+@pytest.mark.slow
+def test_the_work_of_a_server_is_counted(installed: None, postgres_process: PostgresServer, tmp_path: Path) -> None:
+    """Its own client only waits: the rest of the processor time is that of the process that served it and has ended."""
+    python("-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", 100_000, folder=tmp_path)
+    served = ("-m", "benchmarks.contenders.databases", "served", "census.parquet", "bare")
+    found = json.loads(python(*served, folder=tmp_path).stdout)
+    assert 0.05 < found["cpu_seconds"] < 5
+    assert found["peak_mib"] < processes.SMALL
 
 
 @pytest.mark.slow
@@ -154,6 +182,15 @@ def test_a_peak_is_the_childs_own(tmp_path: Path) -> None:
     assert int(printed) == 100 << 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
+def test_what_a_process_and_its_children_read_is_counted_each_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(10 << 20))
+    reading = "open('file', 'rb').read()"
+    code = f"import subprocess, sys; {reading}; subprocess.run([sys.executable, '-I', '-S', '-c', {reading!r}])"
+    measure = f"from benchmarks.processes import *; print(measured([PYTHON, '-I', '-S', '-c', {code!r}]).read_mib)"
+    assert 20 < float(python("-c", measure, folder=tmp_path).stdout) < 25
+
+
 def test_a_large_process_is_not_to_measure(tmp_path: Path) -> None:
     large = f"held = b'1' * ({processes.SMALL} << 20)\ndel held\n"  # what was given back counts as well
     ended = python("-c", large + MEASURE, folder=tmp_path, expected=1)
@@ -181,7 +218,9 @@ def measurements(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Measureme
 
 
 def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
-    return [Run(contender, turn, False, taken, taken * 2, peak + turn) for turn, taken in enumerate(seconds, 1)]
+    return [
+        Run(contender, turn, False, taken, taken * 2, peak + turn, None, None) for turn, taken in enumerate(seconds, 1)
+    ]
 
 
 def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
@@ -197,6 +236,24 @@ def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
     assert made.paired("start", "theirs", "ours", OWN / OTHERS) is None
     assert made.machine == MACHINE
     assert made.of("train", "theirs", rows=2_000) is None
+
+
+def test_a_file_is_read_as_often_as_what_is_read_grows_with_it(tmp_path: Path) -> None:
+    """What is read of the smallest is left out: most of that are modules."""
+
+    def point(rows: int, input_mib: float, **read_mib: float | None) -> tuple[Point, list[Run]]:
+        runs = [Run(name, 1, False, 1, 1, 50, read, input_mib) for name, read in read_mib.items()]
+        return Point("train", POINT.contenders, 1, rows=rows), runs
+
+    made = measurements(
+        tmp_path,
+        point(3_000, 11, ours=35, theirs=17.5, others=10),
+        point(1_000, 1, ours=12, theirs=10, others=None),
+        point(9_000, 41, ours=None, theirs=40),
+    )
+    table = TABLES["train"].lines(made)
+    place = [cell.strip() for cell in table[0].split("|")].index("times read")
+    assert [line.split("|")[place].strip() for line in table[2:]] == ["", "", "", "2.30", "0.75", "", "", "0.75"]
 
 
 def test_runs_of_a_point_begun_again_are_forgotten(tmp_path: Path) -> None:
