@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -62,10 +63,16 @@ class Answers:
     def _number(self, place: int, grid_bits: int) -> Fraction:
         if self.period is not None:
             place = len(self.sizes) + (place - len(self.sizes)) % self.period
-        random = Random(self.seed * 1000 + place)
-        if not grid_bits:
-            return Fraction(random.choice(COUNTS))
-        return Fraction(random.randrange(-1, 10) * random.getrandbits(random.choice((16, 20, 36))), 2**grid_bits)
+        return _forced(self.seed * 1000 + place, grid_bits)
+
+
+@lru_cache(maxsize=LARGEST)
+def _forced(seed: int, grid_bits: int) -> Fraction:
+    """Make up the answer to a count or, where it has bits after the point, to a moment: the same one in all releases."""
+    random = Random(seed)
+    if not grid_bits:
+        return Fraction(random.choice(COUNTS))
+    return Fraction(random.randrange(-1, 10) * random.getrandbits(random.choice((16, 20, 36))), 2**grid_bits)
 
 
 @dataclass(frozen=True, slots=True)
