@@ -68,7 +68,7 @@ class Answers:
 
 @lru_cache(maxsize=LARGEST)
 def _forced(seed: int, grid_bits: int) -> Fraction:
-    """Make up the answer to a count or, where it has bits after the point, to a moment: the same one in all releases."""
+    """Make up the answer to a count or, where it has bits after the point, to a moment: the same in all releases."""
     random = Random(seed)
     if not grid_bits:
         return Fraction(random.choice(COUNTS))
