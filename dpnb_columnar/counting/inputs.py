@@ -385,14 +385,14 @@ class LocalFiles:
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, whatever columns are asked for.
+        """Return the rows of each file as they are, with all columns, whichever are asked for.
 
         Raises:
             DataError: if a file is damaged.
         """
         from dpnb_columnar.rows.parquet import scan_files
 
-        return scan_files(self.files)
+        return scan_files(self.files, columns)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch.

@@ -39,7 +39,15 @@ from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import arrow_file, check_file, folder_values, not_parquet_error
 from dpnb_columnar.rows.object_stores import DataFile, StoredObject, failure_of
-from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged_file_error, rows_in_footers
+from dpnb_columnar.rows.parquet import (
+    ARROW_SCHEMA,
+    BATCH_ROWS,
+    HELD_BY_ARROW,
+    Batches,
+    check_texts,
+    damaged_file_error,
+    rows_in_footers,
+)
 from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
@@ -365,6 +373,7 @@ def batches_of_files(files: Sequence[DataFile]) -> Batches:
                     schema = schema.append(pa.field(name, pa.string()))
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise failure_of([file], sys.exception()) or not_parquet_error(file) from None
+        check_texts(file, {field.name for field in schema if not pa.types.is_primitive(field.type)}, HELD_BY_ARROW)
         histories.add(metadata.get(HISTORY_KEY, b""))
         made_by.add(metadata.get(PART_KEY, b"[]"))
         if first is None:

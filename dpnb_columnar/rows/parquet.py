@@ -9,7 +9,7 @@ import io
 import sys
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,8 +34,9 @@ from dpnb_columnar.rows.input_files import (
     scan_file,
 )
 from dpnb_columnar.rows.object_stores import DataFile, StoredObject, check_unchanged, failure_of, stored_objects
-from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of, with_metadata
+from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of, unpacked_bytes, with_metadata
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.machine_memory import machine_memory
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.row_progress import Size, begin_work
 
@@ -207,11 +208,13 @@ def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
 
 def _footer_alone(file: DataFile) -> Path | io.BytesIO:
     """Return an object as a file of which nothing but the footer is there, since that alone will be read."""
-    if not isinstance(file, StoredObject):
-        return file
+    return io.BytesIO(MAGIC + _footer(file)) if isinstance(file, StoredObject) else file
+
+
+def _footer(file: DataFile) -> bytes:
     try:
-        with file.open() as stream:
-            return io.BytesIO(MAGIC + footer_of(stream, str(file)))
+        with file.open("rb") as stream:
+            return footer_of(stream, str(file))
     except DataError:
         raise failure_of([file], None) or not_parquet_error(file) from None
 
@@ -236,19 +239,60 @@ def number_of_rows(file: DataFile) -> int:
         return int(rows.select(pl.len()).collect().item())
 
 
-def scan_files(files: Sequence[DataFile]) -> list[NamedRows]:
+HELD_BY_POLARS, HELD_BY_ARROW = 4, 8
+"""How often a text is held at most: while its column is unpacked, read and looked at, and while it is written again."""
+
+
+def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLARS) -> None:
+    """Refuse a file if the texts of a row group, which are unpacked at once, would take half of the memory or more.
+
+    A text of any length may be packed into a thousand bytes. The footer tells what it takes, as long as it is true.
+
+    Args:
+        file: A Parquet file whose footer can be read.
+        texts: The columns that will be read and are not numbers.
+        held: How often a text is held while it is read.
+
+    Raises:
+        DataError: if they would take more.
+    """
+    memory = machine_memory()
+    if not texts or not memory:
+        return
+    limit = memory // 2 // held
+    with _footer_errors(file):
+        footer = _footer(file)
+    for group in unpacked_bytes(footer, texts, str(file)):
+        if sum(group.values()) > limit:
+            largest = max(group, key=lambda name: group[name])
+            raise DataError(
+                f"{file}: the texts of a row group, most of them in {largest!r}, are unpacked at once and have more "
+                f"than {limit} bytes, the most that is read with the memory of this machine; write the file again with "
+                "smaller row groups, or without the column"
+            )
+
+
+def _texts_among(types: Mapping[str, pl.DataType]) -> set[str]:
+    return {name for name, type_ in types.items() if not type_.is_numeric() and not type_.is_temporal()}
+
+
+def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None) -> list[NamedRows]:
     """Return the rows of Parquet files as they are, a lazy frame for each file.
 
     Args:
         files: Parquet files.
+        columns: The columns that will be read; None for all.
 
     Raises:
-        MissingInputError, DataError: as ``read_schema``.
+        MissingInputError, DataError: as ``read_schema`` and ``check_texts``.
     """
-    return [
-        NamedRows(str(file), scan_file(file), read_schema(file), partial(rows_in_footers, [file]), file)
-        for file in files
-    ]
+    return [_scanned(file, columns) for file in files]
+
+
+def _scanned(file: DataFile, columns: Collection[str] | None) -> NamedRows:
+    types = read_schema(file)
+    check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
+    return NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file)
 
 
 def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
@@ -271,7 +315,9 @@ def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
 
 
 def _schema(file: DataFile, domain: Domain) -> dict[str, pl.DataType]:
-    return check_columns(read_schema(file), domain, str(file))
+    types = check_columns(read_schema(file), domain, str(file))
+    check_texts(file, _texts_among(types))
+    return types
 
 
 def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwrite: bool = False) -> None:

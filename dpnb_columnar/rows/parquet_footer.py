@@ -5,7 +5,7 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
@@ -18,6 +18,9 @@ TRAILER = 8
 
 ROW_GROUPS, KEY_VALUES, ENCRYPTION = 4, 5, 8
 """Fields of a footer, FileMetaData in the format's words."""
+
+CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 1, 3, 3, 6
+"""Fields of a row group, of its column chunk, and of the ColumnMetaData in that: its path, and its bytes unpacked."""
 
 KEY_VALUES_HEAD = (KEY_VALUES - ROW_GROUPS) << 4 | LIST
 """The byte that begins the key-value metadata, which follows the row groups."""
@@ -49,6 +52,29 @@ def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> byte
     if trailer[4:] != MAGIC or length > size:
         raise incomplete_file_error(name)
     return read(size - length, length)
+
+
+def unpacked_bytes(footer: bytes, columns: Collection[str], name: str) -> Iterator[dict[str, int]]:
+    """Yield for each row group how many bytes some columns have once they are unpacked, as the footer says.
+
+    Args:
+        footer: The footer and its trailer.
+        columns: Names of columns; of those that the file lacks nothing is told.
+        name: Name of the file in messages.
+
+    Raises:
+        DataError: if the footer is damaged.
+    """
+    with _footer_errors(name):
+        struct, _ = read_struct(footer, levels=6, last=ROW_GROUPS)
+        for group in struct[ROW_GROUPS]:
+            total: dict[str, int] = {}
+            for chunk in group[CHUNKS]:
+                described = chunk.get(CHUNK) or {}  # absent where the column is encrypted, and nobody reads it
+                column = described[CHUNK_PATH][0].decode() if described else ""
+                if column in columns:
+                    total[column] = total.get(column, 0) + max(described[CHUNK_BYTES], 0)
+            yield total
 
 
 def with_metadata(footer: bytes, metadata: Mapping[str, str], name: str) -> bytes:

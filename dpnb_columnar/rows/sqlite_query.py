@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError, option
 from dpnb_columnar.rows.untyped_values import text_of
+from dpnb_columnar.runtime.machine_memory import machine_memory
 from dpnb_columnar.runtime.paths import is_file
 
 if TYPE_CHECKING:
@@ -71,14 +70,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-@cache
 def longest_value() -> int:
     """Return how many bytes a value may have, by the memory of the machine."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows
-        memory = 0
-    return max(SMALLEST_LIMIT, min(memory // VALUES_OF_MEMORY, 10**9))
+    return max(SMALLEST_LIMIT, min(machine_memory() // VALUES_OF_MEMORY, 10**9))
 
 
 def _decode(text: bytes) -> str | None:
