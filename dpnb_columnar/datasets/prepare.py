@@ -23,6 +23,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
 from dpnb_columnar.runtime.paths import is_file
 from dpnb_columnar.runtime.row_progress import report_work, track_work
+from dpnb_columnar.runtime.write_errors import write_error
 
 if TYPE_CHECKING:
     import polars as pl
@@ -216,6 +217,8 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
         MissingInputError: If a raw file does not exist, or this data set is not made from raw files.
         DataError: If a raw file has another checksum, or is not in its publisher's form.
     """
+    import polars as pl
+
     columns = entry.declared.counted_columns
     check_output(output, overwrite)
     reader = _reader(entry)
@@ -224,7 +227,11 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
     with track_work(2 * sum(path.stat().st_size for path in paths), "bytes"):
         verify(entry, paths)
         with atomic_output(output, overwrite=overwrite) as partial:
-            rows = _convert(entry, reader, paths, columns, partial)
+            _convert(entry, reader, paths, columns, partial)
+            try:
+                rows = int(pl.scan_parquet(partial, glob=False).select(pl.len()).collect().item())
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise write_error(output, error) from None
     return Prepared(output, rows)
 
 
@@ -242,8 +249,8 @@ def _reader(entry: Entry) -> Reader:
     raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
 
 
-def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path) -> int:
-    """Write the wanted columns, in the order of the raw files, and return the number of rows.
+def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path) -> None:
+    """Write the wanted columns, in the order of the raw files.
 
     Polars' own message is not passed on: it may quote a value of a row.
     """
@@ -256,7 +263,6 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
             raise DataError(f"{entry.name}: the raw files have no column {', '.join(absent)}; found {ordered}")
         with opened(partial) as file:
             frame.select(ordered).sink_parquet(file, metadata=domain_metadata(entry.declared))
-        return int(pl.scan_parquet(partial).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, zipfile.BadZipFile, ValueError) as error:
         problem = f"not in the form that the reader of {entry.name} expects ({type(error).__name__})"
         raise DataError(f"{', '.join(map(str, paths))}: {problem}; compare with: {entry.source}") from None

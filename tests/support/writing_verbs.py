@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -11,7 +12,23 @@ from pathlib import Path
 
 from support.ledger_cases import new_ledger
 from support.people import DECLARATION, people, write_people
+from support.raw_files import SKIN
 from support.running import completed
+
+SKIN_DECLARATION = """
+[skin]
+files = ["skin*.parquet"]
+
+[skin.raw]
+skin = "{}"
+
+[skin.label]
+column = "skin"
+classes = [1, 2]
+
+[skin.attributes]
+B = {{ lower = 0, upper = 255, step = 1 }}
+"""
 
 WRITES: Mapping[str, str] = {
     "simulate": "simulate OUT/new.parquet --rows 5000",
@@ -32,6 +49,7 @@ WRITES: Mapping[str, str] = {
     "show a card": "show people.model.json --card --output OUT/new.md",
     "audit": "audit --model people.model.json --members people.parquet --others more.parquet --output OUT/new.json",
     "audit for SACRO": "audit --model people.model.json --members people.parquet --others more.parquet --sacro OUT/new",
+    "datasets prepare": "datasets prepare skin --from raw --catalogue skin.toml --output OUT/new.parquet",
     "domain edit": "domain edit people.parquet --drop age --output OUT/new.parquet",
     "domain edit to an entry": "domain edit people.parquet --drop age --output OUT/new.toml",
     "export": "export people.model.json --to stata --output OUT/new.do",
@@ -46,7 +64,6 @@ WRITES: Mapping[str, str] = {
 
 NOT_RUN: Mapping[str, str] = {
     "demo": "runs other verbs",
-    "datasets prepare": "needs the publishers' files; tests/datasets has small ones, and attacks what writes them",
     "reproduce": "takes minutes; tests/study interrupts it",
 }
 """Commands that write and are not in the table, with the reason."""
@@ -59,6 +76,9 @@ def write_inputs(folder: Path) -> None:
     write_people(folder / "more.parquet", others)
     people(3000).write_csv(folder / "people.csv")
     (folder / "datasets.toml").write_text(DECLARATION)
+    (folder / "raw").mkdir()
+    (folder / "raw/skin").write_bytes(SKIN * 1000)
+    (folder / "skin.toml").write_text(SKIN_DECLARATION.format(hashlib.sha256(SKIN * 1000).hexdigest()))
     new_ledger(folder / "people.ledger", dataset="people")
     completed("train", "people.parquet", "--seed", 7)
     completed("aggregate", "people.parquet", "--output", "people.statistics.parquet")
