@@ -5,7 +5,7 @@ run must have left each of its outputs absent or whole, and only files that the 
 well and leave its outputs and nothing else. Ledgers are verified after every kill: none has lost an entry, and each
 run is charged once.
 
-Usage: nice python -m benchmarks.killed_verbs [--kills 300] [--seed 1]
+Usage: nice python -m benchmarks.killed_verbs [--kills 300] [--seed 1] [--only REGULAR_EXPRESSION]
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
@@ -48,6 +49,14 @@ FURTHER: Mapping[str, str] = {
     "evaluate with a ledger": "evaluate paid.json more.parquet --ledger people.ledger --epsilon 0.1 --run-id a "
     "--output OUT/new.json",
     "ledger verify": "ledger verify people.ledger --witness OUT/people.witness --begin-witness",
+    "demo": "demo --folder OUT/demo --rows 3000",
+    "demo, replacing": "demo --folder OUT/demo --rows 3000 --overwrite",
+    "split, replacing": f"{WRITES['split']} --overwrite",
+    "reproduce": "reproduce --data other --quick --study allocation --dataset numeric-correlated --mechanism histogram "
+    "--processes 1 --output OUT/new.parquet --report OUT/new.html",
+    "reproduce side by side": "reproduce --data other --quick --study allocation --dataset numeric-correlated "
+    "--mechanism smooth --processes 2 --output OUT/new.parquet --report OUT/new.html",
+    **({"export to ONNX": "export people.model.json --to onnx --output OUT/new.onnx"} if find_spec("onnx") else {}),
     "export to R": "export people.model.json --to r --output OUT/new.R",
     "export to SAS": "export people.model.json --to sas --output OUT/new.sas",
     "export to SPSS": "export people.model.json --to spss --output OUT/new.sps",
@@ -300,9 +309,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="what is found in the names of the commands to kill")
     options = parser.parse_args()
+    verbs = {name: line for name, line in {**WRITES, **FURTHER}.items() if re.search(options.only, name)}
     with tempfile.TemporaryDirectory() as folder:
-        figures = kill_verbs(Path(folder), options.kills, options.seed, {**WRITES, **FURTHER})
+        figures = kill_verbs(Path(folder), options.kills, options.seed, verbs)
     print(figures.report())
     raise SystemExit(bool(figures.faults))
 
