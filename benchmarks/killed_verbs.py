@@ -52,9 +52,7 @@ FURTHER: Mapping[str, str] = {
     "demo": "demo --folder OUT/demo --rows 3000",
     "demo, replacing": "demo --folder OUT/demo --rows 3000 --overwrite",
     "split, replacing": f"{WRITES['split']} --overwrite",
-    "reproduce": "reproduce --data other --quick --study allocation --dataset numeric-correlated --mechanism histogram "
-    "--processes 1 --output OUT/new.parquet --report OUT/new.html",
-    "reproduce side by side": "reproduce --data other --quick --study allocation --dataset numeric-correlated "
+    "reproduce": "reproduce --data other --quick --study allocation --dataset numeric-correlated "
     "--mechanism smooth --processes 2 --output OUT/new.parquet --report OUT/new.html",
     **({"export to ONNX": "export people.model.json --to onnx --output OUT/new.onnx"} if find_spec("onnx") else {}),
     "export to R": "export people.model.json --to r --output OUT/new.R",
@@ -276,7 +274,7 @@ def _is_whole(name: str, content: bytes) -> bool:
     """Tell whether an output is whole whose bytes differ from run to run."""
     if name.endswith(".parquet"):
         return len(pl.read_parquet(content)) > 0
-    ends = {".json": b"}\n", ".html": b"</html>\n", ".witness": b"}\n"}
+    ends = {".json": b"}\n", ".html": (b"</html>\n", b"</html>"), ".witness": b"}\n"}
     return name.endswith(".ledger") or content.endswith(ends.get(Path(name).suffix, b"\n"))
 
 
