@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -75,7 +75,8 @@ def test_a_row_counts_as_often_as_it_weighs(rows: list[tuple[int | None, str | N
 
 def rounded(evaluation: Evaluation) -> str:
     """Write an evaluation down but for the last digits, which follow from the order in which threads add up."""
-    return re.sub(r"\d+\.\d{10,}(e-\d+)?", lambda number: f"{float(number[0]):.10f}", repr(evaluation))
+    text = json.dumps(asdict(evaluation), default=str)
+    return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.10f}", text)
 
 
 def name_of(words: str) -> str:
