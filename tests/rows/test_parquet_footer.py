@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ import pytest
 from support.people import people, write_people
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_footer import footer_of, read_footer, with_metadata
+from dpnb_columnar.rows.parquet_footer import footer_of, read_footer, unpacked_bytes, with_metadata
 from dpnb_columnar.rows.thrift import read_struct, varint
 
 ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [None, None, None]})
@@ -44,7 +45,43 @@ def test_a_damaged_footer_is_read_or_refused(seed: int, tmp_path: Path) -> None:
             with_metadata(bytes(damaged), {"set": "twice"}, "file")
         except DataError:
             refused += 1
+        with suppress(DataError):
+            list(unpacked_bytes(bytes(damaged), {"text"}, "file"))
     assert 200 < refused < 2000
+
+
+def by_arrow() -> bytes:
+    return written(compression="zstd", write_page_index=True)
+
+
+def by_polars() -> bytes:
+    sink = io.BytesIO()
+    ROWS.write_parquet(sink, row_group_size=2)
+    return sink.getvalue()
+
+
+def nested() -> bytes:
+    sink = io.BytesIO()
+    inner = [{"number": [1, 2], "text": "a", "flag": True}, None, {"number": [], "text": None, "flag": False}]
+    pq.write_table(pa.table({"text": pa.array(inner), "number": [1, 2, 3]}), sink, row_group_size=2)
+    return sink.getvalue()
+
+
+def without_rows() -> bytes:
+    sink = io.BytesIO()
+    ROWS.clear().write_parquet(sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("content", [by_arrow(), by_polars(), nested(), without_rows()])
+def test_unpacked_bytes_are_those_that_arrow_reads(content: bytes) -> None:
+    metadata = pq.read_metadata(io.BytesIO(content))
+    expected = []
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        chunks = [group.column(place) for place in range(group.num_columns)]
+        texts = [each.total_uncompressed_size for each in chunks if each.path_in_schema.split(".")[0] == "text"]
+        expected.append({"text": sum(texts)} if texts else {})
+    assert list(unpacked_bytes(footer(content), {"text", "absent"}, "file")) == expected
 
 
 def test_metadata_is_set_and_nothing_else_changes() -> None:

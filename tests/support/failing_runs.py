@@ -23,6 +23,8 @@ from support.writing_verbs import WRITES, names_below
 WRITING = ("open", "write", "truncate", "fsync", "close", "rename", "link", "stat")
 READING = ("open", "read")
 ERRORS = (errno.EIO, errno.ESTALE)
+NO_ROOM = (errno.EDQUOT, errno.ENOSPC)
+"""What only a call that changes a file fails with."""
 
 
 def some_of(kind: str, calls: int) -> Sequence[int]:
@@ -59,10 +61,11 @@ def runs(verb: str, library: ctypes.CDLL) -> Iterator[dict[str, object]]:
 
     for place, kinds in ((here / "OUT", WRITING), *((file, READING) for file in inputs)):
         for kind in kinds:
+            errors = ERRORS if kinds is READING or kind == "stat" else (*ERRORS, *NO_ROOM)
             usual = run(place, kind, 0, 0)
             yield {"place": place.name, **usual}
             for at in some_of(kind, int(str(usual["calls"]))):
-                yield {"place": place.name, **run(place, kind, at, ERRORS[at % len(ERRORS)])}
+                yield {"place": place.name, **run(place, kind, at, errors[at % len(errors)])}
 
 
 if __name__ == "__main__":
