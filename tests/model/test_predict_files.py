@@ -144,5 +144,6 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         numbers.write_parquet(file, row_group_size=100_000)
         command = [sys.executable, "-c", MEMORY_PROBE, str(model), str(file), str(tmp_path / f"scored {rows}.parquet")]
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    # Growth here is some 50 MB, of buffers that fill up; where one step held its rows it was above 300.
-    assert peaks[1] - peaks[0] < 150, peaks
+    # Growth here is some 50 MB, of buffers that fill up, and 160 beside other work; where one step held its rows it was
+    # above 300.
+    assert peaks[1] - peaks[0] < 250, peaks
