@@ -19,11 +19,10 @@ from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, fl
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
-    from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.counting.engines.database import DatabaseRows
+    from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.inputs import DatabaseInput
-    from dpnb_columnar.counting.scores import LaterAnswer
+    from dpnb_columnar.counting.query import Query
     from dpnb_columnar.counting.statistics import Statistics
 
 
@@ -114,7 +113,7 @@ def command(
     database = _database(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     row_count: DeclaredRowCount | None = None
-    rows: AskedRows[Any] | DatabaseRows
+    rows: Rows
     if given is not None:
         refuse_fixed(context, FIXED)
         planned, known = plan_of(given), None
@@ -165,7 +164,7 @@ def _rows_given(
     given: Path,
     *,
     whole_units: bool,
-) -> tuple[ResolvedDomain, AskedRows[LaterAnswer] | DatabaseRows]:
+) -> tuple[ResolvedDomain, Rows]:
     """Return the domain of a model, and the rows: those of a database, or those that files have counted given it.
 
     Raises:
@@ -177,9 +176,7 @@ def _rows_given(
     asked = query_of(given)
     resolved = domain_of(asked, given)
     if database is not None:
-        from dpnb_columnar.counting.engines.database import DatabaseRows
-
-        return resolved, DatabaseRows(database.database, database.select(), database.table, asked)
+        return resolved, _rows_of(database, asked)
     return resolved, AskedRows(added_given(files, asked, whole_units=whole_units))
 
 
@@ -190,7 +187,7 @@ def _rows(
     catalogue: Path | None,
     *,
     whole_units: bool,
-) -> tuple[ResolvedDomain, AskedRows[Statistics] | DatabaseRows]:
+) -> tuple[ResolvedDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
     Args:
@@ -213,10 +210,21 @@ def _rows(
         raise UsageError(
             f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
         )
-    from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.statistics import CellQuery
 
-    return named, DatabaseRows(database.database, database.select(), database.table, CellQuery(named.domain))
+    return named, _rows_of(database, CellQuery(named.domain))
+
+
+def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
+    """Return the rows of a table, as ``train`` counts them, or what a query that was printed answers.
+
+    Raises:
+        UsageError, MissingInputError, DataError: as ``DatabaseInput.select``.
+    """
+    from dpnb_columnar.counting.engines.database import DatabaseRows
+
+    query = database.select()
+    return database if database.table is not None else DatabaseRows(database.database, query, asked=asked)
 
 
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
