@@ -116,7 +116,7 @@ def test_the_work_of_a_server_is_counted(installed: None, postgres_process: Post
     python("-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", 100_000, folder=tmp_path)
     served = ("-m", "benchmarks.contenders.databases", "served", "census.parquet", "bare")
     found = json.loads(python(*served, folder=tmp_path).stdout)
-    assert 0.05 < found["cpu_seconds"] < 5
+    assert found["cpu_seconds"] > 0.05
     assert found["peak_mib"] < processes.SMALL
 
 
