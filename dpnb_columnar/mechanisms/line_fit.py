@@ -25,8 +25,8 @@ The constants were chosen on public tables (docs/journal/weights.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,16 +86,17 @@ HALF_EVIDENCE = 80.0
 the largest count half: their tables are of few rows."""
 
 
+@lru_cache(maxsize=16)
 def fit_line(
-    counts: Sequence[Sequence[int]],
-    centres: Floats,
+    counts: tuple[tuple[int, ...], ...],
+    centres: tuple[float, ...],
     noise: float,
-    probabilities: Sequence[float],
+    probabilities: tuple[float, ...],
     deviation: float,
     largest: int,
     size: int,
 ) -> CalibrationLine:
-    """Fit the line of a model.
+    """Fit the line of a model. The last lines are remembered: an audit asks thousands of times for the same few.
 
     Args:
         counts: Per bin, the released rows of the largest class, those of the best other class and, where there are more
@@ -109,27 +110,29 @@ def fit_line(
     """
     first, second, *rest = np.array(counts, dtype=np.float64).T
     rows = max(float(np.sum(counts)), noise)
-    middle = float(centres.mean())
+    places = np.array(centres)
+    middle = float(places.mean())
+    places -= middle
     expected, off = _expected_rows(second, noise, rows * np.array(probabilities), deviation, largest)
-    straight = _Straight.fitted((first, second), centres - middle, noise, expected[:2], off)
+    straight = _Straight.fitted((first, second), places, noise, expected[:2], off)
     bent, precision = _bent(straight, (first, second), noise)
     known, rising = _known(rows, noise, expected[:2]), _rising(bent, precision)
     others: tuple[float, ...] = ()
     if rest:
         # Beside the likelier of the two: where it has the rows, the other one's log-odds say little of a third.
-        to_first = _log_odds((first, rest[0]), centres - middle, noise, expected[::2], off)
+        to_first = _log_odds((first, rest[0]), places, noise, expected[::2], off)
         # The farther the best other class leads, the fewer rows are of neither.
-        to_best = _log_odds((second, rest[0]), middle - centres, noise, expected[1:], off)
+        to_best = _log_odds((second, rest[0]), -places, noise, expected[1:], off)
         most = _known(rows, noise, expected[::2])
         leads = np.clip(rising, -known, known) + to_best
         others = _points(np.where(rising > 0, leads, np.clip(to_first, -most, most)), 0.0, LARGEST_LOG_ODDS)
     rising = _guarded(rising, second - first, noise)
     evidence = rows * math.sqrt(2) / (noise * size * len(probabilities))
     part = min(straight.slope, 1.0) * evidence / (evidence + HALF_EVIDENCE)
-    end = FAR * float(centres[-1] - centres[0])
+    end = FAR * (centres[-1] - centres[0])
     return CalibrationLine(
         largest,
-        tuple(round(float(x), 3) for x in (centres[0] - end, *centres, centres[-1] + end)),
+        tuple(round(x, 3) for x in (centres[0] - end, *centres, centres[-1] + end)),
         _points(rising, RISE, known),
         others,
         round(part, 3) if rest else 0.0,

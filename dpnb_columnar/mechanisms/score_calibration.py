@@ -22,7 +22,7 @@ from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.line_fit import fit_line
-from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
 from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.mechanism_rules import tempered_weight
@@ -84,15 +84,15 @@ def _scored_by(model: NaiveBayes) -> tuple[tuple[float, ...], tuple[float, ...]]
     return (tempered_weight(size),) * size, (0.0,) * len(model.priors)
 
 
-def centres(margins: Margins) -> Floats:
+def centres(margins: Margins) -> tuple[float, ...]:
     """Compute the margin that stands for each range's, in nats.
 
     That is its middle; beyond the outermost edges, where rows are fewer the farther out they are, a point near them.
     """
     edges = np.array(margins.edges)
     beyond = BEYOND * (edges[-1] - edges[0]) / (STEPS[-1] - STEPS[0])
-    points: Floats = np.array([edges[0] - beyond, *(edges[1:] + edges[:-1]) / 2, edges[-1] + beyond]) / UNITS
-    return points
+    points = np.array([edges[0] - beyond, *(edges[1:] + edges[:-1]) / 2, edges[-1] + beyond]) / UNITS
+    return tuple(points.tolist())
 
 
 def _mean_square(ratios: LogRatios, shares: Sequence[float]) -> float:
@@ -125,7 +125,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     margins = margins_given(model)
     if counts.scores != margins:
         raise ValueError("the margins that were counted are not those that the released model gives")
-    released = [noisy_counts(row, share, draw) for row in margins.columns_of(counts.counts)]
+    released = tuple(tuple(noisy_counts(row, share, draw)) for row in margins.columns_of(counts.counts))
     # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
     noise = math.sqrt(2) / pure_epsilon(share.row_cost)
     given = {(each.query, each.attribute): each for each in model.guarantee.composition}

@@ -21,8 +21,8 @@ BELL = np.exp(-(CENTRES**2) / 8)
 def fitted(
     counts: object, noise: float, shares: tuple[float, ...], deviation: float = 1.0, largest: int = 0
 ) -> CalibrationLine:
-    rows = np.rint(np.array(counts)).astype(int).tolist()
-    return fit_line(rows, CENTRES, noise, shares, deviation, largest, 12)
+    rows = tuple(map(tuple, np.rint(np.array(counts)).astype(int).tolist()))
+    return fit_line(rows, tuple(CENTRES.tolist()), noise, shares, deviation, largest, 12)
 
 
 def two_columns(log_odds: np.ndarray, rows: float) -> np.ndarray:
@@ -108,11 +108,11 @@ def test_where_the_best_other_class_has_the_rows_those_of_neither_are_counted_be
 def test_any_counts_give_a_line_that_rises(
     counts: list[list[int]], noise: float, size: int, shares: list[float], two: bool
 ) -> None:
-    kept = [row[:2] for row in counts] if two else counts
+    kept = tuple(tuple(row[:2] if two else row) for row in counts)
     used = shares[:2] if two else shares
     probabilities = tuple(share / sum(used) for share in used)
     largest = int(np.argmax(probabilities))
-    line = fit_line(kept, CENTRES, noise, probabilities, noise, largest, size)
+    line = fit_line(kept, tuple(CENTRES.tolist()), noise, probabilities, noise, largest, size)
     assert len(line.margins) == len(line.log_odds) == BINS + 2
     assert all(low < high for points in (line.margins, line.log_odds) for low, high in pairwise(points))
     assert max(map(abs, line.log_odds)) <= line_fit.LARGEST_LOG_ODDS + 1
