@@ -23,6 +23,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import types
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
@@ -66,6 +68,15 @@ HISTORY_KEY = b"dpnb_columnar.split"
 
 OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
 """The option that names the file of each part."""
+
+TEXT_BYTES = 2**24
+"""Bytes of texts that are written out at once: rows share long ones in the file, not in memory."""
+
+BUFFER_BYTES = 2**16
+"""Bytes of a column that are read at a time where one row of it is wanted."""
+
+SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is_large_binary
+"""Tests for the types that Arrow can read as places in a dictionary."""
 
 FAR = 6
 """Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
@@ -387,21 +398,70 @@ def batches_of_files(files: Sequence[DataFile]) -> Batches:
         first = first.with_metadata({**(first.metadata or {}), HISTORY_KEY: b" ".join(sorted(histories))})
     if len(made_by) > 1:  # parts of several splits, or both parts of one, are no part of any
         first = _of_part(first, [])
-    return Batches(str(files[0]), first, _batches(files), partial(rows_in_footers, files))
+    return Batches(str(files[0]), first, _batches(files, first), partial(rows_in_footers, files))
 
 
-def _batches(files: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
+def _batches(files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     for file in files:
         try:
-            with pq.ParquetFile(arrow_file(file), pre_buffer=True) as opened:
+            shared = _long_and_shared(file, schema)
+            with pq.ParquetFile(arrow_file(file), pre_buffer=True, read_dictionary=shared) as opened:
                 values = folder_values(file, opened.schema_arrow.names)
-                for batch in opened.iter_batches(BATCH_ROWS):
-                    columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
-                    yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *values])
+                for read in opened.iter_batches(BATCH_ROWS):
+                    for batch in _written_out(read, schema):
+                        columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
+                        yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=schema.names)
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise failure_of([file], sys.exception()) or damaged_file_error(file) from None
+
+
+def _long_and_shared(file: DataFile, schema: pa.Schema) -> list[str]:
+    """Name the columns of texts that may have more than ``TEXT_BYTES`` in a batch because rows share them in the file.
+
+    They share what is in the dictionary of a row group, and whoever reads one row of it as a place in the dictionary is
+    given the whole.
+    """
+    import pyarrow.parquet as pq
+    from pyarrow import compute
+
+    texts = [field.name for field in schema if any(is_text(field.type) for is_text in SHARED_TEXTS)]
+    found: set[str] = set()
+    with pq.ParquetFile(arrow_file(file), buffer_size=BUFFER_BYTES, read_dictionary=texts) as opened:
+        for group in range(opened.num_row_groups):
+            left = sorted({*texts} & {*opened.schema_arrow.names} - found)
+            row = next(opened.iter_batches(1, [group], left), None) if left else None
+            for column, name in zip(row.columns, row.schema.names, strict=True) if row is not None else ():
+                longest = compute.max(compute.binary_length(column.dictionary)).as_py()
+                if (longest or 0) * BATCH_ROWS > TEXT_BYTES:
+                    found.add(name)
+    return [*found]
+
+
+def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Write out texts in a dictionary, for as many rows at a time as have ``TEXT_BYTES`` of them, one at least."""
+    from pyarrow.compute import binary_length
+
+    packed = [column.type != type_ for column, type_ in zip(batch.columns, schema.types, strict=False)]
+    ends = np.zeros(len(batch), np.int64)
+    for column in compress(batch.columns, packed):
+        lengths = binary_length(column.dictionary).to_numpy(zero_copy_only=False)
+        places = column.indices.fill_null(len(lengths)).to_numpy(zero_copy_only=False)
+        ends += np.append(lengths, 0)[places]
+    np.cumsum(ends, out=ends)
+    start = 0
+    while start < len(batch):
+        most = TEXT_BYTES + (ends[start - 1] if start else 0)
+        stop = max(int(np.searchsorted(ends, most, side="right")), start + 1)
+        columns = [
+            column.dictionary_decode().cast(type_) if in_dictionary else column
+            for column, type_, in_dictionary in zip(
+                batch.slice(start, stop - start).columns, schema.types, packed, strict=False
+            )
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        start = stop
 
 
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from support.running import Run
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain.split_parts import kept_apart
 from dpnb_columnar.rows import holdout
-from dpnb_columnar.rows.holdout import parts_of
+from dpnb_columnar.rows.holdout import batches_of_files, parts_of
 
 TRAIN, TEST = Path("people.train.parquet"), Path("people.test.parquet")
 
@@ -98,6 +98,33 @@ def test_another_row_moves_no_unit(folder: Path, run: Run) -> None:
         sides.append(set(divided(run, "--by", "SERIAL")[1]["SERIAL"].drop_nulls()) - {9**9})
     assert sides[0] - {rows["SERIAL"][0]} == sides[1] - {rows["SERIAL"][0]}
     assert sides[0] == sides[2]
+
+
+@pytest.mark.parametrize("most", [1, 4000, 2**30])
+def test_long_texts_that_rows_share_are_written_out_for_few_rows_at_a_time(
+    most: int, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first row group has short ones only; the second one's rows share two of 1,000 bytes."""
+    short, long = ["a", None, "", "b"] * 250, ["x" * 1000, "short", None, "y" * 1000] * 250
+    kinds = {"text": pa.string(), "wide": pa.large_string(), "bytes": pa.binary(), "large": pa.large_binary()}
+    columns: dict[str, object] = {name: pa.array(short + long).cast(type_) for name, type_ in kinds.items()}
+    columns["entries"] = columns["text"].dictionary_encode()  # type: ignore[attr-defined]
+    columns["short"] = pa.array(short * 2)
+    rows = pa.table({**columns, "row": range(2000)})
+    pq.write_table(rows, "people.parquet", row_group_size=1000)
+    plain = divided(run, "--seed", 3)
+    monkeypatch.setattr(holdout, "TEXT_BYTES", most)
+    parts = divided(run, "--seed", 3)
+    assert all(one.equals(two) for one, two in zip(plain, parts, strict=True))
+    assert pl.concat(parts).sort("row").equals(pl.from_arrow(rows))  # type: ignore[arg-type]
+    assert pq.read_schema(TRAIN).remove_metadata() == rows.schema
+    sizes = []
+    for batch in batches_of_files([Path("people.parquet")]).batches:
+        texts = sum(sum(map(len, filter(None, batch[name].to_pylist()))) for name in kinds)
+        assert texts <= max(most, 2000) or len(batch) == 1
+        sizes.append(len(batch))
+    assert sum(sizes) == 2000
+    assert (min(sizes) < 10) == (most < 2**30)
 
 
 def test_files_and_their_odd_columns_stay_as_they_are(folder: Path, run: Run) -> None:
