@@ -7,17 +7,23 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from support.museum import COMMITS, MUSEUM, READINGS, files_of, reading, unpack
 from write_museum import COMMITS as WRITTEN
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.counting.checkpoints import FORMAT as CHECKPOINTS
+from dpnb_columnar.counting.statistics_files import FORMATS
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model_document import READ_VERSIONS
+from dpnb_columnar.model.released_scores import VERSION as SCORES
 
 LARGEST = 150_000
 """Bytes of what was written."""
+
+NEWEST = [*WRITTEN][-1]
 
 EXPECTED: dict[str, dict[str, str]] = json.loads(READINGS.read_text(encoding="utf-8"))
 
@@ -42,6 +48,17 @@ def test_the_museum_has_models_of_every_version_mechanism_and_noise(tmp_path: Pa
     families = {name.partition("-NU")[0] for name in NOISE_FAMILIES}
     assert {*READ_VERSIONS, *MECHANISMS} - {"none"} <= shown
     assert families <= {str(each) for each in shown}
+
+
+def test_the_museum_has_every_other_format_of_today(tmp_path: Path) -> None:
+    unpack(NEWEST, tmp_path)
+    read = [tmp_path / name for name, said in EXPECTED[NEWEST].items() if not said.startswith("refused")]
+    keys = {key for path in read if path.suffix == ".parquet" for key in pq.read_metadata(path).metadata or {}}
+    assert {kind.key.encode() for kind in FORMATS.values()} <= keys
+    assert any(path.name.endswith(f"-{CHECKPOINTS}.parquet") for path in read)
+    assert {".ledger", ".witness"} <= {path.suffix for path in read}
+    scores = [json.loads(path.read_text())["version"] for path in read if path.name.endswith(".scores.json")]
+    assert max(scores) == SCORES
 
 
 def test_nothing_of_the_museum_is_taken_away_or_names_a_machine() -> None:

@@ -34,7 +34,7 @@ DEFAULTS = {
     **dict.fromkeys(("0ba269a", "f8a0128", "4e01ebc"), EARLY),
     **dict.fromkeys(("6a83e04", "0449e25"), EARLY),
     **dict.fromkeys(
-        ("793fce2", "267c154", "48586ed"), frozenset({"attribute-weights"})
+        ("793fce2", "267c154", "48586ed", "b966898"), frozenset({"attribute-weights"})
     ),  # by the declared rows, no default
 }
 """Options whose default has changed since a state of the program."""

@@ -31,8 +31,12 @@ COMMITS = {
     "793fce2": "models of version 4: a line; mechanism auto, and shares by size, by default",
     "267c154": "the last models of version 4",
     "48586ed": "models of version 5: scales of noise; scores by group",
+    "b966898": "imputed answers in a domain; a ledger's witness",
 }
 """The states that are shown, and why."""
+
+UNPACKED = ("public.", "flagged.", "datasets.")
+"""What begins the names of files that nobody reads again."""
 
 WRITTEN = 1_795_000_000
 """When the rows were last written, in seconds: a part of the name of a checkpoint."""
@@ -55,6 +59,9 @@ step = 1
 values = ["clerk", "farmer", "none"]
 """
 
+FLAGGED = CATALOGUE.replace('"none"]', '"none"]\nmissing = "category"\nimputed = { column = "QJOB", values = [1] }')
+"""The same, in which a flag says whose job is not their own answer."""
+
 MECHANISMS = (
     "smooth",
     "paper",
@@ -76,6 +83,9 @@ NOISES = {
 """Noise of smooth releases, and the delta that it spends."""
 
 WEIGHTS = ("none", "tempered", "calibrated", "learned")
+
+WAITING = {"learned": ("waits.json", "given.parquet"), "calibrated": ("calibrates.json", "scores.parquet")}
+"""By attribute weights, a model that waits for rows to be counted again, and what was counted."""
 
 RELATIVE = """
 import os
@@ -122,11 +132,16 @@ def commands() -> Iterator[tuple[list[str], bool]]:
         more = ["--mechanism", "histogram", "--attribute-weights", weights]
         yield ["train", rows, "--output", f"weights-{weights}.json", *more], False
     yield ["train", rows, "--output", "weights-public.json", *public, *more[:2]], False
-    waits = ["--mechanism", "histogram", "--attribute-weights", "learned"]
-    yield ["release", "sum.statistics.parquet", "--output", "waits.json", *waits], False
-    yield ["aggregate", rows, "--given", "waits.json", "--output", "given.parquet"], False
+    for weights, (model, answer) in WAITING.items():
+        waits = ["--mechanism", "histogram", "--attribute-weights", weights]
+        yield ["release", "sum.statistics.parquet", "--output", model, *waits], False
+        yield ["aggregate", rows, "--given", model, "--output", answer], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "all.scores.json"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "by.scores.json", "--by", "job"], False
+    flagged = ["flagged.parquet", "--catalogue", "flagged.toml", "--dataset", "people"]
+    yield ["train", *flagged, "--output", "imputed.json", "--mechanism", "histogram"], False
+    yield ["aggregate", *flagged, "--output", "imputed.statistics.parquet"], False
+    yield ["ledger", "verify", "people.ledger", "--begin-witness", "--witness", "seen/people.witness"], False
 
 
 def write_rows(folder: Path) -> None:
@@ -141,10 +156,13 @@ def write_rows(folder: Path) -> None:
             "income": [("low", "high")[(each * 7) % 91 > 40] for each in place],
         }
     )
-    for name, rows in {"people.parquet": frame, "public.parquet": frame.reverse()}.items():
-        rows.write_parquet(folder / name)
-        os.utime(folder / name, (WRITTEN, WRITTEN))
+    flagged = frame.with_columns(QJOB=place % 5 // 4)
+    for name, rows in {"people": frame, "public": frame.reverse(), "flagged": flagged}.items():
+        rows.write_parquet(folder / f"{name}.parquet")
+        os.utime(folder / f"{name}.parquet", (WRITTEN, WRITTEN))
     (folder / "datasets.toml").write_text(CATALOGUE, encoding="utf-8")
+    (folder / "flagged.toml").write_text(FLAGGED, encoding="utf-8")
+    (folder / "seen").mkdir(exist_ok=True)
 
 
 def write_state(commit: str) -> None:
@@ -169,7 +187,7 @@ def write_state(commit: str) -> None:
         with tarfile.open(HERE / f"{commit}.tar.xz", "w:xz", preset=9) as archive:
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder).as_posix()
-                if path.is_file() and not path.name.startswith(".") and not inside.startswith(("public.", "datasets.")):
+                if path.is_file() and not path.name.startswith(".") and not inside.startswith(UNPACKED):
                     member = tarfile.TarInfo(inside)  # without owner and time
                     member.size, content = path.stat().st_size, path.read_bytes()
                     archive.addfile(member, BytesIO(content))

@@ -26,6 +26,9 @@ READINGS = MUSEUM / "readings.json"
 
 COMMITS = tuple(sorted(path.name.partition(".")[0] for path in MUSEUM.glob("*.tar.xz")))
 
+GIVEN = {"given.parquet": "waits.json", "scores.parquet": "calibrates.json"}
+"""By what was counted given a model: which."""
+
 DIGITS = 9
 """Significant digits of what is computed in floating point."""
 
@@ -60,19 +63,22 @@ def reading(folder: Path, name: str) -> str:
 def _read(path: Path) -> Any:
     if path.suffix == ".ledger":
         return _ledger(path)
+    if path.suffix == ".witness":
+        with Ledger(Path("people.ledger"), path) as ledger:
+            return ledger.witnessed()
     if path.name.endswith(".scores.json"):
         document = scores_document(dpnb.load_scores(path))
         return {key: value for key, value in document.items() if key != "software"}
     if path.suffix == ".parquet" and "model" not in " ".join(map(str, pq.read_metadata(path).metadata)):
-        if path.name == "given.parquet":
-            counted = load_answer(path, query_given(dpnb.load_model("waits.json")))
+        if path.name in GIVEN:
+            counted = load_answer(path, query_given(dpnb.load_model(GIVEN[path.name])))
             return [type(counted).__name__, sorted(counted.parts)]
         statistics = load_statistics(path)
         cells = [(each.attribute, each.classes.tolist(), each.codes.tolist(), each.counts.tolist())
                  for each in statistics.cells()]  # fmt: skip
         return [cells, statistics.class_counts.tolist(), sorted(statistics.parts)]
     model = dpnb.load_model(path)
-    predicted = model.predict(pl.read_parquet("people.parquet"))
+    predicted = model.predict(pl.read_parquet("people.parquet").with_columns(QJOB=pl.int_range(pl.len()) % 3 // 2))
     stated = model.guarantee
     return [model.version, stated.mechanism, stated.noise, str(stated.epsilon), str(stated.rho), predicted.rows()]
 
