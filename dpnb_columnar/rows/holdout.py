@@ -72,8 +72,8 @@ OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-o
 TEXT_BYTES = 2**24
 """Bytes of texts that are written out at once: rows share long ones in the file, not in memory."""
 
-BUFFER_BYTES = 2**16
-"""Bytes of a column that are read at a time where one row of it is wanted."""
+BUFFER_BYTES = 2**20
+"""Bytes of a column that are read at a time where one row of it is wanted: most dictionaries, by one request."""
 
 SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is_large_binary
 """Tests for the types that Arrow can read as places in a dictionary."""
@@ -428,7 +428,7 @@ def _long_and_shared(file: DataFile, schema: pa.Schema) -> list[str]:
 
     texts = [field.name for field in schema if any(is_text(field.type) for is_text in SHARED_TEXTS)]
     found: set[str] = set()
-    with pq.ParquetFile(arrow_file(file), buffer_size=BUFFER_BYTES, read_dictionary=texts) as opened:
+    with pq.ParquetFile(arrow_file(file), pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts) as opened:
         for group in range(opened.num_row_groups):
             left = sorted({*texts} & {*opened.schema_arrow.names} - found)
             row = next(opened.iter_batches(1, [group], left), None) if left else None
