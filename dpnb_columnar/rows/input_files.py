@@ -281,6 +281,11 @@ FOREIGN_TYPES = frozenset({"GEOMETRY", "GEOGRAPHY", "VARIANT", "UNDEFINED"})
 """Logical types of columns for which Polars refuses the whole footer, by Arrow's names."""
 
 
+def _type_names(logical_type: Any) -> set[str]:
+    """Name a logical type by Arrow's two names; pyarrow 23 calls a geometry unknown, and shows what it is."""
+    return {logical_type.type, str(logical_type).partition("(")[0].upper()}
+
+
 def _unread_columns(file: DataFile) -> list[str]:
     """Name the columns of which Polars cannot read the footer, though Arrow can."""
     import polars as pl
@@ -290,7 +295,7 @@ def _unread_columns(file: DataFile) -> list[str]:
     try:
         with pq.ParquetFile(arrow_file(file)) as opened:
             leaves = map(opened.schema.column, range(len(opened.schema)))
-            foreign = [leaf.path for leaf in leaves if leaf.logical_type.type in FOREIGN_TYPES]
+            foreign = [leaf.path for leaf in leaves if _type_names(leaf.logical_type) & FOREIGN_TYPES]
             schema = opened.schema_arrow
             names = schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError):
