@@ -550,7 +550,9 @@ class DatabaseInput:
 
         rows = self._selected(by)
         schema = rows.scan(None).clear().collect().to_arrow().schema
-        parts = (batch for part in rows.parts() for batch in part.to_arrow().cast(schema).to_batches(BATCH_ROWS))
+        parts = (
+            batch for part in rows.parts(rows.columns) for batch in part.to_arrow().cast(schema).to_batches(BATCH_ROWS)
+        )
         return Batches(self.name, schema, parts, rows.size)
 
     def _selected(self, columns: Sequence[str] | None) -> SelectedRows:

@@ -21,6 +21,7 @@ from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_n
 from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader, attribute_document
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError, option
+from dpnb_columnar.rows.input_files import unread_columns
 from dpnb_columnar.rows.parquet import NamedRows, check_read, size_of, store_failure
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
@@ -91,7 +92,7 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
         )
     try:
         rows = pl.concat([each.rows for each in given], how="vertical_relaxed")
-        schema = rows.collect_schema()
+        schema = pl.Schema({**rows.collect_schema(), **{name: pl.Unknown() for name in unread_columns(given[0].types)}})
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
         advance = begin_pass(partial(size_of, given), PASSES)
         shown = rows if advance is None else report_rows(rows, advance)

@@ -14,6 +14,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import score, small_batches
+from dpnb_columnar.rows.input_files import unread_columns
 from dpnb_columnar.rows.parquet import NamedRows, ParquetSource, check_read, read_error, size_of
 from dpnb_columnar.rows.streaming import scan
 from dpnb_columnar.runtime.confinement import confined
@@ -142,15 +143,16 @@ def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], sc
     runs: list[tuple[Mapping[str, pl.DataType], list[NamedRows]]] = []
     for each in rows:
         # A query that selects no column would lose the rows: a model without attributes reads all columns.
-        types = {name: each.types[name] for name in wanted or each.types if name in each.types}
+        types = {name: each.types[name] for name in wanted or each.rows.collect_schema() if name in each.types}
         if runs and runs[-1][0] == types:
             runs[-1][1].append(each)
             continue
         wide = [name for name, type_ in each.types.items() if is_too_wide(type_)]
-        if unread := [name for name in types if name in wide]:
-            raise DataError(f"{each.name}: {listed(unread)}: of more than {WIDEST_DECIMAL} digits; cast it first")
+        unread = unread_columns(each.types)
+        if refused := [name for name in types if name in wide]:
+            raise DataError(f"{each.name}: {listed(refused)}: of more than {WIDEST_DECIMAL} digits; cast it first")
         try:
-            others = {name: type_ for name, type_ in each.types.items() if name not in wide}
+            others = {name: type_ for name, type_ in each.types.items() if name not in (*wide, *unread)}
             scorer(pl.LazyFrame(schema=others))
         except DataError as error:
             raise DataError(f"{each.name}: {error}") from None

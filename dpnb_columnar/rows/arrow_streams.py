@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_query import polars_types
+from dpnb_columnar.rows.lazy_rows import lazy_rows
 from dpnb_columnar.rows.streaming import NAME, valid_texts
 from dpnb_columnar.rows.table_formats import refuse_table_files
 
@@ -51,8 +52,6 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
         DataError: if it is no stream of rows with columns of different names, or files of a lake table (whose own
             library knows the live rows).
     """
-    from polars.io.plugins import register_io_source
-
     batches: Callable[[list[str]], Iterator[pl.DataFrame]]
     if _is_dataset(data):
         if getattr(getattr(data, "filesystem", None), "type_name", None) == "local":
@@ -73,18 +72,7 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
         batches = _Kept(reader, lambda batch: _frame(batch.select(kept), kept, types)).batches
         types = {name: types[name] for name in kept}
 
-    def parts(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
-    ) -> Iterator[pl.DataFrame]:
-        """Read the rows as ``polars.io.plugins`` asks: some columns, rows of a predicate, at most so many rows."""
-        for frame in batches(list(types) if columns is None else columns):
-            if rows is not None:
-                frame, rows = frame.head(rows), max(rows - len(frame), 0)
-            yield frame if predicate is None else frame.filter(predicate)
-            if rows == 0:
-                return
-
-    return register_io_source(parts, schema=types)
+    return lazy_rows(batches, types)
 
 
 @dataclass(slots=True)

@@ -133,31 +133,21 @@ class SelectedRows:
             DataError: if one is not.
         """
         import polars as pl
-        from polars.io.plugins import register_io_source
+
+        from dpnb_columnar.rows.lazy_rows import lazy_rows
 
         types = {name: type_ for name, (_, type_) in self.columns.items()}
         unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]
         _refuse_unreadable(self.database, [name for name in unknown if wanted is None or name in wanted])
-        return register_io_source(self.parts, schema={name: types[name] for name in types if name not in unknown})
+        return lazy_rows(self.parts, {name: types[name] for name in types if name not in unknown})
 
-    def parts(
-        self,
-        columns: Sequence[str] | None = None,
-        predicate: pl.Expr | None = None,
-        rows: int | None = None,
-        _batch: int | None = None,
-    ) -> Iterator[pl.DataFrame]:
-        """Read the rows, as ``polars.io.plugins`` asks: some columns, rows of a predicate, at most so many rows."""
-        sources = {name: self.columns[name][0] for name in (self.columns if columns is None else columns)}
+    def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
+        """Read some columns of all rows."""
+        sources = {name: self.columns[name][0] for name in names}
         query = self.query if self.table is None else select_from(self.query, sources.values())
         with read_query(self.database, query, table=self.table) as result:
             for part in result.parts:
-                frame = part.select(part[source].alias(name) for name, source in sources.items())
-                if rows is not None:
-                    frame, rows = frame.head(rows), max(rows - len(frame), 0)
-                yield frame if predicate is None else frame.filter(predicate)
-                if rows == 0:
-                    return
+                yield part.select(part[source].alias(name) for name, source in sources.items())
 
 
 def _reader(

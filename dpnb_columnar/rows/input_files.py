@@ -9,11 +9,13 @@ none looks at the names itself.
 from __future__ import annotations
 
 import glob
+import io
 import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -21,7 +23,16 @@ from urllib.parse import unquote
 from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError, command, option
-from dpnb_columnar.rows.object_stores import DataFile, StoredObject, is_address, resolve_address, scan_stored
+from dpnb_columnar.rows.lazy_rows import lazy_rows
+from dpnb_columnar.rows.object_stores import (
+    DataFile,
+    StoredObject,
+    failure_of,
+    is_address,
+    resolve_address,
+    scan_stored,
+)
+from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
@@ -141,17 +152,57 @@ def folder_values(name: str | DataFile, columns: Iterable[str] = ()) -> FolderVa
 
 
 def scan_file(file: DataFile) -> pl.LazyFrame:
-    """Return the rows of a Parquet file, with the columns of its folders. Confidential."""
+    """Return the rows of a Parquet file, with the columns of its folders. Confidential.
+
+    Columns of types that Polars does not know are left out, where it refuses the file for these.
+    """
     import polars as pl
 
     if isinstance(file, StoredObject):
         rows = scan_stored(file)
     else:
         rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+    try:
+        looked_at = pl.scan_parquet(footer_alone(file)) if isinstance(file, StoredObject) else rows
+        looked_at.collect_schema()  # of a file Polars keeps what it has read of the footer
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        by_arrow = _scanned_by_arrow(file)
+        rows = rows if by_arrow is None else by_arrow
     if not folder_values(file):
         return rows
     missing = folder_values(file, rows.collect_schema())
     return rows.with_columns(pl.lit(value, pl.String).alias(name) for name, value in missing.items())
+
+
+def _scanned_by_arrow(file: DataFile) -> pl.LazyFrame | None:
+    """Return the columns that can be read of a file which Polars refuses for others; None where there are no such."""
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    types = types_by_arrow(file)
+    types = {name: types[name] for name in types if name not in unread_columns(types)}
+
+    def read(names: list[str]) -> Iterator[pl.DataFrame]:
+        wanted = names or [*types][:1]  # without a column there would be no row
+        with pq.ParquetFile(arrow_file(file)) as opened:
+            for batch in opened.iter_batches(columns=wanted):
+                yield pl.DataFrame(batch).select(pl.col(name).cast(types[name]) for name in wanted)
+
+    return lazy_rows(read, types) if types else None
+
+
+def footer_alone(file: DataFile) -> Path | io.BytesIO:
+    """Return an object as a file of which nothing but the footer is there, since that alone will be read."""
+    return io.BytesIO(MAGIC + file_footer(file)) if isinstance(file, StoredObject) else file
+
+
+def file_footer(file: DataFile) -> bytes:
+    """Read the footer of a Parquet file, and its trailer."""
+    try:
+        with file.open("rb") as stream:
+            return footer_of(stream, str(file))
+    except DataError:
+        raise failure_of([file], None) or not_parquet_error(file) from None
 
 
 def arrow_file(file: DataFile) -> Any:
@@ -260,7 +311,7 @@ def not_parquet_error(file: DataFile) -> DataError:
         return DataError(f"{file}: is encrypted; write it again without encryption where only you can read it")
     kinds = (kind for place, magic, kind in FORMATS if head[place:].startswith(magic))
     kind = next(kinds, "text, such as CSV or fixed width" if _is_text(head) else None)
-    if kind is None and (unread := _unread_columns(file)):
+    if kind is None and (unread := unread_columns(types_by_arrow(file))):
         return DataError(
             f"{file}: {listed(unread)}: of a type, or in a time zone, that cannot be read; cast or drop the columns"
         )
@@ -286,31 +337,39 @@ def _type_names(logical_type: Any) -> set[str]:
     return {logical_type.type, str(logical_type).partition("(")[0].upper()}
 
 
-def _unread_columns(file: DataFile) -> list[str]:
-    """Name the columns of which Polars cannot read the footer, though Arrow can."""
+def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
+    """Read the types of the columns of a file that Polars refuses for some of them: Unknown for these.
+
+    Returns:
+        Nothing of a file that Arrow refuses as well, or in which Polars could read each column.
+    """
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(arrow_file(file)) as opened:
+        with pq.ParquetFile(footer_alone(file)) as opened:
             leaves = map(opened.schema.column, range(len(opened.schema)))
-            foreign = [leaf.path for leaf in leaves if _type_names(leaf.logical_type) & FOREIGN_TYPES]
+            foreign = [f"{leaf.path}." for leaf in leaves if _type_names(leaf.logical_type) & FOREIGN_TYPES]
             schema = opened.schema_arrow
-            names = schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return []
-    unread = []
+        return {}
+    types: dict[str, pl.DataType] = {}
     with confined():
-        for name, field in zip(names, schema, strict=True):
-            try:
-                pl.Schema(pa.schema([field]))
-            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
-                unread.append(name)
+        for field in schema:
+            types[field.name] = pl.Unknown()
+            if any(path.startswith(f"{field.name}.") for path in foreign):
                 continue
-            if any(f"{path}.".startswith(f"{name}.") for path in foreign):
-                unread.append(name)
-    return unread
+            with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
+                types[field.name] = pl.DataFrame(pa.schema([field]).empty_table()).schema[field.name]
+    return types if len(types) == len(schema) and unread_columns(types) else {}
+
+
+def unread_columns(types: Mapping[str, pl.DataType]) -> list[str]:
+    """List the columns of a type that Polars does not know."""
+    import polars as pl
+
+    return [name for name, type_ in types.items() if type_ == pl.Unknown()]
 
 
 def _is_text(head: bytes) -> bool:

@@ -104,9 +104,9 @@ class LakeTable:
             DataError: if one is not.
         """
         import polars as pl
-        from polars.io.plugins import register_io_source
 
         from dpnb_columnar.rows.database_query import polars_types
+        from dpnb_columnar.rows.lazy_rows import lazy_rows
         from dpnb_columnar.rows.parquet import NamedRows
 
         types = polars_types(self.schema)
@@ -115,20 +115,11 @@ class LakeTable:
             raise DataError(f"{self.name}: column {listed(refused)} is of a type that cannot be read; leave it out")
         types = {name: type_ for name, type_ in types.items() if name not in unread}
 
-        def parts(
-            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
-        ) -> Iterator[pl.DataFrame]:
-            """Read the rows as ``polars.io.plugins`` asks: some columns, rows of a predicate, at most so many rows."""
-            names = list(types) if columns is None else columns
+        def read(names: list[str]) -> Iterator[pl.DataFrame]:
             for batch in self._batches(names):
-                frame = pl.DataFrame(batch).select(pl.col(name).cast(types[name]) for name in names)
-                if rows is not None:
-                    frame, rows = frame.head(rows), max(rows - len(frame), 0)
-                yield frame if predicate is None else frame.filter(predicate)
-                if rows == 0:
-                    return
+                yield pl.DataFrame(batch).select(pl.col(name).cast(types[name]) for name in names)
 
-        return NamedRows(self.name, register_io_source(parts, schema=types), types, self.size)
+        return NamedRows(self.name, lazy_rows(read, types), types, self.size)
 
     def batches(self) -> Batches:
         """Return the rows batch by batch, in the table's own types."""

@@ -5,7 +5,6 @@ To open a file reads its footer alone. Rows come as a lazy frame, or batch by ba
 
 from __future__ import annotations
 
-import io
 import sys
 from base64 import b64decode, b64encode
 from collections import Counter
@@ -27,14 +26,18 @@ from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_n
 from dpnb_columnar.rows.input_files import (
     arrow_file,
     check_file,
+    file_footer,
     folder_values,
+    footer_alone,
     not_parquet_error,
     open_error,
     own_file_error,
     scan_file,
+    types_by_arrow,
+    unread_columns,
 )
-from dpnb_columnar.rows.object_stores import DataFile, StoredObject, check_unchanged, failure_of, stored_objects
-from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of, unpacked_bytes, with_metadata
+from dpnb_columnar.rows.object_stores import DataFile, check_unchanged, failure_of, stored_objects
+from dpnb_columnar.rows.parquet_footer import footer_of, unpacked_bytes, with_metadata
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.machine_memory import machine_memory
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -42,6 +45,7 @@ from dpnb_columnar.runtime.row_progress import Size, begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 BATCH_ROWS = 2**16
@@ -183,11 +187,17 @@ def read_metadata(file: DataFile) -> dict[str, str]:
         DataError: if it is not a complete Parquet file.
     """
     with _footer_errors(file):
-        return pl.read_parquet_metadata(_footer_alone(file))
+        try:
+            return pl.read_parquet_metadata(footer_alone(file))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            if (footer := _footer_by_arrow(file)) is None:
+                raise
+            pairs = (footer.metadata or {}).items()
+            return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in pairs}
 
 
 def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
-    """Read the names and the types of a Parquet file's columns, those of its folders last.
+    """Read the names and the types of a Parquet file's columns, those of its folders last; Unknown if Polars has none.
 
     Raises:
         MissingInputError: if the file cannot be opened.
@@ -195,28 +205,24 @@ def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
             it is a model or statistics.
     """
     with _footer_errors(file):
-        if isinstance(file, StoredObject):
-            schema = pl.scan_parquet(_footer_alone(file)).collect_schema()
-            schema = pl.Schema({**schema, **dict.fromkeys(folder_values(file, schema), pl.String())})
-        else:
-            schema = scan_file(file).collect_schema()
+        try:
+            schema = pl.scan_parquet(footer_alone(file), glob=False, hive_partitioning=False).collect_schema()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            schema = pl.Schema(types_by_arrow(file))
+            if len(unread_columns(schema)) == len(schema):
+                raise
+        schema = pl.Schema({**schema, **dict.fromkeys(folder_values(file, schema), pl.String())})
     check_nesting(schema, str(file))
     if (kind := OWN_TABLES.get(frozenset(schema))) is not None:
         raise own_file_error(file, kind)
     return schema
 
 
-def _footer_alone(file: DataFile) -> Path | io.BytesIO:
-    """Return an object as a file of which nothing but the footer is there, since that alone will be read."""
-    return io.BytesIO(MAGIC + _footer(file)) if isinstance(file, StoredObject) else file
+def _footer_by_arrow(file: DataFile) -> pq.FileMetaData | None:
+    """Return the footer of a file that Polars refuses for the type of a column; None if that is not the reason."""
+    import pyarrow.parquet as pq
 
-
-def _footer(file: DataFile) -> bytes:
-    try:
-        with file.open("rb") as stream:
-            return footer_of(stream, str(file))
-    except DataError:
-        raise failure_of([file], None) or not_parquet_error(file) from None
+    return pq.read_metadata(footer_alone(file)) if types_by_arrow(file) else None
 
 
 def rows_in_footers(files: Sequence[DataFile]) -> int | None:
@@ -235,8 +241,13 @@ def number_of_rows(file: DataFile) -> int:
         DataError: if it is not a complete Parquet file.
     """
     with _footer_errors(file):
-        rows = pl.scan_parquet(_footer_alone(file), glob=False, hive_partitioning=False)
-        return int(rows.select(pl.len()).collect().item())
+        rows = pl.scan_parquet(footer_alone(file), glob=False, hive_partitioning=False)
+        try:
+            return int(rows.select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            if (footer := _footer_by_arrow(file)) is None:
+                raise
+            return int(footer.num_rows)
 
 
 HELD_BY_POLARS, HELD_BY_ARROW = 4, 8
@@ -261,7 +272,7 @@ def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLA
         return
     limit = memory // 2 // held
     with _footer_errors(file):
-        footer = _footer(file)
+        footer = file_footer(file)
     for group in unpacked_bytes(footer, texts, str(file)):
         if sum(group.values()) > limit:
             raise DataError(  # not which of them is long: that is the rows' secret
@@ -290,6 +301,8 @@ def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None
 
 def _scanned(file: DataFile, columns: Collection[str] | None) -> NamedRows:
     types = read_schema(file)
+    if refused := [name for name in unread_columns(types) if name in (columns or ())]:
+        raise DataError(f"{file}: column {listed(refused)} is of a type that cannot be read; cast it first")
     check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
     return NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file)
 

@@ -18,6 +18,7 @@ import polars as pl
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import arrow_file, folder_values, scan_file
+from dpnb_columnar.rows.lazy_rows import lazy_rows
 from dpnb_columnar.rows.object_stores import failure_of
 from dpnb_columnar.rows.parquet import ParquetSource, is_text
 from dpnb_columnar.rows.row_rules import column
@@ -42,20 +43,14 @@ Result = TypeVar("Result")
 def scan(source: ParquetSource) -> pl.LazyFrame:
     """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
     if len(source.types) > WIDE:
-        from polars.io.plugins import register_io_source
-
         # A row group of an object would be asked for with each slice of it.
-        read = partial(_read if source.is_stored else _slices, source)
-        return register_io_source(read, schema=dict(source.types))
+        return lazy_rows(partial(_read if source.is_stored else _slices, source), source.types)
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
     return pl.concat([scan_file(file).select(columns) for file in source.files])
 
 
-def _slices(
-    source: ParquetSource, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
-) -> Iterator[pl.DataFrame]:
-    """Read the rows as ``_read`` does, by Polars, some at a time."""
-    names = list(source.types) if columns is None else columns
+def _slices(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:
+    """Read some columns as ``_read`` does, by Polars, some rows at a time."""
     size = WIDE_VALUES // len(source.types)
     for file in source.files:
         scanned = scan_file(file).select(column(name).cast(source.types[name]) for name in names)
@@ -63,10 +58,7 @@ def _slices(
         while height == size:
             frame = scanned.slice(start, size).collect(engine="streaming")
             start, height = start + size, len(frame)
-            if rows is not None:
-                frame = frame.head(rows)
-                rows -= len(frame)
-            yield frame if predicate is None else frame.filter(predicate)
+            yield frame
 
 
 Source: TypeAlias = "ParquetSource | OpenedFrame"
@@ -149,18 +141,13 @@ def _with_progress(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
 
 def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:
     """Return the rows as ``scan`` does, but for texts that are not UTF-8, which are null."""
-    from polars.io.plugins import register_io_source
-
-    return register_io_source(partial(_read, source), schema=dict(source.types))
+    return lazy_rows(partial(_read, source), source.types)
 
 
-def _read(
-    source: ParquetSource, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
-) -> Iterator[pl.DataFrame]:
-    """Read the rows as ``polars.io.plugins`` asks for them: some columns, rows of a predicate, at most so many rows."""
+def _read(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:
+    """Read some columns by Arrow, part by part."""
     import pyarrow.parquet as pq
 
-    names = list(source.types) if columns is None else columns
     for file in source.files:
         with pq.ParquetFile(arrow_file(file), pre_buffer=True) as opened:
             values = folder_values(file, opened.schema_arrow.names)
@@ -171,11 +158,7 @@ def _read(
                     else _series(name, batch.column(name), source)
                     for name in names
                 ]
-                frame = pl.DataFrame(series)
-                if rows is not None:
-                    frame = frame.head(rows)
-                    rows -= len(frame)
-                yield frame if predicate is None else frame.filter(predicate)
+                yield pl.DataFrame(series)
 
 
 def _series(name: str, values: pa.Array, source: ParquetSource) -> pl.Series:

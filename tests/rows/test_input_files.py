@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal
+from support.unknown_types import UNKNOWN, write_unknown
 
 from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.holdout import batches_of_files
 from dpnb_columnar.rows.input_files import open_error, resolve_files
-from dpnb_columnar.rows.parquet import copy_with_domain, open_parquet, read_metadata, scan_files
+from dpnb_columnar.rows.parquet import copy_with_domain, number_of_rows, open_parquet, read_metadata, scan_files
 
 
 @pytest.fixture
@@ -208,16 +209,28 @@ def test_what_the_system_says_of_an_input_is_told_though_an_engine_says_it_in_it
     assert str(open_error(Path("rows.parquet"), said)).startswith("rows.parquet: cannot be opened: Stale file handle;")
 
 
-@pytest.mark.parametrize("logical", [b"\x0c\x22\0\0", b"\x0c\x3c\0\0"], ids=["geometry", "of a later format"])
-def test_a_column_of_a_type_that_polars_does_not_know_is_named(tmp_path: Path, logical: bytes) -> None:
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_column_of_a_type_that_polars_does_not_know_is_named_and_others_are_read(tmp_path: Path, kind: str) -> None:
     """Polars refuses the footer as a whole."""
-    file, text = tmp_path / "places.parquet", b"\x1c\0\0"  # the logical type of a column of texts
-    pq.write_table(pa.table({"age": [30], "shape": ["x"]}), file, store_schema=False)
-    content = file.read_bytes()
-    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    schema, found, others = content[start:-8].partition(text)
-    assert found
-    footer = schema + logical + others
-    file.write_bytes(content[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    file = tmp_path / "STATE=06" / "places.parquet"
+    file.parent.mkdir()
+    write_unknown(file, pa.table({"shape": ["x"] * 3, "age": [30, None, 31], "sex": ["f", "m", "f"]}), kind)
+    (rows,) = scan_files([file], ["age", "sex"])
+    assert rows.types == {"shape": pl.Unknown(), "age": pl.Int64, "sex": pl.String, "STATE": pl.String}
+    assert rows.rows.collect().to_dict(as_series=False) == {
+        "age": [30, None, 31],
+        "sex": ["f", "m", "f"],
+        "STATE": ["06"] * 3,
+    }
+    assert rows.rows.filter(pl.col("age") > 30).select("sex").collect().rows() == [("f",)]
+    assert rows.rows.select(pl.len()).collect().item() == number_of_rows(file) == 3
+    with pytest.raises(DataError, match=r"places\.parquet: column 'shape' is of a type that cannot be read; cast it"):
+        scan_files([file], ["age", "shape"])
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_file_without_any_column_that_can_be_read_is_refused(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "places.parquet"
+    write_unknown(file, pa.table({"shape": ["x"]}), kind)
     with pytest.raises(DataError, match=r"places\.parquet: 'shape': of a type, or in a time zone, that cannot be read"):
         scan_files([file])
