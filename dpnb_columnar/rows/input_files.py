@@ -360,7 +360,9 @@ def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
             types[field.name] = pl.Unknown()
             if any(path.startswith(f"{field.name}.") for path in foreign):
                 continue
-            with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
+            with suppress(
+                pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, ValueError, TypeError
+            ):
                 types[field.name] = pl.DataFrame(pa.schema([field]).empty_table()).schema[field.name]
     return types if len(types) == len(schema) and unread_columns(types) else {}
 
