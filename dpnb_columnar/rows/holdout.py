@@ -426,11 +426,12 @@ def _long_and_shared(file: DataFile, schema: pa.Schema) -> list[str]:
     import pyarrow.parquet as pq
     from pyarrow import compute
 
-    texts = [field.name for field in schema if any(is_text(field.type) for is_text in SHARED_TEXTS)]
+    own = {*pq.read_schema(arrow_file(file)).names}  # others are of its folders
+    texts = [field.name for field in schema if field.name in own and any(test(field.type) for test in SHARED_TEXTS)]
     found: set[str] = set()
     with pq.ParquetFile(arrow_file(file), pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts) as opened:
         for group in range(opened.num_row_groups):
-            left = sorted({*texts} & {*opened.schema_arrow.names} - found)
+            left = [name for name in texts if name not in found]
             row = next(opened.iter_batches(1, [group], left), None) if left else None
             for column, name in zip(row.columns, row.schema.names, strict=True) if row is not None else ():
                 longest = compute.max(compute.binary_length(column.dictionary)).as_py()

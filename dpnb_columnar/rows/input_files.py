@@ -348,7 +348,7 @@ def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(footer_alone(file)) as opened:
+        with pq.ParquetFile(arrow_file(file)) as opened:
             leaves = map(opened.schema.column, range(len(opened.schema)))
             foreign = [f"{leaf.path}." for leaf in leaves if _type_names(leaf.logical_type) & FOREIGN_TYPES]
             schema = opened.schema_arrow

@@ -222,7 +222,7 @@ def _footer_by_arrow(file: DataFile) -> pq.FileMetaData | None:
     """Return the footer of a file that Polars refuses for the type of a column; None if that is not the reason."""
     import pyarrow.parquet as pq
 
-    return pq.read_metadata(footer_alone(file)) if types_by_arrow(file) else None
+    return pq.read_metadata(arrow_file(file)) if types_by_arrow(file) else None
 
 
 def rows_in_footers(files: Sequence[DataFile]) -> int | None:
