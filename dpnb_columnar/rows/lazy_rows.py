@@ -15,18 +15,25 @@ def lazy_rows(read: Callable[[list[str]], Iterable[pl.DataFrame]], types: Mappin
     Args:
         read: Returns all rows, part by part: of some columns, in this order and of their types.
         types: The type of each column.
+
+    What Arrow fails with reaches whoever computes the frame as Polars' own failures do.
     """
+    import polars as pl
+    import pyarrow as pa
     from polars.io.plugins import register_io_source
 
     def parts(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
         """Read the rows as Polars asks for them: some columns, rows of a predicate, at most so many rows."""
-        for frame in read(list(types) if columns is None else columns):
-            if rows is not None:
-                frame, rows = frame.head(rows), max(rows - len(frame), 0)
-            yield frame if predicate is None else frame.filter(predicate)
-            if rows == 0:
-                return
+        try:
+            for frame in read(list(types) if columns is None else columns):
+                if rows is not None:
+                    frame, rows = frame.head(rows), max(rows - len(frame), 0)
+                yield frame if predicate is None else frame.filter(predicate)
+                if rows == 0:
+                    return
+        except pa.ArrowException as error:
+            raise pl.exceptions.ComputeError("Arrow cannot read the rows") from error
 
     return register_io_source(parts, schema=dict(types))

@@ -62,3 +62,14 @@ def test_the_column_is_named_where_it_is_asked_for(places: Path, run: Run) -> No
     (places / "own.toml").write_text(f"[places]\n{entry}")
     refused = run("train", "places.parquet", "--catalogue", "own.toml", "--dataset", "places", expected=65)
     assert "column 'shape' has type Unknown: cast it to a number, a boolean, a date or text" in refused.err
+
+
+def test_damaged_rows_are_told_as_those_of_other_files(places: Path, run: Run) -> None:
+    run("train", "people.parquet", "--seed", "1", "--output", "model.json")
+    path = places / "places.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:2000] = bytes(1996)
+    path.write_bytes(content)
+    for line in ("train FILE", "suggest-domain FILE", "predict model.json FILE --output s.parquet", "split FILE"):
+        told = run(*line.replace("FILE", path.name).split(), expected=65).err
+        assert "places.parquet: cannot be read to the end" in told
