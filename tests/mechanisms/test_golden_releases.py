@@ -7,6 +7,8 @@ from support.golden_releases import TEXTS, digest_of, pinned_digests
 
 PINNED = pinned_digests()
 
+pytestmark = pytest.mark.golden
+
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_seeded_release_stays_what_it_is(name: str) -> None:

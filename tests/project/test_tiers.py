@@ -10,10 +10,12 @@ import pytest
 from support.durations import (
     NEW,
     NEW_AND_SLOW,
+    UNMEASURED,
     Recorder,
     expected_seconds,
     function_of,
     read_durations,
+    unmeasured_functions,
     write_durations,
 )
 from support.scheduling import FEW_FILES, files_named
@@ -39,6 +41,27 @@ def test_every_room_keeps_its_cheapest_even_beyond_the_budget() -> None:
     assert len(chosen & DEAR.keys()) == KEPT
     assert len(chosen & CHEAP.keys()) == 20  # for what those of the other room leave
     assert quick_tests(DEAR | dearest, 0.0) <= DEAR.keys()
+
+
+def test_golden_digests_run_however_long_they_take() -> None:
+    pinned = {"tests/mechanisms/test_g.py::test_digest": 9.0}
+    chosen = quick_tests(CHEAP | pinned, 10.05, always=pinned)
+    assert chosen >= pinned.keys()
+    assert len(chosen & CHEAP.keys()) == 10  # for what it leaves
+
+
+def test_most_functions_are_measured() -> None:
+    unmeasured, functions = unmeasured_functions()
+    assert len(unmeasured) <= UNMEASURED * functions, "run pytest --all --write-durations"
+
+
+def test_a_function_that_no_run_measured_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "tests" / "room" / "test_it.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("def test_old(): pass\n\n\ndef test_new(): pass\n")
+    path = tmp_path / "tests" / "durations.tsv"
+    write_durations({"tests/room/test_it.py::test_old": 0.1, "tests/room/test_it.py::test_gone": 0.1}, path)
+    assert unmeasured_functions(path.parent, path) == ({"tests/room/test_it.py::test_new"}, 2)
 
 
 def test_the_choice_does_not_depend_on_the_order_of_tests() -> None:
@@ -118,17 +141,18 @@ def test_files_are_named_by_folders_and_ids() -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A project of three tests, one of which takes too long, with this project's plugin."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers =\n  slow\n  enumeration\n")
+    """A project of four tests and an enumeration, one of which takes too long, with this project's plugin."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers =\n  slow\n  golden\n  enumeration\n")
     tests = tmp_path / "tests"
     (tests / "room").mkdir(parents=True)
     tests.joinpath("conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\n"
-        "from support import tiers\ntiers.QUICK_SECONDS, tiers.KEPT = 1.5, 1\n"
-        "tiers.quick_tests.__defaults__ = (1.5,)\npytest_plugins = ['support.tiers']\n"
+        "from support import tiers\ntiers.QUICK_SECONDS, tiers.KEPT = 2.5, 1\n"
+        "tiers.quick_tests.__defaults__ = (2.5, ())\npytest_plugins = ['support.tiers']\n"
     )
     (tests / "room" / "test_it.py").write_text(
         "import pytest\n"
+        "@pytest.mark.golden\n@pytest.mark.slow\ndef test_pinned(): pass\n"
         "def test_quick(tenth): print('cases', *tenth(range(20)))\n"
         "@pytest.mark.slow\ndef test_long(): pass\n"
         "@pytest.mark.slow\ndef test_longer(): pass\n"
@@ -150,13 +174,13 @@ def lines_of(tree: Path, *arguments: str) -> list[str]:
 def test_plain_pytest_all_and_named_tests(tree: Path, processes: str) -> None:
     plain = lines_of(tree, "-n", processes)
     assert plain[-1] == "left out 1 tests that take longer: pytest --all"
-    assert "4 passed" in plain[-3]  # two tests, and two of twenty cases
+    assert "5 passed" in plain[-3]  # three tests, and two of twenty cases
     all_tests = lines_of(tree, "-n", processes, "--all", "--exhaustive-seed", "5")
-    assert "5 passed" in all_tests[-2]
+    assert "6 passed" in all_tests[-2]
     assert "--exhaustive-seed 5," in all_tests[-1]
-    assert "23 passed" in lines_of(tree, "-n", processes, "--all", "--exhaustive")[-1]
-    assert "23 passed" in lines_of(tree, "-n", processes, "tests/room/test_it.py")[-1]
-    assert "2 passed" in lines_of(tree, "-n", processes, "-m", "slow")[-1]
+    assert "24 passed" in lines_of(tree, "-n", processes, "--all", "--exhaustive")[-1]
+    assert "24 passed" in lines_of(tree, "-n", processes, "tests/room/test_it.py")[-1]
+    assert "3 passed" in lines_of(tree, "-n", processes, "-m", "slow")[-1]
 
 
 @pytest.mark.slow

@@ -16,8 +16,12 @@ FILE = Path(__file__).parents[1] / "durations.tsv"
 SHORTEST = 0.001
 """Seconds below which tests are not told apart."""
 
-NEW, NEW_AND_SLOW = 0.02, 1.0
-"""Seconds of a test in a file of which nothing is measured, and of one that is not measured but marked slow."""
+NEW, NEW_AND_SLOW = 0.001, 1.0
+"""Seconds of a test in a file of which nothing is measured, so that plain ``pytest`` runs it, and of one that is not
+measured but marked slow."""
+
+UNMEASURED = 0.05
+"""Share of all test functions that may be unmeasured: beyond it plain ``pytest`` is chosen by guesses."""
 
 SAME = 2.0
 """Times by which a figure may be off before a run writes another: few lines change then, and seldom in two branches."""
@@ -38,6 +42,16 @@ def write_durations(durations: Mapping[str, float], path: Path = FILE) -> None:
     """Write seconds by function, in the order of their ids."""
     lines = [f"{function}\t{max(seconds, SHORTEST):.2g}\n" for function, seconds in sorted(durations.items())]
     path.write_text("".join(lines), encoding="utf-8")
+
+
+def unmeasured_functions(tests: Path = FILE.parent, path: Path = FILE) -> tuple[set[str], int]:
+    """Return the test functions below a folder that no run has measured, and how many functions there are."""
+    functions = {
+        f"{file.relative_to(tests.parent).as_posix()}::{name}"
+        for file in tests.rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+    return functions - read_durations(path).keys(), len(functions)
 
 
 def expected_seconds(tests: Iterable[tuple[str, bool]], durations: Mapping[str, float]) -> dict[str, float]:

@@ -24,6 +24,9 @@ QUICK_SECONDS = 30.0
 KEPT = 5
 """Tests that every room keeps among them, however long they take."""
 
+ALWAYS = "golden"
+"""Marker of the tests that plain ``pytest`` runs, however long they take."""
+
 OUTSIDE = {"spark": "spark_installed", "postgres": "postgres_process", "browser": "browser"}
 """What the test extra does not bring: the group and the marker of the tests that need it, and the fixture that does."""
 
@@ -81,22 +84,23 @@ def pytest_testnodedown(node: Any) -> None:
     node.config.stash[LEFT_OUT] = max(node.config.stash.get(LEFT_OUT, 0), said)
 
 
-def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS) -> set[str]:
-    """Return the tests that plain ``pytest`` runs: the cheapest of each room, then the cheapest of all.
+def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS, always: Iterable[str] = ()) -> set[str]:
+    """Return the tests that plain ``pytest`` runs: ``always``, the cheapest of each room, then the cheapest of all.
 
     Args:
         seconds: What each test is expected to take, by its id.
         budget: Seconds that they take together.
+        always: Tests that run in any case.
     """
     # Tests of the same figure come in an order that has nothing to do with rooms, and is the same everywhere.
     cheapest = sorted(seconds, key=lambda test: (seconds[test], crc32(test.encode())))
     rooms = Counter[str]()
-    kept = []
+    kept = {test for test in always if test in seconds}
     for test in cheapest:
         room = test.split("/")[1]
         rooms[room] += 1
         if rooms[room] <= KEPT:
-            kept.append(test)
+            kept.add(test)
     chosen, left = set(kept), budget - sum(seconds[test] for test in kept)
     for test in cheapest:
         if test not in chosen:
@@ -129,7 +133,8 @@ def left_out(items: list[pytest.Item], config: pytest.Config) -> set[str]:
         return set()
     here = [item for item in items if not any(item.get_closest_marker(name) for name in OUTSIDE)]
     marked = [(item.nodeid, item.get_closest_marker("slow") is not None) for item in here]
-    return {item.nodeid for item in items} - quick_tests(expected_seconds(marked, read_durations()))
+    always = {item.nodeid for item in here if item.get_closest_marker(ALWAYS)}
+    return {item.nodeid for item in items} - quick_tests(expected_seconds(marked, read_durations()), always=always)
 
 
 def not_in_the_tenth(items: list[pytest.Item], config: pytest.Config) -> set[str]:
