@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.ledger_cases import TENTH, charge, new_ledger
+from support.ledger_cases import TENTH, charge, forge, new_ledger
 from support.people import write_people
 from support.running import Run
 
@@ -277,6 +277,16 @@ def test_a_witness_by_a_link_is_written_where_it_lies(files: Files, tmp_path: Pa
         opened.spend(charge("a"))
     assert link.is_symlink()
     assert known(witness) == 3
+
+
+@pytest.mark.parametrize("inputs", [None, "{", "[]", "{}", '{"path": 1}'])
+def test_a_record_of_no_witness_is_damage(inputs: str | None, files: Files) -> None:
+    """Its file is not taken for a ledger that never had one."""
+    ledger, _ = files
+    forge(ledger, 1, inputs=inputs)
+    for act in (Ledger.verify, ACTS["spend"], ACTS["open_account"]):
+        with Ledger(ledger) as opened, pytest.raises(DataError, match=r"entry 1 \(witness\): it "):
+            act(opened)
 
 
 def test_a_witness_that_cannot_be_written_is_not_recorded(files: Files, tmp_path: Path) -> None:
