@@ -48,7 +48,7 @@ FURTHER: Mapping[str, str] = {
     "--output OUT/new.json",
     "evaluate with a ledger": "evaluate paid.json more.parquet --ledger people.ledger --epsilon 0.1 --run-id a "
     "--output OUT/new.json",
-    "ledger verify": "ledger verify people.ledger --witness OUT/people.witness --begin-witness",
+    "ledger verify": "ledger verify people.ledger --witness OUT/people.witness --begin-witness --head HEAD",
     "demo": "demo --folder OUT/demo --rows 3000",
     "demo, replacing": "demo --folder OUT/demo --rows 3000 --overwrite",
     "split, replacing": f"{WRITES['split']} --overwrite",
@@ -254,9 +254,10 @@ class KilledVerb:
             with Ledger(copy) as ledger:
                 if copy.stat().st_size or ended:
                     ledger.verify(head)
-                    seen = json.loads((self.folder / WITNESS).read_text())["head"]
-                    if WITNESS in self.line and ledger.verify(seen).head != seen and ended:
-                        self._fault(f"{WITNESS} is behind")
+                    if WITNESS in self.line:
+                        seen = json.loads((self.folder / WITNESS).read_text())["head"]
+                        if ledger.verify(seen).head != seen and ended:
+                            self._fault(f"{WITNESS} is behind")
                     runs = [spend.run for spend, _ in ledger.releases()]
                     known = ledger.run("a")
         except Error as error:
@@ -293,8 +294,15 @@ def kill_verbs(folder: Path, kills: int, seed: int | None, verbs: Mapping[str, s
     with contextlib.chdir(inputs):
         write_inputs(inputs)
         (inputs / "other").mkdir()
-        completed("ledger", "verify", "people.ledger", "--witness", WITNESS, "--begin-witness")
-    killed = [KilledVerb(folder / "runs", inputs, verb, line, figures) for verb, line in verbs.items()]
+    with Ledger(inputs / "people.ledger") as ledger:
+        head = ledger.head()
+    watched = shutil.copytree(inputs, folder / "watched")
+    with contextlib.chdir(watched):
+        completed("ledger", "verify", "people.ledger", "--witness", WITNESS, "--begin-witness", "--head", head)
+    killed = [
+        KilledVerb(folder / "runs", watched if WITNESS in line else inputs, verb, line.replace("HEAD", head), figures)
+        for verb, line in verbs.items()
+    ]
     while figures.kills.total() < kills:
         for each in killed:
             if figures.kills.total() < kills:

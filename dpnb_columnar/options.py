@@ -434,12 +434,13 @@ class Charged:
         Option(
             text="The ledger's witness, a file in another folder or on another disk that ``dpnb-columnar ledger init`` "
             "or ``ledger verify --begin-witness`` began: where it knows more than the ledger, nothing is spent. None "
-            "for none.",
+            "if the ledger has none.",
             help="The ledger's witness, a file on another disk that dpnb-columnar ledger init or ledger verify "
-            "--begin-witness began: where it knows more than the ledger, which was rolled back then, nothing is spent.",
+            "--begin-witness began: where it knows more than the ledger, which was rolled back then, nothing is spent. "
+            "A ledger that has one is not charged without it.",
             type=Path,
             metavar="FILE",
-            shown="none: a roll-back is not noticed",
+            shown="none, for a ledger without one: a roll-back is not noticed",
         ),
     ] = None
 

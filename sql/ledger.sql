@@ -25,7 +25,7 @@ PRAGMA journal_mode = DELETE
 
 -- name: schema
 -- One row of `entry` is an account (its limit and relation), a spend (the cost of one release, and the totals of its data
--- set after it) or a model (the digest of what a run released). `digest` is that of the row and of all rows before it.
+-- set after it), a model (the digest of what a run released) or a witness (its path). `digest` is that of the row and of all rows before it.
 -- A new ledger is unfinished until it is renamed: a run that is killed before leaves no journal beside it.
 PRAGMA journal_mode = MEMORY;
 PRAGMA application_id = 1685089890;
@@ -94,6 +94,14 @@ SELECT @columns FROM entry ORDER BY number LIMIT 1
 -- name: last
 -- Returns the last entry.
 SELECT @columns FROM entry ORDER BY number DESC LIMIT 1
+
+-- name: last_but_witness
+-- Returns the last entry that records no witness.
+SELECT @columns FROM entry WHERE kind <> 'witness' ORDER BY number DESC LIMIT 1
+
+-- name: witness
+-- Returns the last entry that records a witness.
+SELECT @columns FROM entry WHERE kind = 'witness' ORDER BY number DESC LIMIT 1
 
 -- name: following
 -- Returns the entries after a number, in order. Parameters: number, most.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -34,6 +35,13 @@ def _no_settings_from_outside() -> None:
     """The program refuses variables of its prefix that it does not know, such as the one that names the tests' data."""
     for name in [name for name in os.environ if name.startswith("DPNB_")]:
         del os.environ[name]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_ignored_interrupts() -> None:
+    """A shell starts what it runs in the background with SIGINT ignored, and so would every process of a test be."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

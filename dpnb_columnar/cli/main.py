@@ -7,8 +7,8 @@ import gc
 import os
 import signal
 import sys
+import time
 import warnings
-from datetime import UTC, datetime
 from typing import NoReturn
 
 from dpnb_columnar.cli import console
@@ -75,9 +75,9 @@ def exit_code(arguments: list[str] | None = None) -> int:
     console.start_log()
     with front_door(CommandLine()), console.standard_output_checked():
         try:
-            datetime.now(UTC)  # ledgers, locks and logs tell the time
-        except (ValueError, OverflowError):
-            return _report_error(ConfigurationError("the system's clock is beyond the year 9999; set it"))
+            time.time()  # libraries fail by it as they are imported, where datetime.now stops at its last nanosecond
+        except OverflowError:
+            return _report_error(ConfigurationError("the system's clock is beyond the year 2262; set it"))
         code = _run_verb(arguments)
         try:
             console.log_event("finished", exit_code=code)

@@ -54,7 +54,8 @@ class Ledger:
 
         Args:
             path: Its file.
-            witness: Its witness: nothing is spent, or handed out, that this file does not know. None for none.
+            witness: Its witness: nothing is spent, or handed out, that this file does not know. A ledger that has one
+                takes no charge without it.
 
         Raises:
             MissingInputError: if there is no such file.
@@ -124,6 +125,7 @@ class Ledger:
                 if parts and other.parts and other.parts & parts:
                     raise refusals.bound_twice(self.path, dataset, other)
             self.witnessed()
+            self._record_witness()
             self._entries.append(lambda number: records.account_entry(account, number))
         self._write_witness()
         return account
@@ -198,6 +200,7 @@ class Ledger:
             known = self._known(charge)
             if known is None:
                 total = self._total_with(charge)
+                self._record_witness()
                 self._entries.append(lambda number: records.spend_entry(charge, total, number))
         self.note_witness()
         return known or Run(charge)
@@ -270,34 +273,56 @@ class Ledger:
                 raise refusals.exceeded(self.path, account)
         return verified
 
-    def begin_witness(self) -> None:
-        """Make the witness of a ledger that has none yet.
+    def begin_witness(self, head: str) -> None:
+        """Make the witness of a ledger whose witness is lost, or that never had one.
+
+        Args:
+            head: The head that was noted elsewhere after the last run: a ledger that was rolled back has another one.
 
         Raises:
-            UsageError, DataError, ConfigurationError, OutputError: as ``Witness.begin``.
+            UsageError, DataError, ConfigurationError, OutputError: as ``Witness.check_begin`` and ``Witness.note``.
         """
         if self._witness is not None:
+            path = self._witness.path
             with storage.write_transaction(self.path, self._connection):
-                self._witness.begin(self._entries)
+                self._witness.check_begin(self._entries, head)
+                self._entries.append(lambda number: records.witness_entry(path, number))
+            self._write_witness()
+
+    def recorded_witness(self) -> Path | None:
+        """Return the path of the witness that the ledger records; None if it never had one."""
+        entry = self._entries.select_one("witness")
+        return None if entry is None else self._entries.decode(entry, records.witness_of)
 
     def witnessed(self) -> int | None:
-        """Return the number of entries that the witness knows; None without a witness, or for an empty ledger.
+        """Return the number of entries that the witness knows; None if the ledger never had one, or is empty.
 
         Raises:
+            MissingInputError: if the ledger has a witness, and was opened without one.
             MissingInputError, DataError, ConfigurationError, UsageError: as ``Witness.require``.
         """
-        known = None if self._witness is None else self._witness.require(self._entries)
-        return None if known is None else known.entries
+        if self._witness is not None:
+            known = self._witness.require(self._entries)
+            return None if known is None else known.entries
+        if (path := self.recorded_witness()) is not None:
+            raise refusals.without_witness(self.path, path)
+        return None
 
     def note_witness(self) -> None:
         """Have the witness know the last entry, before noise is drawn or a model is handed out.
 
         Raises:
-            MissingInputError, DataError, ConfigurationError, UsageError, OutputError: as ``Witness.require`` and
+            MissingInputError, DataError, ConfigurationError, UsageError, OutputError: as ``witnessed`` and
                 ``Witness.note``.
         """
         self.witnessed()
         self._write_witness()
+
+    def _record_witness(self) -> None:
+        """Record that the ledger has a witness, unless it does so already."""
+        if self._witness is not None and self.recorded_witness() is None:
+            path = self._witness.path
+            self._entries.append(lambda number: records.witness_entry(path, number))
 
     def _write_witness(self) -> None:
         """Have the witness know the last entry, or begin it where the ledger was empty."""

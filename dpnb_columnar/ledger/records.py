@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpnb_columnar.budget import (
@@ -44,6 +45,8 @@ class Kind(StrEnum):
     """What one release costs, written before its noise is drawn."""
     MODEL = "model"
     """What a run has released."""
+    WITNESS = "witness"
+    """A witness was begun, or first used: every later run needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class Entry(NamedTuple):
         neighbours: Of an account or a spend: the relation, and the unit that it is of (``written_relation``).
         epsilon, delta, rho: The limit of an account; the cost of a spend, None where its kind of cost has none.
         mechanism, noise: Of a spend.
-        inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256.
+        inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256. Of a witness: its path, without a digest.
         total_epsilon, total_delta, total_rho: Of a spend: ``Spent`` of its data set after it.
         parts: Of an account that is bound to files: their digests, a sorted JSON list.
         model_digest: Of a model.
@@ -331,6 +334,11 @@ def model_entry(run: str, digest: str, number: int) -> Entry:
     return Entry(*_head(number, Kind.MODEL), run=run, model_digest=digest)
 
 
+def witness_entry(path: Path, number: int) -> Entry:
+    """Encode the entry that records that the ledger has a witness, and its path."""
+    return Entry(*_head(number, Kind.WITNESS), inputs=canonical({"path": str(path.absolute())}))
+
+
 def _head(number: int, kind: Kind) -> tuple[int, str, str, str]:
     return number, kind.value, datetime.now(UTC).isoformat(timespec="seconds"), __version__
 
@@ -449,6 +457,18 @@ def charge_of(entry: Entry) -> Charge:
         inputs={FORMER_INPUTS.get(str(name), str(name)): value for name, value in inputs.items()},
         unit=unit,
     )
+
+
+def witness_of(entry: Entry) -> Path:
+    """Decode the path of a witness.
+
+    Raises:
+        ValueError: if the entry names none.
+    """
+    match _json(entry.inputs or ""):
+        case {"path": str(path)}:
+            return Path(path)
+    raise ValueError("it names no witness")
 
 
 def _parts(written: str | None) -> frozenset[str] | None:

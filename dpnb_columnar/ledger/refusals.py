@@ -13,7 +13,16 @@ from typing import Any
 from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError, command, option, printable, together
+from dpnb_columnar.errors import (
+    BudgetError,
+    ConfigurationError,
+    MissingInputError,
+    UsageError,
+    command,
+    option,
+    printable,
+    together,
+)
 from dpnb_columnar.ledger.records import Account, Charge, Correction, canonical, written_relation
 
 LONGEST_SHOWN = 20
@@ -71,6 +80,14 @@ def exceeded(path: Path, account: Account) -> BudgetError:
         f"its limit {_listed(_amounts(account.limit))} admits: {runs} cost more than charged ({show}). "
         f"Release nothing more about these persons, and publish the guarantees that {command('show')} states for its "
         "models"
+    )
+
+
+def without_witness(path: Path, witness: Path) -> MissingInputError:
+    """Make the error for a run without the witness that a ledger has."""
+    return MissingInputError(
+        f"{path}: this ledger has a witness, without which a roll-back is not noticed; name it: "
+        f"{option('witness', str(witness))}"
     )
 
 

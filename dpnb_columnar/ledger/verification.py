@@ -19,6 +19,7 @@ FIELDS = {
     Kind.ACCOUNT.value: _HEAD | {"dataset", "neighbours", "epsilon", "delta", "parts"},
     Kind.SPEND.value: frozenset(COLUMNS) - {"parts", "model_digest"},
     Kind.MODEL.value: _HEAD | {"run", "model_digest"},
+    Kind.WITNESS.value: _HEAD | {"inputs"},
 }
 """Columns that an entry of a kind may fill."""
 
@@ -157,7 +158,10 @@ class _Walk:
             return self._opened(entry)
         if entry.kind == Kind.SPEND:
             return self._charged(entry)
-        self._check_model(entry)
+        if entry.kind == Kind.WITNESS:
+            records.witness_of(entry)
+        else:
+            self._check_model(entry)
         return None
 
     def _opened(self, entry: Entry) -> Account:

@@ -9,8 +9,12 @@ drawn, and the model before anybody sees it: first the entry is committed, then 
 ``Ledger.spend`` and ``Ledger.keep`` return. A run that is killed between the two leaves a witness that is behind, which
 the next run brings up to date before it goes on; for what a roll-back could forget then no noise was drawn, and nobody
 saw a model. It is written while the ledger is locked, from the last entry that is there then, so that no run puts it
-back. It is begun with a new ledger, or by its owner's word: a run that began one would take a ledger that was rolled
-back, and lost its witness, for one that never had any. Whoever can write both files can roll back both.
+back. Whoever can write both files can roll back both.
+
+*A witness is not forgotten.* An entry of the ledger records it, and from then on nothing is charged or handed out
+without it. It is begun with a new ledger, or by the head that its owner has noted elsewhere: a ledger that was rolled
+back has another head. The entry is committed before the file is written, so a kill between leaves no ledger that has a
+witness and does not say so.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from pathlib import Path
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, command, option
 from dpnb_columnar.ledger.records import ORIGIN, Entry
 from dpnb_columnar.ledger.storage import Entries
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
 FORMAT = "dpnb_columnar witness"
 VERSION = 1
@@ -64,6 +68,11 @@ class Witness:
     path: Path
     ledger: Path
 
+    @property
+    def file(self) -> Path:
+        """The file itself, where the path is a link."""
+        return Path(os.path.realpath(self.path))
+
     def check(self, entries: Entries) -> Known | None:
         """Refuse a ledger that lacks what the witness knows.
 
@@ -98,28 +107,43 @@ class Witness:
 
         Raises:
             MissingInputError: if there is no file, as where its disk is not mounted.
+            OutputError: if there is none yet, and it could not be written.
             DataError, ConfigurationError: as ``check``.
         """
         known = self.check(entries)
-        if known is None and entries.select_one("last") is not None:
-            begin = command("ledger verify", str(self.ledger), witness=str(self.path), begin_witness=None)
+        if known is None and entries.select_one("last") is None:
+            check_output(self.file, overwrite=True)  # before an entry is written that records it
+        elif known is None:
+            begin = command(
+                "ledger verify", str(self.ledger), witness=str(self.path), begin_witness=None, head="DIGEST"
+            )
             raise MissingInputError(
-                f"{self.path}: no such witness; mount its disk, or, if this ledger never had one, begin it: {begin}"
+                f"{self.path}: no such witness; mount its disk, or, if it is lost or was never begun, begin it by the "
+                f"head that was noted after the last run: {begin}"
             )
         return known
 
-    def begin(self, entries: Entries) -> None:
-        """Write the last entry of a ledger, which is locked meanwhile, to a file that is not there yet.
+    def check_begin(self, entries: Entries, head: str) -> None:
+        """Refuse to begin a witness that is there, or one of a ledger whose newest head is not known.
+
+        Entries that record a witness may follow the head: an attempt that was killed has left one.
 
         Raises:
-            UsageError: if the file is there, or the ledger has no entry.
-            DataError, ConfigurationError, OutputError: as ``note``.
+            UsageError: if the file is there, or the ledger has no entry, or another head.
+            OutputError: if the file could not be written.
+            DataError, ConfigurationError: as ``check``.
         """
         if self.check(entries) is not None:
             raise UsageError(f"{self.path}: this witness is there already; leave {option('begin-witness')} out")
-        if entries.select_one("last") is None:
+        last = entries.select_one("last_but_witness")
+        if last is None:
             raise UsageError(f"{self.ledger}: has no entry that a witness could know; open an account first")
-        self.note(entries)
+        if head not in {entry.digest for entry in entries.iterate("following", last.number - 1)}:
+            raise UsageError(
+                f"{self.ledger}: {option('head', head)} is not the digest of the last entry, so entries may be lost "
+                "after it; give the head that was noted after the last run"
+            )
+        check_output(self.file, overwrite=True)
 
     def note(self, entries: Entries) -> None:
         """Write the last entry of a ledger, which is locked meanwhile, if the witness does not know it yet.
@@ -133,7 +157,7 @@ class Witness:
             return
         first = self._digest(entries, 1)
         document = {"format": FORMAT, "version": VERSION, "first": first, "entries": last.number, "head": last.digest}
-        with atomic_output(self.path, overwrite=True, confidential=True) as partial:
+        with atomic_output(self.file, overwrite=True, confidential=True) as partial:
             partial.write_text(json.dumps(document) + "\n", encoding="utf-8")
 
     def _digest(self, entries: Entries, number: int) -> str | None:
@@ -142,7 +166,7 @@ class Witness:
 
     def _read(self) -> Known | None:
         """Read the file; None if there is none."""
-        if self.path.absolute().parent.resolve() == self.ledger.resolve().parent:
+        if self.file.parent == self.ledger.resolve().parent:
             raise UsageError(
                 f"{self.path}: a witness in the ledger's own folder goes back together with the ledger; keep it in "
                 "another folder, better on another disk"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -11,10 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import running
+from support.patience import patience
 from support.people import write_people
 from support.running import Run
 
-from dpnb_columnar.cli import main
 from dpnb_columnar.rows.column_checks import DEEPEST
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names, pipes and devices of Linux")
@@ -193,11 +195,27 @@ def test_a_name_that_a_terminal_would_obey_is_escaped(people_file: Path, run: Ru
         assert told.replace("\n", "").isprintable()
 
 
-def test_a_clock_beyond_the_years_that_a_ledger_can_write(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Clock:
-        @staticmethod
-        def now(zone: object) -> None:
-            raise ValueError("year 10256 is out of range")
+YEAR = 31_556_952
+"""Seconds."""
 
-    monkeypatch.setattr(main, "datetime", Clock)
-    assert "the system's clock is beyond the year 9999" in run("datasets", expected=78).err
+
+@linux
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler, by which the clock is set")
+@pytest.mark.parametrize(("years", "code"), [(200, 0), (300, 78), (8238, 78)])
+def test_a_clock_that_libraries_cannot_read(years: int, code: int, folder: Path) -> None:
+    """Such as that of the year 10264. Python's own time ends in 2262."""
+    source = Path(running.__file__).with_name("clock_ahead.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "clock.so", source], check=True)
+    ahead = {"LD_PRELOAD": str(folder / "clock.so"), "CLOCK_AHEAD": str(years * YEAR)}
+    line = ["ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", "1"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "dpnb_columnar", *line],
+        env={**os.environ, **ahead},
+        capture_output=True,
+        text=True,
+        timeout=patience(60),
+    )
+    assert ended.returncode == code
+    assert ended.stderr == ("dpnb-columnar: the system's clock is beyond the year 2262; set it\n" if code else "")
+    assert Path("x.ledger").exists() == (not code)

@@ -163,10 +163,18 @@ READERS = (
         ),
     ),
     Reader(
+        "watched.ledger",
+        (
+            "ledger show {}",
+            "ledger verify {} --witness other/people.witness",
+            "train people.parquet --ledger {} --run-id night --epsilon 0.1 --output out.json",
+        ),
+    ),
+    Reader(
         "other/people.witness",
         (
-            "ledger verify people.ledger --witness {}",
-            "train people.parquet --ledger people.ledger --witness {} --run-id night --epsilon 0.1 --output out.json",
+            "ledger verify watched.ledger --witness {}",
+            "train people.parquet --ledger watched.ledger --witness {} --run-id night --epsilon 0.1 --output out.json",
         ),
     ),
     Reader(

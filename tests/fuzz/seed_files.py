@@ -67,9 +67,13 @@ def write_seed_files(folder: Path) -> None:
     _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")
     (folder / "other").mkdir()
     _command(
-        "train people.parquet --ledger people.ledger --witness other/people.witness --run-id night --epsilon 0.1 "
-        "--output charged.json",
-        "ledger init people.ledger --dataset people --epsilon 1 --witness other/people.witness",
+        "train people.parquet --ledger people.ledger --run-id night --epsilon 0.1 --output charged.json",
+        "ledger init people.ledger --dataset people --epsilon 1",
+    )
+    _command(
+        "train people.parquet --ledger watched.ledger --witness other/people.witness --run-id night --epsilon 0.1 "
+        "--output watched.json",
+        "ledger init watched.ledger --dataset people --epsilon 1 --witness other/people.witness",
     )
     counted = pl.read_parquet(folder / "people.statistics.parquet").with_columns(
         pl.col("attribute").cast(pl.String), domain=pl.lit(digest(people_domain()))

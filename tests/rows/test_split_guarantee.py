@@ -17,6 +17,7 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.domain.split_parts import kept_apart
 from dpnb_columnar.rows import holdout
 from dpnb_columnar.rows.parquet import BATCH_ROWS
 
@@ -242,3 +243,33 @@ def test_values_that_arrow_has_no_type_for_are_divided(folder: Path) -> None:
     odd.loc[3, "row"] = "three"
     odd.loc[4, "row"] = object
     assert {*dpnb.split(odd).test["row"]} - {"three", object} == expected - {3, 4}
+
+
+def test_splits_by_other_units_keep_no_rows_apart(folder: Path, run: Run) -> None:
+    """They share seed and shares, and yet rows that one trains on are tested on by another."""
+    rows = people(300).with_columns(row=pl.int_range(300), HOME=pl.int_range(300) // 3, STREET=pl.int_range(300) // 9)
+    write_people(Path("a.parquet"), rows)
+    splits = {by: (Path(f"train-{by}.parquet"), Path(f"test-{by}.parquet")) for by in ("", "HOME", "STREET")}
+    for by, (train, test) in splits.items():
+        units = ("--by", by) if by else ()
+        run("split", "a.parquet", *units, "--train-output", train, "--test-output", test)
+    for (by, (train, _)), (other, (_, test)) in itertools.product(splits.items(), repeat=2):
+        shared = {*pl.read_parquet(train)["row"]} & {*pl.read_parquet(test)["row"]}
+        known = kept_apart(holdout.parts_of([train]), holdout.parts_of([test]))
+        assert known == (((by,) if by else ()) if by == other else None)
+        assert bool(shared) == (by != other)
+
+
+def test_files_of_different_parts_are_no_part_of_a_split(folder: Path, run: Run) -> None:
+    """Nor is what is split of them: it has rows of both."""
+    write_people(Path("a.parquet"), people(300).with_columns(row=pl.int_range(300)))
+    run("split", "a.parquet")
+    train, test, again = (Path(f"{name}.parquet") for name in ("a.train", "a.test", "again"))
+    (part,) = holdout.parts_of([train])
+    assert holdout.parts_of([train, train]) == [part]
+    assert not holdout.parts_of([train, test])
+    assert not holdout.parts_of([train, Path("a.parquet")])
+    run("split", train, test, "--seed", 3, "--train-output", again, "--test-output", "rest.parquet")
+    assert {*pl.read_parquet(again)["row"]} & {*pl.read_parquet(test)["row"]}
+    assert kept_apart(holdout.parts_of([again]), holdout.parts_of([test])) is None
+    assert [each["part"] for each in holdout.parts_of([again])] == ["train"]

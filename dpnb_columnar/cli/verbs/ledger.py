@@ -151,16 +151,20 @@ def show(
     with Ledger(file) as ledger:
         accounts = [ledger.account(dataset)] if dataset is not None else list(ledger.accounts())
         rows = list(_releases(ledger, dataset))
-        head = ledger.head()
+        head, witness = ledger.head(), ledger.recorded_witness()
     if as_json:
         budgets = [export.account_document(account) for account in accounts]
-        print_text(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
+        recorded = None if witness is None else str(witness)
+        document = {"head": head, "witness": recorded, "accounts": budgets, "releases": rows}
+        print_text(dumps(document, ensure_ascii=False, indent=2))
         _warn_of_corrections(file, accounts)
         return
     print_table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
     print_line()
     print_table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
     print_line()
+    if witness is not None:
+        print_line(_unchecked(file, witness))
     print_line(f"head {head}")
     _warn_of_corrections(file, accounts)
 
@@ -184,7 +188,12 @@ def verify(
     ] = None,
     witness: WitnessFile = None,
     begin_witness: Annotated[
-        bool, typer.Option("--begin-witness", help="Make the witness of a ledger that never had one.")
+        bool,
+        typer.Option(
+            "--begin-witness",
+            help="Make the witness of a ledger whose witness is lost, or that never had one; --head has to be the "
+            "digest of its last entry.",
+        ),
     ] = False,
 ) -> None:
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.
@@ -197,7 +206,8 @@ def verify(
     those who can write the ledger cannot: only a noted head tells whether the
     last entries were taken away, or a backup was put back. A witness does
     that by itself: where it knows more than the ledger, verify ends with 65;
-    where it is missing, with 66. Nothing is written but with --begin-witness.
+    where it is missing, with 66. Nothing is written but with --begin-witness,
+    which needs the head that was noted after the last run.
 
     \b
     Examples:
@@ -205,7 +215,7 @@ def verify(
       dpnb-columnar ledger verify census.ledger --head "$(tail -n 1 heads.txt)"
       dpnb-columnar ledger verify census.ledger --model census.model.json
       dpnb-columnar ledger verify census.ledger --witness /mnt/other/census.witness \\
-          --begin-witness
+          --begin-witness --head "$(tail -n 1 heads.txt)"
     """
     from dpnb_columnar.cli.ledger_payment import payment
     from dpnb_columnar.errors import DataError, UsageError
@@ -213,11 +223,18 @@ def verify(
 
     if begin_witness and witness is None:
         raise UsageError("--begin-witness is for a witness; name its file with --witness")
+    if begin_witness and head is None:
+        raise UsageError(
+            "--begin-witness would believe a ledger that was rolled back; give the head that was noted after the last "
+            "run with --head"
+        )
     with Ledger(file, witness) as ledger:
         verified = ledger.verify(head)
-        if begin_witness:
-            ledger.begin_witness()
-        known = ledger.witnessed()
+        if begin_witness and head is not None:
+            ledger.begin_witness(head)
+            verified = ledger.verify(head)
+        known = None if witness is None else ledger.witnessed()
+        recorded = ledger.recorded_witness()
         accounts = list(ledger.accounts())
         paid, line = (True, None) if model is None else payment(model, ledger)
     if not paid:
@@ -234,6 +251,8 @@ def verify(
     if known is not None:
         behind = "" if known >= verified.entries else "; the next run that is given it brings it up to date"
         print_line(f"{witness}: has seen {known} entries{behind}")
+    elif recorded is not None:
+        print_line(_unchecked(file, recorded))
     elif head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")
@@ -264,6 +283,14 @@ def export(
         write_releases(ledger, output, overwrite=overwrite)
     print_line(f"wrote {output}")
     _warn_of_corrections(file, accounts)
+
+
+def _unchecked(file: Path, witness: Path) -> str:
+    """Say that the ledger has a witness, which this verb has not read."""
+    from dpnb_columnar.errors import command
+
+    compare = command("ledger verify", str(file), witness=str(witness))
+    return f"its witness {witness} was not read; compare the two: {compare}"
 
 
 def _warn_of_corrections(file: Path, accounts: Iterable[Account]) -> None:
