@@ -7,25 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpnb_columnar.counting.query import Answer, AnswerT, Query
     from dpnb_columnar.domain import Domain
 
 KnownT = TypeVar("KnownT", bound="Answer")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointFolder:
-    """Where each file's answers are kept, so that a run that was cut short goes on from there.
-
-    Attributes:
-        folder: The folder. CONFIDENTIAL.
-        whole_units: Whether no unit of the domain's is declared to have rows in two files.
-    """
-
-    folder: Path
-    whole_units: bool = False
 
 
 class CheckedRows(Protocol):

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
+from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.counting.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
@@ -103,7 +102,6 @@ def opened_input(
     data: Sequence[str] | None,
     table: str | None,
     master: str | None,
-    checkpoint: CheckpointFolder | None = None,
 ) -> Iterator[Input]:
     """Open the rows that options name. What an engine starts is ended with the block.
 
@@ -112,7 +110,6 @@ def opened_input(
         data: Paths, patterns, a database or, for Spark, addresses; None where none is given.
         table: A table of the database's; or, without data, of Spark's catalogs.
         master: Where Spark runs; None for what its configuration says.
-        checkpoint: Folder of the local engine's checkpoints, if any.
 
     Raises:
         UsageError: if options do not go together.
@@ -121,12 +118,8 @@ def opened_input(
     if engine is Engine.LOCAL:
         if master is not None:
             raise UsageError(f"{option('master')} is for {option('engine', 'spark')}; add that or leave it out")
-        yield local_input(data, table, checkpoint=checkpoint)
+        yield local_input(data, table)
         return
-    if checkpoint is not None:
-        raise UsageError(
-            f"{option('checkpoint')} is for {option('engine', 'local')}; Spark begins lost work again by itself"
-        )
     if table is None and data is None:
         raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
     if table is not None and data:
@@ -147,7 +140,6 @@ def local_input(
     data: Sequence[str] | None,
     table: str | None = None,
     query: Path | None = None,
-    checkpoint: CheckpointFolder | None = None,
 ) -> LocalInput:
     """Return the rows that a user names, to be read here: the one door of every verb that reads rows.
 
@@ -155,7 +147,6 @@ def local_input(
         data: Parquet files, folders or patterns; or one database.
         table: A table or view of the database.
         query: File with a SELECT for the database.
-        checkpoint: Folder of checkpoints, if any.
 
     Raises:
         UsageError: if these do not go together, or an address holds a password.
@@ -167,17 +158,12 @@ def local_input(
             + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
         )
     if (database := database_in(data, table, query)) is not None:
-        if checkpoint is not None:
-            raise UsageError(f"{option('checkpoint')} is for files; a database is counted in one pass")
-
         return DatabaseInput(database, table, query)
     if any(map(PASSWORD.search, data)):
         raise UsageError("a password in an address can be read by every user of the machine; leave it out")
     if (lake := lake_table_in(data)) is not None:
-        if checkpoint is not None:
-            raise UsageError(f"{option('checkpoint')} is for files; a table is counted in one pass")
         return LakeInput.of(lake)
-    return LocalFiles(data, checkpoint)
+    return LocalFiles(data)
 
 
 def lake_table_in(data: Sequence[str]) -> NamedTable | None:
@@ -331,12 +317,11 @@ class LocalFiles:
 
     Attributes:
         files: The files.
-        checkpoint: Folder of checkpoints, if any.
     """
 
     repeatable = True
 
-    def __init__(self, data: Sequence[str], checkpoint: CheckpointFolder | None = None) -> None:
+    def __init__(self, data: Sequence[str]) -> None:
         """Resolve paths, addresses and patterns.
 
         Raises:
@@ -346,7 +331,6 @@ class LocalFiles:
         from dpnb_columnar.rows.input_files import resolve_files
 
         self.files = resolve_files(data)
-        self.checkpoint = checkpoint
 
     @property
     def names(self) -> Sequence[str]:
@@ -410,15 +394,9 @@ class LocalFiles:
         Raises:
             DataError: as ``open_once``.
         """
-        source = self.open_once(domain)
-        if self.checkpoint is None:
-            from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting.engines import local
 
-            return OpenedRows(source, local.answer)
-        from dpnb_columnar.counting import checkpoints
-
-        folder, whole_units = self.checkpoint.folder, self.checkpoint.whole_units
-        return OpenedRows(source, partial(checkpoints.answer, folder=folder, whole_units=whole_units))
+        return OpenedRows(self.open_once(domain), local.answer)
 
 
 COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)

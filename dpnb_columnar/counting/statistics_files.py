@@ -69,7 +69,6 @@ class Format(ABC, Generic[QueryT, AnswerT]):
         key: Key of the metadata in its files.
         version: Version of its files.
         readable: Versions that are read.
-        suffix: What a checkpoint's name ends in, before ``.parquet``.
         columns: Columns by which the result of its SQL is recognised, in any order and in upper or lower case; the
             others, and ``count``, are numbers that are added up.
         name: What a file of it is called, in messages.
@@ -82,7 +81,6 @@ class Format(ABC, Generic[QueryT, AnswerT]):
     key: ClassVar[str]
     version: ClassVar[int] = 1
     readable: ClassVar[tuple[int, ...]] = (1,)
-    suffix: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
     name: ClassVar[str]
     holds: ClassVar[str]
@@ -145,7 +143,6 @@ class CellFormat(Format[CellQuery, Statistics]):
     version = 3
     readable = (2, 3)
     """Version 2 does not record which statistics were added up."""
-    suffix = "statistics"
     columns = ("attribute", *CELL_NUMBERS, "domain")
     name = "a statistics file"
     holds = "counts the cells of a domain"
@@ -208,7 +205,6 @@ class ScoreFormat(Format[ClassScores, ScoreCounts]):
     """Counts of scores: one row per class and bin with rows in it."""
 
     key = "dpnb_columnar.score_counts"
-    suffix = "scores"
     columns = (*SCORE_NUMBERS, "domain", "scores")
     name = "a file of counts of scores"
     holds = "counts the scores that a model gives"
@@ -255,7 +251,6 @@ class GradientFormat(Format[GradientQuery, GradientSums]):
     """Sums of a round: one row, in files as in the result of their query."""
 
     key = "dpnb_columnar.gradient_sums"
-    suffix = "gradient"
     columns = ("domain", "gradient")
     name = "a file of the sums of a round"
     holds = "sums up a round of a model's weights"

@@ -25,7 +25,7 @@ from dpnb_columnar.model.model import Model
 
 PACKAGE = Path(dpnb.__file__).parent
 OF_THE_SHELL = {
-    "aggregate": {"checkpoint", "given", "output", "report"},
+    "aggregate": {"given", "output", "report"},
     "check": set(),
     "ingest": set(),
     "plan": {"no-advice"},

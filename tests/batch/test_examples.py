@@ -32,12 +32,24 @@ COMMAND = "/opt/dpnb/bin/dpnb-columnar"
 def test_every_command_of_the_document_runs(place: Path) -> None:
     Path("census.ledger").unlink()
     commands = blocks("sh", DOCUMENT.read_text())
-    assert len(commands) == 6
+    assert len(commands) == 5
     shell("".join(commands))
     runs = charged()
-    assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 22, 23, 24)]
-    assert len(runs) == 4 + 1 + 3
+    assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 23, 24)]
+    assert len(runs) == 3 + 1 + 3
     assert load_model(Path("step-3.json")).guarantee.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.slow
+def test_parts_that_are_counted_one_by_one_give_the_model_of_all_rows(program: None, folder: Path, run: Run) -> None:
+    for seed, part in enumerate(("nevada", "oregon")):
+        run("simulate", f"census-{part}.parquet", "--rows", 500, "--seed", seed)
+    commands = blocks("sh", (DOCUMENT.parent / "scale.md").read_text())[-1]
+    shell(commands.replace("--epsilon 0.1", "--epsilon 0.1 --seed 1"))
+    run("aggregate", "census-nevada.parquet", "census-oregon.parquet", "--output", "all.statistics.parquet")
+    run("release", "all.statistics.parquet", "--epsilon", 0.1, "--seed", 1, "--output", "together.parquet")
+    assert Path("census.model.parquet").read_bytes() == Path("together.parquet").read_bytes()
+    assert not Path("counted").exists()
 
 
 @pytest.mark.parametrize(

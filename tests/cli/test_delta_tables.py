@@ -281,7 +281,6 @@ def test_a_table_is_alone_and_nothing_is_written_into_it(table: Path, run: Run) 
     assert "people/m.json: is in the folder of the table" in told
     run("aggregate", "people", "--output", "people/x.parquet", expected=73)
     run("split", "people", "--test-output", "people/x.parquet", expected=73)
-    assert "a table is counted in one pass" in run("aggregate", "people", "--checkpoint", "kept", expected=64).err
     told = run("audit", "--model", "m.json", "--members", "people", "--others", "live.parquet", expected=64).err
     assert "--members: reads files; write the table to Parquet first" in told
     for arguments in (["train", "people/*.parquet"], ["plan", "people"], ["train", "people", "--engine", "spark"]):

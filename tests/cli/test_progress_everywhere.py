@@ -1,4 +1,4 @@
-"""Databases, checkpoints, rehearsals and audits tell how far they have come as files do: from public sizes."""
+"""Databases, rehearsals and audits tell how far they have come as files do: from public sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from support.people import DECLARATION, people, people_domain, write_people
+from support.people import DECLARATION, people, people_domain
 from support.running import Run
 from support.servers import PostgresServer
 from support.tables import into_duckdb, into_postgres, into_sqlite
@@ -83,16 +83,6 @@ def test_a_table_of_units_is_told_as_its_rows_are(folder: Path, run: Run, monkey
     run("aggregate", path, "--table", "person", "--dataset", "people", "--unit", "u", "--output", "s.parquet")
     assert watching.totals == [ROWS]
     assert sum(watching.done) == pytest.approx(ROWS)
-
-
-def test_files_with_checkpoints_are_told_one_by_one(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
-    for part in range(4):
-        write_people(Path(f"people-{part}.parquet"), people(100, seed=part))
-    given = ("aggregate", "people-*.parquet", "--output", "all.parquet", "--overwrite", "--log-format", "json")
-    for _ in range(2):
-        told = progress_of(run(*given, "--checkpoint", "kept").out)
-        assert [event["share"] for event in told] == [0.25, 0.5, 0.75]
 
 
 @pytest.mark.slow

@@ -50,7 +50,6 @@ VERBS = [
     ("train", "DATA", "--seed", 3, "--output", "OUT.json"),
     ("train", "DATA", "--seed", 3, "--output", "OUT.json", "--attribute-weights", "calibrated"),
     ("aggregate", "DATA", "--output", "OUT.parquet"),
-    ("aggregate", "DATA", "--output", "OUT.parquet", "--checkpoint", "OUT.checkpoints"),
     ("predict", "MODEL", "DATA", "--output", "OUT.parquet"),
     ("evaluate", "MODEL", "DATA", "--epsilon", 1, "--seed", 3, "--output", "OUT.json"),
     ("split", "DATA", "--train-output", "OUT.parquet", "--test-output", "OUT.test.parquet"),
@@ -166,8 +165,6 @@ def test_an_object_that_changes_is_refused_whenever_it_does(
     for path in Path().glob("there*"):
         if path.is_file():
             path.unlink()
-    for path in Path().glob("there.checkpoints/*"):
-        path.unlink()
     for when in range(2, requests + 1):  # the first is the look that pins it
         stored.put("people.parquet", before, stored.written["people.parquet"] + 3600)
         changing(stored, "people.parquet", when)
@@ -346,7 +343,6 @@ def test_an_address_is_no_output(stored: Served, model_file: Path, folder: Path,
         ("train", "people.parquet", "--output", f"{address}.json"),
         ("train", "people.parquet", "--ledger", f"{address}.ledger"),
         ("aggregate", "people.parquet", "--output", f"{address}.parquet"),
-        ("aggregate", "people.parquet", "--output", "a.parquet", "--checkpoint", address),
         ("predict", model_file, "people.parquet", "--output", f"{address}.parquet"),
         ("split", "people.parquet", "--train-output", f"{address}.parquet"),
         ("split", "people.parquet", "--test-output", f"{address}.parquet"),

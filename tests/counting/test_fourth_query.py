@@ -1,6 +1,6 @@
 """A fourth kind of query is one class, its answer, and three registrations: all else takes it from there.
 
-Every engine of this process, checkpoints, files, and sums of parts.
+Every engine of this process, files, and sums of parts.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from support.people import PEOPLE, people, people_domain, write_people
 
 from dpnb_columnar.budget import Parallel
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.checkpoints import FORMAT
-from dpnb_columnar.counting.countable import AskedRows, CheckpointFolder
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows
 from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
@@ -47,7 +44,6 @@ from dpnb_columnar.dialects.statistics_query import coded_rows
 from dpnb_columnar.domain import Domain, Unit, digest
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.unit_order import CLASS
 
 
@@ -122,7 +118,6 @@ class ClassFormat(Format[ClassQuery, ClassSizes]):
     """Its files and results: columns class and count, and the digest."""
 
     key = "test.class_sizes"
-    suffix = "classes"
     columns = ("class", "count", "classes")
     name = "a file of class sizes"
     holds = "counts classes"
@@ -215,27 +210,8 @@ def test_every_engine_answers(engine: str, tmp_path: Path) -> None:
     assert ENGINES[engine](tmp_path).answer(QUERY).sizes == EXPECTED
 
 
-def test_files_answer_at_once_and_one_by_one(files: list[Path], tmp_path: Path) -> None:
-    names = [*map(str, files)]
-    at_once = LocalFiles(names).check(DOMAIN).answer(QUERY)
-    assert at_once.sizes == EXPECTED
-    one_by_one = LocalFiles(names, CheckpointFolder(tmp_path / "kept")).check(DOMAIN)
-    for _ in range(2):
-        assert one_by_one.answer(QUERY) == at_once
-    kept = [*(tmp_path / "kept").iterdir()]
-    assert {"".join(file.suffixes) for file in kept} == {f".classes-{FORMAT}.parquet"}
-    assert len(kept) == 3  # a file without rows has none
-    one_by_one.answer(CellQuery(DOMAIN))
-    assert len([*(tmp_path / "kept").iterdir()]) == 6
-
-
-def test_what_is_in_a_checkpoint_is_not_counted_again(
-    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = open_parquet([files[0], files[1]], DOMAIN)
-    expected = checkpoints.answer(source, QUERY, tmp_path / "kept")
-    monkeypatch.setattr(local, "answer", None)
-    assert checkpoints.answer(source, QUERY, tmp_path / "kept") == expected
+def test_files_answer(files: list[Path]) -> None:
+    assert LocalFiles([*map(str, files)]).check(DOMAIN).answer(QUERY).sizes == EXPECTED
 
 
 def test_a_file_of_it_is_private_and_of_its_query_alone(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, assemble
@@ -88,13 +87,10 @@ def test_files_that_duckdb_counts_too(tmp_path: Path, monkeypatch: pytest.Monkey
     assert local.answer(source, CellQuery(weighted())) == alone
 
 
-def test_checkpoints_files_and_sums_hold_the_weights(tmp_path: Path) -> None:
+def test_files_and_sums_hold_the_weights(tmp_path: Path) -> None:
     rows = some_people()
     whole = local.answer(rows, CellQuery(weighted()))
     files = [write_people(tmp_path / f"{place}.parquet", rows[place::2], None) for place in range(2)]
-    source = open_parquet(files, weighted())
-    for _ in range(2):
-        assert checkpoints.answer(source, CellQuery(weighted()), tmp_path / "kept") == whole
     parts = [local.answer(open_parquet([file], weighted()), CellQuery(weighted())) for file in files]
     for place, part in enumerate(parts):
         save_answer(part, tmp_path / f"part{place}")

@@ -13,7 +13,6 @@ from support.museum import COMMITS, MUSEUM, READINGS, files_of, reading, unpack
 from write_museum import COMMITS as WRITTEN
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.checkpoints import FORMAT as CHECKPOINTS
 from dpnb_columnar.counting.statistics_files import FORMATS
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
@@ -55,7 +54,6 @@ def test_the_museum_has_every_other_format_of_today(tmp_path: Path) -> None:
     read = [tmp_path / name for name, said in EXPECTED[NEWEST].items() if not said.startswith("refused")]
     keys = {key for path in read if path.suffix == ".parquet" for key in pq.read_metadata(path).metadata or {}}
     assert {kind.key.encode() for kind in FORMATS.values()} <= keys
-    assert any(path.name.endswith(f"-{CHECKPOINTS}.parquet") for path in read)
     assert {".ledger", ".witness"} <= {path.suffix for path in read}
     scores = [json.loads(path.read_text())["version"] for path in read if path.name.endswith(".scores.json")]
     assert max(scores) == SCORES

@@ -3,7 +3,7 @@
 Usage: python tests/museum/write_museum.py [COMMIT ...]
 
 Each commit of ``COMMITS`` is unpacked, and makes in a process of its own whatever it can of ``COMMANDS``: models of all
-mechanisms and noises, statistics, checkpoints, a ledger, released scores. They go to ``COMMIT.tar.xz``. What today's
+mechanisms and noises, statistics, a ledger, released scores. They go to ``COMMIT.tar.xz``. What today's
 program must say of them is written by ``write_readings.py``. A commit is added when a format changes, and none is ever
 taken away. Models have no seed: a museum that is written anew has other noise, and so other readings.
 """
@@ -116,7 +116,7 @@ def commands() -> Iterator[tuple[list[str], bool]]:
     yield ["train", rows, "--output", "divided.model.json", "--weights", "2:1:1", *spent, "divided"], True
     public = ["--attribute-weights", "public.parquet"]
     yield ["train", rows, "--output", "public.model.json", *public, *spent, "public"], True
-    yield ["aggregate", rows, "--output", "sum.statistics.parquet", "--checkpoint", "counted"], False
+    yield ["aggregate", rows, "--output", "sum.statistics.parquet"], False
     yield ["release", "sum.statistics.parquet", "--output", "released.model.json", *spent, "released"], True
     for mechanism in MECHANISMS:
         yield ["train", rows, "--output", f"{mechanism}.json", "--mechanism", mechanism], False

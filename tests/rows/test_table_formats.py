@@ -73,7 +73,6 @@ PAID = ("--ledger", "l.ledger", "--output", "o.json")
         ("plan", "people.parquet", "--attribute-weights", "lake/people/part-2.parquet"),
         ("plan", "lake/people"),
         ("aggregate", "lake/hudi", "--output", "o.parquet"),
-        ("aggregate", "lake/hudi", "--checkpoint", "kept", "--output", "o.parquet"),
         ("check", "lake/hudi"),
         ("suggest-domain", "lake/hudi", "--output", "o.toml"),
         ("split", "lake/hudi"),

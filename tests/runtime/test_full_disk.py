@@ -13,10 +13,6 @@ import pytest
 from support.people import people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
-
 PAGE = 4096
 ROOM = 64 * PAGE
 
@@ -134,24 +130,3 @@ def test_a_folder_that_one_may_not_write_to(run: Run, monkeypatch: pytest.Monkey
         assert "theirs/out.parquet: cannot be written: Permission denied; choose a folder that you may" in ended.err
         assert list(Path("theirs").iterdir()) == []
         monkeypatch.undo()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pages", [0, 1, 3])
-@pytest.mark.usefixtures("inputs")
-def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: Run) -> None:
-    from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.errors import OutputError
-    from dpnb_columnar.rows.parquet import open_parquet
-
-    for number in range(4):
-        write_people(folder / f"people-{number}.parquet", people(500, number))
-    files = tuple(sorted(folder.glob("people-*.parquet")))
-    domain = find_domain(files, None, None).domain
-    source = open_parquet(files, domain)
-    fill(disk, pages)
-    with pytest.raises(OutputError, match=r"statistics-2.parquet: cannot be written: No space left"):
-        checkpoints.answer(source, CellQuery(domain), disk / "kept")
-    assert not [path for path in (disk / "kept").iterdir() if path.name.startswith(".")]
-    (disk / "ballast").unlink()
-    assert checkpoints.answer(source, CellQuery(domain), disk / "kept") == local.answer(source, CellQuery(domain))

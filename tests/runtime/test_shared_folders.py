@@ -12,12 +12,7 @@ import pytest
 from support.people import write_people
 from support.running import Run
 
-from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import atomic_output
 
@@ -112,30 +107,9 @@ def test_what_stands_in_the_place_of_a_lock_is_not_written_to(plant: str, shared
     assert_untouched(shared)
 
 
-def test_a_link_to_a_checkpoint_folder_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever changes the link after the folder was found private gets no counts."""
-    files = (write_people(tmp_path / "people.parquet"),)
-    domain = find_domain(files, None, None).domain
-    (tmp_path / "mine").mkdir(0o700)
-    (tmp_path / "theirs").mkdir(0o777)
-    link = tmp_path / "kept"
-    link.symlink_to("mine")
-    answer = local.answer
-
-    def changed(*arguments: object) -> object:
-        link.unlink()
-        link.symlink_to("theirs")
-        return answer(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(local, "answer", changed)
-    checkpoints.answer(open_parquet(files, domain), CellQuery(domain), link)
-    assert list((tmp_path / "theirs").iterdir()) == []
-    assert len(list((tmp_path / "mine").iterdir())) == 1
-
-
 @pytest.mark.parametrize("mask", [0o277, 0o777])
 def test_an_umask_that_takes_rights_from_oneself_hinders_no_output(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines open an unfinished output, and a folder of checkpoints, by its name; root may always."""
+    """Engines open an unfinished output by its name; root may always."""
     with tempfile.TemporaryDirectory() as name:  # the tests' own folders are closed to others
         monkeypatch.chdir(name)
         root = os.geteuid() == 0
@@ -144,16 +118,14 @@ def test_an_umask_that_takes_rights_from_oneself_hinders_no_output(mask: int, mo
             if root:
                 os.chown(name, SOMEBODY, SOMEBODY)
                 os.seteuid(SOMEBODY)
-            kept = checkpoints._prepare(Path("kept"))
-            for output, confidential in ((kept / "counts", True), (Path("model"), False)):
+            for output, confidential in ((Path("counts"), True), (Path("model"), False)):
                 with atomic_output(output, confidential=confidential) as partial:
                     partial.write_text("whole")
         finally:
             os.umask(before)
             if root:
                 os.seteuid(0)
-        modes = [mode_of(path) for path in (Path("kept"), Path("kept/counts"), Path("model"))]
-        assert modes == [0o700, 0o600, 0o666 & ~mask]
+        assert [mode_of(path) for path in (Path("counts"), Path("model"))] == [0o600, 0o666 & ~mask]
         monkeypatch.undo()
 
 
@@ -163,7 +135,7 @@ def test_no_umask_changes_what_is_confidential(mask: int, folder: Path, run: Run
     write_people(folder / "people.parquet")
     before = os.umask(mask)
     try:
-        run("aggregate", "people.parquet", "--output", "people.statistics.parquet", "--checkpoint", "kept")
+        run("aggregate", "people.parquet", "--output", "people.statistics.parquet")
         run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", 3)
         run("train", "people.parquet", "--output", "public.json", "--ledger", "people.ledger", "--epsilon", 1)
         run("train", "people.parquet", "--output", "seeded.json", "--seed", 1)
@@ -172,6 +144,5 @@ def test_no_umask_changes_what_is_confidential(mask: int, folder: Path, run: Run
     finally:
         os.umask(before)
     modes = {path.name: mode_of(path) for path in folder.iterdir() if path.name != "people.parquet"}
-    assert modes == dict.fromkeys(modes, 0o600) | {"public.json": 0o666 & ~mask, "kept": 0o700}
-    assert len(modes) == 7
-    assert {mode_of(path) for path in (folder / "kept").iterdir()} == {0o600}
+    assert modes == dict.fromkeys(modes, 0o600) | {"public.json": 0o666 & ~mask}
+    assert len(modes) == 6

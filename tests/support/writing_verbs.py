@@ -39,7 +39,6 @@ WRITES: Mapping[str, str] = {
     "train to parquet": "train people.parquet --seed 1 --output OUT/new.parquet",
     "train with a ledger": "train people.parquet --ledger people.ledger --epsilon 0.1 --run-id a --output OUT/new.json",
     "aggregate": "aggregate people.parquet --output OUT/new.parquet",
-    "aggregate with checkpoints": "aggregate people.parquet --checkpoint OUT/kept --output OUT/new.parquet",
     "release": "release people.statistics.parquet --seed 1 --output OUT/new.json",
     "predict": "predict people.model.json people.parquet --output OUT/new.parquet",
     "predict with explanations": "predict people.model.json people.parquet --explain --output OUT/new.parquet",

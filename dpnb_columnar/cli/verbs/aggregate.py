@@ -11,9 +11,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
 from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
-from dpnb_columnar.counting.countable import CheckpointFolder
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.options import Declared, flags_of
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
@@ -36,23 +34,6 @@ def command(
     ] = None,
     declared: Declared,
     overwrite: options.Overwrite = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that keeps each file's statistics: a run that was cut short goes on from there. CONFIDENTIAL; "
-            "readable by you alone.",
-            metavar="FOLDER",
-            show_default="none: all files in one pass",
-        ),
-    ] = None,
-    whole_units: Annotated[
-        bool,
-        typer.Option(
-            "--whole-units",
-            help="With --checkpoint, which counts file by file: declare that no unit has rows in two files, where the "
-            "files do not show it.",
-        ),
-    ] = False,
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
@@ -80,8 +61,7 @@ def command(
     Examples:
       dpnb-columnar aggregate census.parquet
       dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
-      dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
-          --checkpoint counted
+      dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet
       dpnb-columnar aggregate census.parquet --report
       dpnb-columnar aggregate census.parquet --given census.model.json \\
           --output second.parquet
@@ -90,14 +70,9 @@ def command(
     """
     from dpnb_columnar.counting.statistics_files import save_answer
 
-    if whole_units and checkpoint is None:
-        raise UsageError(
-            "--whole-units can only be used with --checkpoint; without it all files are looked at together"
-        )
     if given is not None:
         refuse_fixed(context, (*flags_of(Declared).values(), "--report"))
-    kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
-    with opened_input(engine, data, table, master, kept) as rows:
+    with opened_input(engine, data, table, master) as rows:
         query, resolved = _asked(rows, declared, given)
         name, suffix = (resolved.domain.name, ".statistics.parquet") if given is None else ("data", LATER)
         target = output or default_name(data or (), name, suffix)

@@ -20,25 +20,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate
-from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.scores import GradientSums
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.model.model import load_model
-
-
-def test_what_was_summed_up_is_not_summed_up_again(
-    data: Path, state: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ("--given", state, "--checkpoint", "kept")
-    run("aggregate", data, *given, "--output", "one.parquet")
-    with monkeypatch.context() as patch:
-        patch.setattr(local, "answer", None)
-        run("aggregate", data, *given, "--output", "two.parquet")
-    assert Path("one.parquet").read_bytes() == Path("two.parquet").read_bytes()
-    (kept,) = Path("kept").iterdir()
-    kept.write_bytes(kept.read_bytes()[:-9])
-    run("aggregate", data, *given, "--output", "three.parquet")
-    assert Path("one.parquet").read_bytes() == Path("three.parquet").read_bytes()
 
 
 def test_sums_of_another_round_or_model_are_refused_and_nothing_is_charged(data: Path, state: Path, run: Run) -> None:

@@ -94,13 +94,12 @@ def test_parts_add_up_and_no_part_counts_twice(data: Path, state: Path, run: Run
     parts = [write_people(Path(f"part-{n}.parquet"), half, TWO) for n, half in enumerate(halves)]
     for number, file in enumerate(parts):
         run("aggregate", file, "--given", state, "--output", f"sums-{number}.parquet")
-    run("aggregate", *parts, "--given", state, "--output", "kept.parquet", "--checkpoint", "kept")
-    run("aggregate", *parts, "--given", state, "--output", "again.parquet", "--checkpoint", "kept")
+    run("aggregate", *parts, "--given", state, "--output", "together.parquet")
     told = run("aggregate", data, "--given", state, "--output", "whole.parquet").out
     assert "wrote whole.parquet: CONFIDENTIAL, exact sums of a round" in told
     assert stat.S_IMODE(Path("whole.parquet").stat().st_mode) == 0o600
     models = []
-    for files in (["whole.parquet"], ["sums-0.parquet", "sums-1.parquet"], ["kept.parquet"], ["again.parquet"]):
+    for files in (["whole.parquet"], ["sums-0.parquet", "sums-1.parquet"], ["together.parquet"]):
         run("release", *files, "--given", state, "--seed", 5, "--output", "m.json", "--overwrite")
         models.append(Path("m.json").read_bytes())
     assert len(set(models)) == 1

@@ -11,12 +11,15 @@ from support.spark import configured, environment
 DOCUMENT = Path(__file__).parents[3] / "docs" / "scale.md"
 
 
-def test_every_command_of_the_document_runs(
+ON_SPARK = 2
+"""Blocks of commands that need Spark: the first ones. ``tests/batch/test_examples.py`` runs the others."""
+
+
+def test_every_command_on_spark_runs(
     spark_installed: None, program: None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment(configured(tmp_path / "conf")).items():
         monkeypatch.setenv(name, value)
     commands = blocks("sh", DOCUMENT.read_text())
-    assert len(commands) == 2
-    shell("".join(commands))
+    shell("".join(commands[:ON_SPARK]))
     assert {"census.model.json", "both.model.json"} <= {path.name for path in folder.iterdir()}

@@ -172,7 +172,6 @@ def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run
         (("train", FILE, "--table", "x", *SPARK), "--table and DATA both say which rows"),
         (("train", *SPARK), "Missing argument 'DATA...'"),
         (("aggregate",), "Missing argument 'DATA...'"),
-        (("aggregate", FILE, *SPARK, "--checkpoint", "kept"), "--checkpoint is for --engine local"),
         (("train", "--table", "x", *SPARK), "table x: carries no domain"),
         (("train", FILE, *SPARK, "--master", "sc://127.0.0.1"), "Spark Connect"),
         (("train", FILE, *SPARK, "--master", "local[1]"), "session of Spark with another one"),
