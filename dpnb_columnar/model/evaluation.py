@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
+
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
 
@@ -100,7 +103,7 @@ class Evaluation:
         below_majority: Whether always predicting the largest class is right more often than the model.
         balanced_accuracy: Mean of the classes' recalls, over the classes that have rows.
         auc: Area under the ROC curve; of more than two classes, the mean over the classes that have one.
-        auc_error: Bound on the error of ``auc`` because rows are ranked in bins.
+        auc_error: Bound on the error of ``auc`` because rows are ranked in bins; 0 where they are not.
         log_loss: Mean of minus the logarithm of the true class's probability, in nats.
         brier_score: Mean square of the distance of a class's probability from 1 on its own rows and from 0 on others.
             Of more than two classes it is the sum over the classes, between 0 and 2.
@@ -168,6 +171,13 @@ class Evaluation:
     def _figure(self, name: str) -> str:
         words, value, interval = self._cells(name)
         return f"{words} {value}" + (f" ({interval})" if interval else "")
+
+
+def error_text(error: float | None) -> str:
+    """Write the bound on the error of an area whose rows are ranked in bins; nothing if four digits do not show it."""
+    if error is None or error < HALF_OF_LAST_DIGIT:
+        return ""
+    return f"give or take {error:.4f}: rows are ranked in bins"
 
 
 def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
