@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-HALF_OF_LAST_DIGIT = 0.00005
-"""Errors below this are not seen in what is printed."""
-
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
 
@@ -171,13 +168,6 @@ class Evaluation:
     def _figure(self, name: str) -> str:
         words, value, interval = self._cells(name)
         return f"{words} {value}" + (f" ({interval})" if interval else "")
-
-
-def error_text(error: float | None) -> str:
-    """Write the bound on the error of an area whose rows are ranked in bins; nothing if four digits do not show it."""
-    if error is None or error < HALF_OF_LAST_DIGIT:
-        return ""
-    return f"give or take {error:.4f}: rows are ranked in bins"
 
 
 def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:

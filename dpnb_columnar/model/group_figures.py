@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpnb_columnar.model.evaluation import error_text
 from dpnb_columnar.model.intervals import LEVEL, QUANTILE, Interval
 from dpnb_columnar.model.noisy_intervals import (
     TAILS,
@@ -38,6 +37,9 @@ MOST_CLASSES = 6
 BY_CHANCE = "Of forty groups for which a model does as well as for all rows, about one is below by chance."
 """What is said below figures of groups."""
 
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
+
 LEAST_ROWS = 30
 """Rows of a group of which a verdict is given: below, the intervals hold too little of what a few rows may be.
 
@@ -47,6 +49,13 @@ National Center for Health Statistics (Parker et al. 2017, Vital and Health Stat
 
 UNKNOWN = Estimate(None, (-1.0, 1.0))
 """A difference of which nothing is known."""
+
+
+def error_text(error: float | None) -> str:
+    """Write the bound on the error of an area whose rows are ranked in bins; nothing if four digits do not show it."""
+    if error is None or error < HALF_OF_LAST_DIGIT:
+        return ""
+    return f"give or take {error:.4f}: rows are ranked in bins"
 
 
 def is_known(estimate: Estimate) -> bool:

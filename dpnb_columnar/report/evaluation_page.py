@@ -17,8 +17,8 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.model.evaluation import Evaluation, error_text, fold_classes, shown_classes, weighted_rows
-from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, figure_tables, is_known
+from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
+from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
 from dpnb_columnar.model.guarantee import drawn_from, statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate

@@ -33,7 +33,7 @@ from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.evaluation import Evaluation, error_text, fold_classes, shown_classes
+from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.options import ChargedRun, Option
 from dpnb_columnar.runtime.outputs import check_target, default_name
@@ -492,6 +492,8 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
+    from dpnb_columnar.model.group_figures import error_text
+
     print_line(f"rows               {evaluation.rows}")
     if lacking := evaluation.lacking:
         most = sorted(lacking.items(), key=lambda each: -each[1])[:MOST_LACKING]
