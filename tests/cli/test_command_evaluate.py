@@ -117,7 +117,7 @@ def test_rows_that_lack_attributes_are_one_line(folder: Path, run: Run) -> None:
     entry += "".join(f"x{n} = {{ lower = 0, upper = 9, step = 1 }}\n" for n in range(6))
     Path("datasets.toml").write_text(entry, encoding="utf-8")
     run("train", "town.parquet", "--dataset", "town", "--output", "model.json")
-    told = [line for line in run("evaluate", "model.json", "town.parquet").out.splitlines() if "without" in line]
+    told = [line for line in run("evaluate", "model.json", "town.parquet").out.splitlines() if " without '" in line]
     assert [line.strip() for line in told] == [
         "280 of them without 'x0', 210 without 'x1', 168 without 'x2', as many or fewer without 3 others (--json)"
     ]
