@@ -175,11 +175,12 @@ def batches_of_frame(frame: Frame, name: str = NAME) -> Batches:
 def to_document(report: AttackReport, model: str) -> dict[str, Any]:
     """Make the document of an attack, for archives and for other programs. CONFIDENTIAL.
 
-    Version 1 holds the fields of ``AttackReport`` and of its parts by their names; ``format``, ``version``,
-    ``software`` and ``model``, the SHA-256 of the model's document; and ``holds``, whether nothing exceeds the bound,
-    null without a bound, and ``exceeded``, what does.
+    Version 1 holds ``confidential``, true; the fields of ``AttackReport`` and of its parts by their names; ``format``,
+    ``version``, ``software`` and ``model``, the SHA-256 of the model's document; and ``holds``, whether nothing exceeds
+    the bound, null without a bound, and ``exceeded``, what does.
     """
     return {
+        "confidential": True,
         "format": "dpnb_columnar attack on a model",
         "version": 1,
         "software": software(),

@@ -72,6 +72,7 @@ def write_sacro_files(
             for scored in scored_rows(model, rows):
                 written.write(scored.write_csv(include_header=False))
     target = {
+        "confidential": True,  # SACRO-ML takes the names that it knows; its CSV has room for numbers alone
         "dataset_name": model.domain.name,
         "features": {},
         "safemodel": [],

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
-from dpnb_columnar.errors import CONFIDENTIAL as CONFIDENTIAL
-from dpnb_columnar.errors import OutputError, PipeClosedError, printable, printable_line
+from dpnb_columnar.errors import CONFIDENTIAL, OutputError, PipeClosedError, printable, printable_line
 from dpnb_columnar.runtime.row_progress import Advance, Watcher, watch_progress
 from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE
 
@@ -102,6 +101,15 @@ def print_text(text: str) -> None:
         _print_event("note", text, {})
     else:
         print_lines(text.split("\n"))
+
+
+def print_confidential() -> None:
+    """Print that the output is confidential, as its first line: it stays with the output, wherever that is sent.
+
+    Every event from here on has ``confidential``, as every JSON document of confidential figures has.
+    """
+    add_log_fields(confidential=True)
+    print_line(CONFIDENTIAL)
 
 
 def print_warning(line: str, event: str = "warning", **fields: object) -> None:

@@ -100,7 +100,7 @@ class Evaluation:
         below_majority: Whether always predicting the largest class is right more often than the model.
         balanced_accuracy: Mean of the classes' recalls, over the classes that have rows.
         auc: Area under the ROC curve; of more than two classes, the mean over the classes that have one.
-        auc_error: Bound on the error of ``auc`` because rows are ranked in bins.
+        auc_error: Bound on the error of ``auc`` because rows are ranked in bins; 0 where they are not.
         log_loss: Mean of minus the logarithm of the true class's probability, in nats.
         brier_score: Mean square of the distance of a class's probability from 1 on its own rows and from 0 on others.
             Of more than two classes it is the sum over the classes, between 0 and 2.

@@ -1,7 +1,8 @@
 """The evaluation of a model on labelled rows, streamed. CONFIDENTIAL: every figure is exact, without noise.
 
-The area under the ROC curve is computed from rows counted in bins of the class's log-odds; rows of one bin count as
-tied. So memory does not grow with the rows.
+The area under the ROC curve is computed from rows counted by the class's log-odds, of all rows and of each group alike:
+by the log-odds themselves of ``EXACT_ROWS`` rows or fewer, else in bins, whose rows count as tied. So memory does not
+grow with more rows, and every area of bins has a bound on its error.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dpnb_columnar.domain.groupings import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
-from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures
+from dpnb_columnar.model.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures
 from dpnb_columnar.model.intervals import QUANTILE, Interval
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.parameters import NaiveBayes
@@ -57,9 +58,19 @@ RESOLUTION = 8192
 """Bins for each unit of the inverse hyperbolic sine of the log-odds: next to zero a bin is 1/8192 wide, at log-odds x
 about x/8192."""
 
+EXACT_ROWS = 2**20
+"""Most rows that are ranked without bins: as many counts are held at most, in less than 500 MB."""
+
 LARGEST_LOG_ODDS = 746.0
 """Above the logarithm of every ratio of positive floats of which the larger is at most 1: with ``RESOLUTION`` there are
 at most 2 asinh(746) 8192, or 120,000, bins."""
+
+_COUNTS = (
+    pl.len().cast(pl.Int64).alias("rows"),
+    pl.col("odds").min().alias("least"),
+    pl.col("odds").max().alias("largest"),
+)
+"""What is known of the rows of a bin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +91,13 @@ class Ranking:
 
 
 def bin_by_log_odds(
-    scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Sequence[pl.Expr], sums: Sequence[pl.Expr] = ()
+    scored: pl.LazyFrame,
+    own: pl.Expr,
+    probability: pl.Expr,
+    others: Sequence[pl.Expr],
+    sums: Sequence[pl.Expr] = (),
+    *,
+    exact: bool = False,
 ) -> pl.LazyFrame:
     """Count rows in bins of a class's log-odds.
 
@@ -92,18 +109,23 @@ def bin_by_log_odds(
         probability: The class's probability.
         others: The probabilities of all other classes.
         sums: More sums over columns of the scored rows.
+        exact: Whether every value of the log-odds is a bin of its own.
 
     Returns:
         Per bin and kind of row: ``bin``, ``own``, ``rows``, the ``least`` and ``largest`` log-odds, and ``sums``.
     """
     odds = _log_odds(probability, others)
-    place = (pl.col("odds").arcsinh() * RESOLUTION).floor().cast(pl.Int32)
-    counts = pl.len().cast(pl.Int64).alias("rows"), pl.col("odds").min().alias("least")
     return (
         scored.select(own.alias("own"), odds.alias("odds"), *{name for each in sums for name in each.meta.root_names()})
-        .group_by("own", place.alias("bin"))
-        .agg(*counts, pl.col("odds").max().alias("largest"), *sums)
+        .group_by("own", _bin(exact=exact))
+        .agg(*_COUNTS, *sums)
     )
+
+
+def _bin(*, exact: bool) -> pl.Expr:
+    """Return the bin of a row by its log-odds, in their order."""
+    odds = pl.col("odds")
+    return (odds if exact else (odds.arcsinh() * RESOLUTION).floor().cast(pl.Int32)).alias("bin")
 
 
 def _log_odds(probability: pl.Expr, others: Sequence[pl.Expr]) -> pl.Expr:
@@ -181,10 +203,6 @@ Figures: TypeAlias = tuple[
 ]
 """Sums over cells (``_cells``); per class that is ranked the ranking, counts of scores and, of weighted rows, the area;
 per attribute the rows that lack it; and per division into groups sums over cells (``_group_cells``)."""
-
-GROUP_RESOLUTION = 256
-"""Bins as ``RESOLUTION`` has them, of each group: with at most 3,800 of them an area is off by less than 0.001 where a
-group's scores are spread over several nats."""
 
 MOST_GROUP_CELLS = 2**20
 """Most counts of the groups of one division: a group has one per true and predicted class."""
@@ -292,8 +310,9 @@ def _figures(
     weighted = [pl.col(WEIGHT).sum()] if WEIGHT in added else []
     # One after the other: queries that share their rows would keep the rows for the slower one.
     cells = _cells(scored, domain.classes, weighted=bool(weighted)).collect(engine="streaming")
+    exact = int(cells["rows"].sum()) <= EXACT_ROWS
     rankings, counts, areas = [], [], []
-    for query in _bins_of_classes(scored, domain.classes, weighted):
+    for query in _bins_of_classes(scored, domain.classes, weighted, exact=exact):
         bins = query.collect(engine="streaming")
         rankings.append(ranking(bins))
         counts.append(score_counts(bins, EDGES))
@@ -302,7 +321,9 @@ def _figures(
         []
         if divisions is None
         else [
-            _group_cells(scored, domain.classes, _numbered(divisions, division)).collect(engine="streaming")
+            _group_cells(scored, domain.classes, _numbered(divisions, division), exact=exact).collect(
+                engine="streaming"
+            )
             for division in divisions.crossed
         ]
     )
@@ -323,20 +344,17 @@ def _numbered(divisions: Divisions, division: Sequence[int]) -> pl.Expr:
     return number
 
 
-def _group_cells(scored: pl.LazyFrame, classes: Sequence[str], number: pl.Expr) -> pl.LazyFrame:
+def _group_cells(scored: pl.LazyFrame, classes: Sequence[str], number: pl.Expr, *, exact: bool) -> pl.LazyFrame:
     """Count rows by group, true and predicted class and, of two classes, bin of the log-odds, with sums of these."""
     keys = [number.alias(GROUP), pl.col("true"), pl.col(PREDICTED)]
-    count = pl.len().cast(pl.Int64).alias("rows")
     if len(classes) > 2:
-        return scored.select(keys).group_by(GROUP, "true", PREDICTED).agg(count)
+        return scored.select(keys).group_by(GROUP, "true", PREDICTED).agg(_COUNTS[0])
     first, second = (pl.col(probability_column(name)) for name in classes)
-    odds, gap = pl.col("odds"), pl.col("expected") - pl.col("true")
-    place = (odds.arcsinh() * GROUP_RESOLUTION).floor().cast(pl.Int32)
-    sums = [pl.col("expected").sum(), (gap**2).sum().alias("squares")]
+    squares = (pl.col("expected") - pl.col("true")) ** 2
     return (
         scored.select(*keys, second.alias("expected"), _log_odds(second, [first]).alias("odds"))
-        .group_by(GROUP, "true", PREDICTED, place.alias("bin"))
-        .agg(count, odds.min().alias("least"), odds.max().alias("largest"), *sums)
+        .group_by(GROUP, "true", PREDICTED, _bin(exact=exact))
+        .agg(*_COUNTS, pl.col("expected").sum(), squares.sum().alias("squares"))
     )
 
 
@@ -352,14 +370,22 @@ def _division_figures(
     if len(classes) > 2:
         return division_figures(classes, columns, values, GroupTables(counts, None))
     expected, squares = (np.zeros(len(values)) for _ in range(2))
-    areas: list[Estimate | None] = [None] * len(values)
+    rankings: dict[int, Ranking | None] = {}
     binned = cells.with_columns((pl.col("true") == 1).alias("own"))
     for (group,), part in binned.group_by(GROUP):
         place = int(str(group))
         expected[place], squares[place] = part["expected"].sum(), part["squares"].sum()
-        found = ranking(part)
-        areas[place] = None if found is None or found.interval is None else Estimate(found.area, found.interval)
-    return division_figures(classes, columns, values, GroupTables(counts, expected, squares), areas)
+        rankings[place] = ranking(part)
+    figures = division_figures(classes, columns, values, GroupTables(counts, expected, squares))
+    groups = (_with_area(each, rankings.get(place)) for place, each in enumerate(figures.groups))
+    return replace(figures, groups=tuple(groups))
+
+
+def _with_area(group: GroupFigures, area: Ranking | None) -> GroupFigures:
+    """Add the area under the ROC curve of a group's rows, where it has an interval."""
+    if area is None or area.interval is None:
+        return group
+    return replace(group, auc=Estimate(area.area, area.interval), auc_error=area.error)
 
 
 def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> pl.LazyFrame:
@@ -386,12 +412,19 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> p
     )
 
 
-def _bins_of_classes(scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr]) -> list[pl.LazyFrame]:
+def _bins_of_classes(
+    scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr], *, exact: bool
+) -> list[pl.LazyFrame]:
     """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
     probabilities = [pl.col(probability_column(name)) for name in classes]
     return [
         bin_by_log_odds(
-            scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :], sums
+            scored,
+            pl.col("true") == code,
+            probabilities[code],
+            probabilities[:code] + probabilities[code + 1 :],
+            sums,
+            exact=exact,
         )
         for code in _ranked_classes(classes)
     ]

@@ -37,8 +37,25 @@ MOST_CLASSES = 6
 BY_CHANCE = "Of forty groups for which a model does as well as for all rows, about one is below by chance."
 """What is said below figures of groups."""
 
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
+
+LEAST_ROWS = 30
+"""Rows of a group of which a verdict is given: below, the intervals hold too little of what a few rows may be.
+
+The least number of rows behind a published proportion in the Data Presentation Standards for Proportions of the
+National Center for Health Statistics (Parker et al. 2017, Vital and Health Statistics 2, 175).
+"""
+
 UNKNOWN = Estimate(None, (-1.0, 1.0))
 """A difference of which nothing is known."""
+
+
+def error_text(error: float | None) -> str:
+    """Write the bound on the error of an area whose rows are ranked in bins; nothing if four digits do not show it."""
+    if error is None or error < HALF_OF_LAST_DIGIT:
+        return ""
+    return f"give or take {error:.4f}: rows are ranked in bins"
 
 
 def is_known(estimate: Estimate) -> bool:
@@ -66,6 +83,7 @@ class GroupFigures:
         calibration, calibration_difference: Of two classes, the mean probability of the second less the part of the
             rows that are of it: expected minus observed. None of more classes.
         auc: Of two classes, the area under the ROC curve, where it can be said: with exact counts of scores.
+        auc_error: Bound on the error of ``auc`` because rows are ranked in bins; 0 where they are not.
     """
 
     values: tuple[str | None, ...]
@@ -83,6 +101,7 @@ class GroupFigures:
     calibration: Estimate | None
     calibration_difference: Estimate | None
     auc: Estimate | None = None
+    auc_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +120,10 @@ class DivisionFigures:
     def worse(self) -> tuple[GroupFigures, ...]:
         """The groups whose accuracy is below that of all rows by the whole interval, the worst first.
 
-        Of groups for which the model does as well as for all, about one in forty is among them by chance.
+        Of groups for which the model does as well as for all, about one in forty is among them by chance. None has
+        fewer than ``LEAST_ROWS`` rows, of exact counts or of noisy ones.
         """
-        below = [each for each in self.known if each.accuracy_difference.interval[1] < 0]
+        below = [each for each in self.known if each.rows >= LEAST_ROWS and each.accuracy_difference.interval[1] < 0]
         return tuple(sorted(below, key=lambda each: each.accuracy_difference.interval[1]))
 
     @property
@@ -113,13 +133,17 @@ class DivisionFigures:
 
     @property
     def remark(self) -> str:
-        """How many groups are left out of what is read; empty for none."""
-        left = len(self.groups) - len(self.known)
-        if not left:
-            return ""
+        """How many groups are skipped, which have too few rows for a verdict, and how far areas may be off."""
+        skipped, few = len(self.groups) - len(self.known), sum(each.rows < LEAST_ROWS for each in self.known)
         noisy = any(each.rows_interval[0] < each.rows_interval[1] for each in self.groups)
         hidden = ", or with fewer than the noise hides" if noisy else ""
-        return f"{left} group{'s' * (left > 1)} left out: without rows{hidden}."
+        error = error_text(max((each.auc_error or 0.0 for each in self.known), default=None))
+        remarks = (
+            f"{skipped} group{'s' * (skipped > 1)} skipped: without rows{hidden}." * bool(skipped),
+            f"{few} group{'s' * (few > 1)} of fewer than {LEAST_ROWS} rows: no verdict." * bool(few),
+            f"AUC {error}." * bool(error),
+        )
+        return " ".join(filter(None, remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +225,6 @@ def division_figures(
     columns: tuple[str, ...],
     values: Sequence[tuple[str | None, ...]],
     tables: GroupTables,
-    areas: Sequence[Estimate | None] | None = None,
 ) -> DivisionFigures:
     """Compute the figures of a division's groups.
 
@@ -210,7 +233,6 @@ def division_figures(
         columns: The division's columns.
         values: Per group, its value of each column.
         tables: What was counted.
-        areas: Per group, the area under the ROC curve; None where none can be said.
     """
     everyone, count = tables.of(np.ones(len(values), dtype=np.bool_)), len(classes)
     # Some group without rows, of all that there may be, is taken for one with rows in a twentieth of the releases.
@@ -248,7 +270,6 @@ def division_figures(
                 false_positives_difference=tuple(differences[positives]),
                 calibration=None if tables.expected is None else figures[-1],
                 calibration_difference=None if tables.expected is None else differences[-1],
-                auc=None if areas is None else areas[place],
             )
         )
     return DivisionFigures(columns, tuple(groups))

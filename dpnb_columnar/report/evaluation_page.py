@@ -18,7 +18,7 @@ from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_tex
 from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.domain.names import printable
 from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
-from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, figure_tables, is_known
+from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
 from dpnb_columnar.model.guarantee import drawn_from, statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
@@ -239,7 +239,8 @@ def write_evaluation_page(
         "lead": f"The model {name} {predicts(domain)}.",
         "about": f"{evaluation.rows:,} rows were scored.",
         "confidential": EXACT,
-        "intervals": "The intervals are for the population that the rows were drawn from, as independent draws.",
+        "intervals": "The intervals are for the population that the rows were drawn from, as independent draws."
+        + (f" AUC {error}." if (error := error_text(evaluation.auc_error)) else ""),
         "figures": list(_exact_figures(evaluation, domain)),
         "weighted": _weighted_table(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
         "confusion": (

@@ -296,6 +296,7 @@ class Findings:
     def document(self) -> dict[str, object]:
         """Make a document of the findings."""
         return {
+            "confidential": True,
             "domain": self.domain.name,
             "origin": self.origin,
             **asdict(self.diagnosis),

@@ -13,7 +13,7 @@ from support.people import PEOPLE, people, people_domain
 import dpnb_columnar as dpnb
 from dpnb_columnar.audit import model_attack
 from dpnb_columnar.audit.membership_bounds import largest_advantage
-from dpnb_columnar.audit.model_attack import attack, batches_of_frame
+from dpnb_columnar.audit.model_attack import attack, batches_of_frame, to_document
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.attack_figures import shown_guesses, verdict
@@ -226,5 +226,6 @@ def test_files_and_frames_are_attacked_alike(
     assert dpnb.attack(exact, "members.parquet", ["one.parquet", "two.parquet"]) == expected
     assert dpnb.attack(exact, members.to_arrow(), others.lazy()) == expected
     assert "CONFIDENTIAL" in repr(expected)
+    assert next(iter(to_document(expected, "").items())) == ("confidential", True)
     with pytest.raises(UsageError, match="others: reads files; write the table to Parquet first"):
         dpnb.attack(exact, members, "census.duckdb")

@@ -44,10 +44,9 @@ def attacked(folder: Path, run: Run) -> None:
 
 def test_figures_stand_beside_the_bounds(attacked: None, run: Run) -> None:
     ended = run(*ATTACK)
-    assert "dpnb-columnar: CONFIDENTIAL: computed from the rows without noise; do not release.\n" in ended.err
     document = json.loads(run(*ATTACK, "--json").out)
     lines = ended.out.splitlines()
-    assert lines[0].split() == [
+    assert lines[1].split() == [
         "members",
         f"{document['members']},",
         *f"of which {document['chosen_on'][0]} chose".split(),
@@ -155,7 +154,7 @@ def test_outputs_are_refused_before_any_row_is_read(attacked: None, run: Run) ->
     for option, name in (("--html", "there.html"), ("--output", "there.json"), ("--sacro", "there")):
         Path(name).write_text("mine")
         ended = run(*ATTACK, option, name, expected=73)
-        assert "CONFIDENTIAL" not in ended.err
+        assert ended.out == ""
         assert Path(name).read_text() == "mine"
     assert run(*ATTACK, "--html", "page.txt", expected=64)
     Path("folder").mkdir()

@@ -20,7 +20,7 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 def test_rows_that_fit(people_file: Path, run: Run) -> None:
     ended = run("check", people_file, "--epsilon", 3)
-    assert ended.out.startswith("domain people, from the metadata of the data\n")
+    assert "\ndomain people, from the metadata of the data\n" in ended.out
     assert "1000 rows in 1 file(s), 1000 count, 1000 of them with every attribute\n" in ended.out
     found = rows_of(ended.out)
     assert found["age"] == found["sex"] == found["(label)"] == ["0"] * 7

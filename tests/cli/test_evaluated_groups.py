@@ -13,6 +13,7 @@ from support.people import people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.model import exact_evaluation
 from dpnb_columnar.model.released_scores import load_scores
 
 SCORES, REST = Path("rest.scores.json"), Path("rest.parquet")
@@ -32,7 +33,6 @@ def rest(model_file: Path) -> Path:
 
 def test_groups_are_printed_for_the_curator(rest: Path, model_file: Path, run: Run) -> None:
     ended = run("evaluate", model_file, rest, "--by", "sex,age=30,60", "--by", "region=n,s", "--html", "page.html")
-    assert "CONFIDENTIAL" in ended.err
     for line in ("30 to 59", "no declared value", "Accuracy below that of all rows by the whole interval: "):
         assert line in ended.out
     page = Path("page.html")
@@ -48,6 +48,21 @@ def test_groups_are_printed_for_the_curator(rest: Path, model_file: Path, run: R
         ([None], 1000),
     ]
     assert "groups" not in json.loads(run("evaluate", model_file, rest, "--json").out)
+
+
+def test_areas_of_bins_have_their_bound_beside_them(
+    rest: Path, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_evaluation, "RESOLUTION", 8)
+    command = ("evaluate", model_file, rest, "--by", "sex")
+    assert "ranked in bins" not in run(*command, "--html", "exact.html").out + Path("exact.html").read_text()
+    monkeypatch.setattr(exact_evaluation, "EXACT_ROWS", 0)
+    found = json.loads(run(*command, "--json").out)
+    error = max(group["auc_error"] or 0 for group in found["groups"][0]["groups"])
+    told = [f"give or take {each:.4f}: rows are ranked in bins" for each in (found["auc_error"], error)]
+    out, page = run(*command, "--html", "bins.html").out, Path("bins.html").read_text()
+    assert out.count("ranked in bins") == page.count("ranked in bins") == 2
+    assert all(each in out and each in page for each in told)
 
 
 def test_no_exact_figure_of_a_group_is_released(rest: Path, model_file: Path, run: Run) -> None:

@@ -11,7 +11,6 @@ from support.running import Run
 from support.tables import into_duckdb, into_sqlite
 
 TOLD = "people.parquet: run first counted these rows to train this model, and training rows score too well"
-CONFIDENTIAL = "dpnb-columnar: CONFIDENTIAL: computed from the rows without noise; do not release.\n"
 
 
 @pytest.fixture
@@ -26,15 +25,14 @@ def test_files_that_the_run_counted_are_named(trained: Path, ledger: Path, peopl
     for data in ("people.parquet", "link.parquet"):
         ended = run("evaluate", trained, data, "--ledger", ledger)
         assert ended.err.startswith(f"dpnb-columnar: {TOLD}; evaluate rows that it has not seen")
-        assert ended.err.endswith(CONFIDENTIAL)
-        assert ended.err.count("\n") == 2
+        assert ended.err.count("\n") == 1
     released = run("evaluate", trained, people_file, "--ledger", ledger, "--epsilon", "0.5")
     assert released.err.startswith(f"dpnb-columnar: {TOLD}")
     assert "people.parquet, " not in run("evaluate", trained, people_file).err
 
 
 def test_other_files_are_not(trained: Path, ledger: Path, run: Run) -> None:
-    assert run("evaluate", trained, "rest.parquet", "--ledger", ledger).err == CONFIDENTIAL
+    assert run("evaluate", trained, "rest.parquet", "--ledger", ledger).err == ""
 
 
 def test_a_copy_is_known_to_a_bound_account(people_file: Path, run: Run) -> None:
@@ -67,9 +65,9 @@ def test_a_table_that_the_run_counted_is_named(dialect: str, folder: Path, ledge
     for name in ("person", "main.person", "PERSON"):
         told = run("evaluate", "m.json", file, "--table", name, "--ledger", ledger).err
         assert told.startswith(f"dpnb-columnar: {file}, table {name}: run first counted this table to train this model")
-    assert run("evaluate", "m.json", file, "--table", "held_out", "--ledger", ledger).err == CONFIDENTIAL
+    assert run("evaluate", "m.json", file, "--table", "held_out", "--ledger", ledger).err == ""
     into(other := Path(f"other.{dialect}"), people(300), "person")
-    assert run("evaluate", "m.json", other, "--table", "person", "--ledger", ledger).err == CONFIDENTIAL
+    assert run("evaluate", "m.json", other, "--table", "person", "--ledger", ledger).err == ""
     write_people(Path("people.parquet"))
     run("train", "people.parquet", "--output", "alone.json")
     told = run("evaluate", "alone.json", file, "--table", "person", "--ledger", ledger).err

@@ -58,10 +58,3 @@ def test_aggregate_and_release_print_public_facts_alone(folder: Path, run: Run) 
         released = run("release", "people.statistics.parquet", "--output", "people.json", "--overwrite")
         texts.add((counted.out, counted.err, released.out, released.err))
     assert len(texts) == 1
-
-
-@pytest.mark.parametrize("verb", ["check", "evaluate"])
-def test_what_depends_on_rows_says_that_it_is_confidential(verb: str, model_file: Path, run: Run) -> None:
-    ended = run("check", FILE) if verb == "check" else run("evaluate", model_file, FILE)
-    assert ended.err.startswith("dpnb-columnar: CONFIDENTIAL")
-    assert "1000" in ended.out

@@ -16,7 +16,9 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_s
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_rows import AGE, SEX, scored
 
+from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, Error
+from dpnb_columnar.model import exact_evaluation
 from dpnb_columnar.model.exact_evaluation import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED
@@ -124,6 +126,41 @@ def test_figures_are_those_of_scikit_learn(seed: int, classes: int) -> None:
     for figure, interval in found.intervals.items():
         if interval is not None:
             assert interval[0] - 1e-12 <= getattr(found, figure) <= interval[1] + 1e-12
+
+
+CROWDED = model_of(
+    declared({"age": AGE, "sex": SEX}),
+    [normal_of("age", [50, 50.001], [10, 10]), table_of("sex", [0.7, 0.3], [0.4, 0.6])],
+    [0.6, 0.4],
+)
+"""A model whose log-odds lie closer together, within each sex, than bins are wide."""
+
+
+@pytest.mark.parametrize(("most", "error"), [(400, 0.0), (399, 0.05)], ids=["exact", "in bins"])
+def test_figures_of_groups_are_those_of_scikit_learn(most: int, error: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are ranked exactly, ties included; of more rows than that, areas are within the bounds that they have."""
+    monkeypatch.setattr(exact_evaluation, "EXACT_ROWS", most)
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        age, sex = random.integers(20, 81, 400), random.choice(["f", "m"], 400)
+        label = np.where(random.random(400) < age / 100, "yes", "no")
+        frame = pl.DataFrame({"age": age, "sex": sex, "label": label})
+        found = evaluate(CROWDED, frame, divisions_of("sex", CROWDED.domain))
+        table = scored(CROWDED, frame)
+        probability, right = table["probability_yes"].to_numpy(), table[PREDICTED].to_numpy() == label
+        for group, value in zip(found.groups[0].groups, "fm", strict=False):
+            own = sex == value
+            assert group.rows == own.sum()
+            assert group.auc is not None
+            assert group.auc_error is not None
+            area = roc_auc_score(label[own] == "yes", probability[own])
+            assert abs(group.auc.value - area) <= group.auc_error + 1e-12
+            assert (group.auc_error > error) == (error > 0)
+            assert group.accuracy.value == pytest.approx(right[own].mean())
+            assert group.accuracy_difference.value == pytest.approx(right[own].mean() - right.mean())
+            assert group.calibration is not None
+            assert group.calibration.value == pytest.approx(probability[own].mean() - (label[own] == "yes").mean())
+            assert group.recall[1].value == pytest.approx(right[own & (label == "yes")].mean())
 
 
 def test_a_model_below_the_largest_class_is_told_apart(tmp_path: Path) -> None:

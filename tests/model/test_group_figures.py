@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,28 @@ def test_without_noise_intervals_are_wilsons_and_groups_without_rows_have_none()
     assert (empty.rows, empty.has_rows, empty.accuracy.value, empty.accuracy_difference.value) == (0, False, None, None)
     assert figures.known == (first, rest)
     assert figures.worse == (first,)
+
+
+@pytest.mark.parametrize("variance", [0.0, 2.0], ids=["exact", "noisy"])
+@pytest.mark.parametrize("rows", [1, 29, 30])
+def test_no_verdict_is_of_a_group_of_fewer_than_30_rows(rows: int, variance: float) -> None:
+    counts = np.array([[[0, rows], [0, 0]], [[4000, 200], [300, 1500]]])
+    figures = division_figures(("no", "yes"), ("g",), [("few",), ("all",)], GroupTables(counts, None, None, variance))
+    few = figures.groups[0]
+    assert few.rows == rows
+    if few.has_rows and rows > 1:
+        assert few.accuracy_difference.interval[1] < 0
+    assert figures.worse == ((few,) if rows == 30 else ())
+    assert ("1 group of fewer than 30 rows: no verdict." in figures.remark) == (few.has_rows and rows < 30)
+
+
+def test_the_largest_error_of_an_area_is_a_remark() -> None:
+    counts = np.array([[[50, 10], [5, 35]]] * 2)
+    figures = division_figures(("no", "yes"), ("g",), [("a",), ("b",)], GroupTables(counts, None))
+    assert figures.remark == ""
+    for errors, remark in (((0.0, None), ""), ((0.0006, 0.01), "AUC give or take 0.0100: rows are ranked in bins.")):
+        groups = tuple(replace(each, auc_error=error) for each, error in zip(figures.groups, errors, strict=True))
+        assert replace(figures, groups=groups).remark == remark
 
 
 def test_noise_of_the_other_groups_widens_a_difference_and_hides_few_rows() -> None:

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.console import LogFormat, print_confidential, print_line, print_table, stage
 from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.options import Declared, flags_of
@@ -81,13 +81,14 @@ def command(
         check_target(target, overwrite, [*rows.files, *(file for file in beside if file is not None)])
         with output_lock(target):
             checked = rows.check(query.domain)
+            if report:
+                print_confidential()
             options.print_domain(resolved)
             with stage("counting"):
                 answer = checked.answer(query)
             save_answer(answer, target, overwrite=overwrite)
     print_line(f"wrote {target}: CONFIDENTIAL, {_kind_of(query)}", "written", output=str(target))
     if report:
-        print_warning(CONFIDENTIAL)
         print_line(f"{int(answer.class_counts.sum())} rows count")
         print_table(["attribute", "rows without it"], [list(lacked) for lacked in answer.lacking().items()])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_text, print_warning, stage
+from dpnb_columnar.cli.console import print_confidential, print_line, print_table, print_text, stage
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_target
@@ -218,7 +218,6 @@ def _attack(
     rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
     loaded = load_model(model)
     written.check([model, *(file for each in rows for file in each.files)])
-    print_warning(CONFIDENTIAL)
     with stage("attacking"):
         report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
     document = to_document(report, document_digest(loaded))
@@ -236,6 +235,7 @@ def _attack(
     if as_json:
         print_text(to_json(document).rstrip())
     else:
+        print_confidential()
         _print_attack(report)
         for path in (written.html, written.output, written.sacro):
             if path is not None:

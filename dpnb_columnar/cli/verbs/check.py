@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, print_lines, print_text, print_warning, stage
+from dpnb_columnar.cli.console import print_confidential, print_lines, print_text, stage
 from dpnb_columnar.errors import DataError
 
 
@@ -61,10 +61,10 @@ def command(
     edit = edit_command(next(iter(files), None), resolved.domain.name, dataset, catalogue)
     with stage("checking"):
         findings = find(source, resolved, typed, edit, len(files))
-    print_warning(CONFIDENTIAL)
     if json:
         print_text(dumps(findings.document(), ensure_ascii=False, indent=2))
     else:
+        print_confidential()
         print_lines(findings.lines())
     if not findings.ready:
         # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.

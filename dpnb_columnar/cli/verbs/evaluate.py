@@ -18,7 +18,15 @@ import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_text, print_warning, stage
+from dpnb_columnar.cli.console import (
+    LogFormat,
+    print_confidential,
+    print_line,
+    print_table,
+    print_text,
+    print_warning,
+    stage,
+)
 from dpnb_columnar.cli.group_tables import print_groups
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
@@ -382,7 +390,6 @@ def _evaluate(
         source = open_evaluated(rows.open, model.domain if divisions is None else divisions.domain)
         evaluation = evaluate(model, source, divisions)
         alone = None if public is None else evaluate(beside, source)
-    print_warning(CONFIDENTIAL)
     if page is not None:
         from dpnb_columnar.report.evaluation_page import write_evaluation_page
 
@@ -391,6 +398,7 @@ def _evaluate(
         compared = {} if alone is None else {"public": _document(alone)}
         print_text(json.dumps({**_document(evaluation), **compared}, indent=2))
         return
+    print_confidential()
     print_evaluation(evaluation, model.domain, every=every)
     print_groups(evaluation.groups, model.domain)
     if alone is not None:
@@ -404,11 +412,9 @@ def _evaluate(
 def _document(evaluation: Evaluation) -> dict[str, Any]:
     """Return the figures as JSON values, without the counts that a page draws; those of groups where there are some."""
     without = {"scores"} if evaluation.groups else {"scores", "groups"}
-    return {name: value for name, value in asdict(evaluation).items() if name not in without}
+    figures = {name: value for name, value in asdict(evaluation).items() if name not in without}
+    return {"confidential": True, **figures}
 
-
-HALF_OF_LAST_DIGIT = 0.00005
-"""Errors below this are not seen in what is printed."""
 
 MOST_LACKING = 3
 """Attributes that a line names as lacking in rows."""
@@ -486,6 +492,8 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
+    from dpnb_columnar.model.group_figures import error_text
+
     print_line(f"rows               {evaluation.rows}")
     if lacking := evaluation.lacking:
         most = sorted(lacking.items(), key=lambda each: -each[1])[:MOST_LACKING]
@@ -505,8 +513,8 @@ def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
         print_line(f"                   worse than always predicting {largest}{chance}")
     _print_figure("balanced accuracy", evaluation.balanced_accuracy, evaluation.intervals["balanced_accuracy"])
     _print_figure("AUC", evaluation.auc, evaluation.intervals["auc"])
-    if evaluation.auc_error is not None and evaluation.auc_error >= HALF_OF_LAST_DIGIT:
-        print_line(f"                   give or take {evaluation.auc_error:.4f}: rows are ranked in bins")
+    if error := error_text(evaluation.auc_error):
+        print_line(f"                   {error}")
     _print_figure("log loss", evaluation.log_loss, evaluation.intervals["log_loss"])
     _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
     _print_figure("calibration error", evaluation.calibration_error, None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_text, print_warning, stage
+from dpnb_columnar.cli.console import print_line, print_text, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
 from dpnb_columnar.runtime.paths import exists, is_folder
@@ -62,9 +62,6 @@ def command(
         check_target(output, overwrite, rows.files)
         _refuse_other_entries(output, name)
     given = rows.scan()
-    print_warning(
-        "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
-    )
     with stage("reading the rows"):
         suggestion = draft(profile(given, most_values))
     if not suggestion.attributes:
