@@ -7,7 +7,7 @@ the same integers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -494,7 +494,8 @@ class DatabaseInput:
         """
         from dpnb_columnar.rows.frames import open_frame
 
-        (rows,) = self.scan(domain.counted_columns)
+        units = () if domain.unit is None else domain.unit.columns
+        rows = self._named(domain.counted_columns, bounded={*domain.counted_columns}.difference(units))
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
     open_once = open
@@ -509,11 +510,14 @@ class DatabaseInput:
         Raises:
             UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
+        return [self._named(columns)]
+
+    def _named(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> NamedRows:
         from dpnb_columnar.rows.parquet import NamedRows
 
-        selected = self._selected(columns)
+        selected = self._selected(columns, bounded)
         rows = selected.scan(columns)
-        return [NamedRows(self.name, rows, rows.collect_schema(), selected.size)]
+        return NamedRows(self.name, rows, rows.collect_schema(), selected.size)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in order, batch by batch.
@@ -533,8 +537,16 @@ class DatabaseInput:
         )
         return Batches(self.name, schema, parts, rows.size)
 
-    def _selected(self, columns: Sequence[str] | None) -> SelectedRows:
-        from dpnb_columnar.dialects.rendering import parse_table
+    def _selected(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> SelectedRows:
+        """Name the rows.
+
+        Args:
+            columns: Columns that match whatever their case; None for all of them as they are.
+            bounded: Those of which a text that is longer than every declared value may be read as null.
+        """
+        import polars as pl
+
+        from dpnb_columnar.dialects.rendering import parse_table, select_columns
         from dpnb_columnar.dialects.table_size import size_query
         from dpnb_columnar.rows.column_checks import matched_columns
         from dpnb_columnar.rows.database_query import SelectedRows, query_columns
@@ -543,9 +555,14 @@ class DatabaseInput:
         table = None if self.table is None else parse_table(self.table, self.database.dialect).name
         there = query_columns(self.database, query, table=table)
         names = matched_columns(columns or (), there, self.name)
-        size = None if self.table is None else size_query(self.table, self.database.dialect)
         types = {name: (own, there[own]) for name, own in names.items()}
-        return SelectedRows(self.database, query, table, types, size)
+        texts = frozenset(own for own, type_ in types.values() if type_ == pl.String)
+        if self.table is None:
+            return SelectedRows(self.database, query, None, types, texts)
+        short = texts.intersection(names[name] for name in bounded if name in names)
+        select = partial(select_columns, self.table, dialect=self.database.dialect, bounded=short)
+        size = size_query(self.table, self.database.dialect)
+        return SelectedRows(self.database, query, table, types, texts - short, select, size)
 
 
 def _read_query(file: Path) -> str:

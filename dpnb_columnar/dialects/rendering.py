@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -34,6 +34,7 @@ from dpnb_columnar.dialects.nodes import (
     times,
 )
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.field_reader import LONGEST_VALUE
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.version import __version__
@@ -52,6 +53,9 @@ SPARK_PATTERN = "(?s)" + SPELLED_NUMBER.replace("$", "(?!.)")
 
 SHORT = f"^.{{1,{LONGEST_SPELLING}}}$"
 """A text that is not too long for a number, for DuckDB."""
+
+LONGEST_READ = 4 * LONGEST_VALUE
+"""Bytes of the longest text that is read of a database's row: no declared value has more, in UTF-8 or UTF-16."""
 
 OTHER_CHARACTERS = "*[^0-9.+ -]*"
 """Any text with a character that no number has, as SQLite's GLOB matches it."""
@@ -329,19 +333,40 @@ def header(lines: Sequence[str]) -> str:
     return "".join(f"-- {line}\n" for line in (f"Written by dpnb-columnar {__version__}.", *lines))
 
 
-def select_columns(table: str, columns: Sequence[str] | None, dialect: Dialect) -> str:
+def select_columns(
+    table: str, columns: Sequence[str] | None, dialect: Dialect, bounded: Collection[str] = frozenset()
+) -> str:
     """Write the query for some columns of a table, or for all of them.
 
     Args:
         table: Name of the table, as ``parse_table`` reads it.
         columns: Columns in order; None for all.
         dialect: The database.
+        bounded: Columns of which a text that is longer than every declared value is null.
 
     Raises:
         UsageError: if the name is not the name of a table.
     """
-    chosen: list[exp.Expr] = [exp.Star()] if columns is None else [exp.column(identifier(name)) for name in columns]
+    chosen: list[exp.Expr] = [exp.Star()]
+    if columns is not None:
+        chosen = [_bounded(name, dialect) if name in bounded else exp.column(identifier(name)) for name in columns]
     return render(exp.select(*chosen).from_(parse_table(table, dialect)), dialect)
+
+
+def _bounded(name: str, dialect: Dialect) -> exp.Expr:
+    """Write a column's value, null where its text has more than ``LONGEST_READ`` bytes.
+
+    Such a text is in no category and no number, so that it is missing either way. SQLite's length of a text ends at a
+    NUL, that of a BLOB does not.
+    """
+    value = exp.column(identifier(name))
+    if dialect is Dialect.SQLITE:
+        size: exp.Expr = exp.Length(this=exp.cast(value.copy(), "BLOB"))
+    else:
+        function = "STRLEN" if dialect is Dialect.DUCKDB else "OCTET_LENGTH"
+        size = exp.Anonymous(this=function, expressions=[as_text(value.copy())])
+    short = exp.LTE(this=size, expression=integer(LONGEST_READ))
+    return exp.alias_(case([(short, value)]), name, quoted=True)
 
 
 def renamed_table(table: str | exp.Table, names: Mapping[str, str], dialect: Dialect) -> exp.Subquery:

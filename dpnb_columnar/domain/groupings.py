@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import Domain, value_with_label
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LONGEST_VALUE
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, printable
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import UsageError, excerpt, option
@@ -242,9 +242,11 @@ def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
             return declared_grouping(attribute, texts)
     if not column or len(column) > LONGEST_NAME or not is_printable(values + column):
         raise UsageError(f"by: {excerpt(column)} is no name of a column; type COLUMN=VALUE,VALUE")
-    if not all(texts) or len({identity(text) for text in texts}) < len(texts) or len(texts) > LARGEST_DECLARATION:
+    known = {identity(text) for text in texts if 0 < len(text) <= LONGEST_VALUE}
+    if len(known) < len(texts) or len(texts) > LARGEST_DECLARATION:
         raise UsageError(
-            f"by: {named([column])}: name each of its values once, separated by commas, at most {LARGEST_DECLARATION}"
+            f"by: {named([column])}: name each of its values once, separated by commas, at most {LARGEST_DECLARATION} "
+            f"of at most {LONGEST_VALUE} characters"
         )
     return declared_grouping(Categorical(column, texts))
 

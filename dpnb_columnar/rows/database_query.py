@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ def read_query(
     *,
     table: str | None = None,
     ranges: PageRanges | None = None,
+    whole: int | None = None,
 ) -> Iterator[QueryResult]:
     """Run a query that returns rows.
 
@@ -48,6 +49,7 @@ def read_query(
         table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
         ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
             is then that of the first range, that of the second, and so on. None to run it once.
+        whole: Number of columns whose texts may be of any length; None for any number. SQLite's share the memory.
 
     Raises:
         MissingInputError: if there is no such file, or the server refuses the connection.
@@ -55,7 +57,7 @@ def read_query(
         DataError: if the query fails; the message quotes no value.
         UnavailableError: if the driver is not installed.
     """
-    with _reader(database, query, table, ranges) as batches:
+    with _reader(database, query, table, ranges, whole) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
         yield QueryResult(polars_types(batches.schema), _parts(batches))
@@ -91,12 +93,6 @@ def table_sizes(database: Database, query: str) -> list[int]:
     return sizes if min(sizes, default=0) >= 0 else []
 
 
-def select_from(query: str, names: Collection[str]) -> str:
-    """Write the query for some columns of another query's result, in the SQL that all these databases share."""
-    chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-    return f"SELECT {chosen} FROM (\n{query}\n) AS source"
-
-
 @dataclass(frozen=True, slots=True)
 class SelectedRows:
     """Rows that a query selects. Confidential.
@@ -104,9 +100,10 @@ class SelectedRows:
     Attributes:
         database: The database.
         query: The query.
-        table: The table, if it selects all of one. Then only columns that are needed are asked for; rows of another
-            query come in its order.
+        table: The table, if it selects all of one.
         columns: The query's name and the type of each column, by the name that it is given here.
+        whole: Those of the query's names whose texts are read whole, of any length.
+        select: Writes the query for some columns of the table; None for another query, whose rows come in its order.
         size_query: The query for the size of the table; None where none says it.
     """
 
@@ -114,6 +111,8 @@ class SelectedRows:
     query: str
     table: str | None
     columns: Mapping[str, tuple[str, pl.DataType]]
+    whole: frozenset[str]
+    select: Callable[[Sequence[str]], str] | None = None
     size_query: str | None = None
 
     def size(self) -> int | None:
@@ -144,14 +143,15 @@ class SelectedRows:
     def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
         """Read some columns of all rows."""
         sources = {name: self.columns[name][0] for name in names}
-        query = self.query if self.table is None else select_from(self.query, sources.values())
-        with read_query(self.database, query, table=self.table) as result:
+        query = self.query if self.select is None else self.select([*sources.values()])
+        whole = len(self.whole.intersection(sources.values()))
+        with read_query(self.database, query, table=self.table, whole=whole) as result:
             for part in result.parts:
                 yield part.select(part[source].alias(name) for name, source in sources.items())
 
 
 def _reader(
-    database: Database, query: str, table: str | None, ranges: PageRanges | None
+    database: Database, query: str, table: str | None, ranges: PageRanges | None, whole: int | None
 ) -> AbstractContextManager[pa.RecordBatchReader]:
     """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
@@ -161,7 +161,7 @@ def _reader(
     if database.dialect is Dialect.SQLITE:
         from dpnb_columnar.rows.sqlite_query import read_sqlite
 
-        return read_sqlite(database, query, table)
+        return read_sqlite(database, query, table, whole)
     from dpnb_columnar.rows.postgres_query import read_postgres
 
     return read_postgres(database, query, ranges)

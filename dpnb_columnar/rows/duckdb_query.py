@@ -35,6 +35,7 @@ CONFINED: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
     "temp_directory": "",  # rows are never spilled to where others can read
+    "arrow_large_buffer_size": True,  # else the texts of a batch have at most 2 GiB, and a query with more fails
     "max_memory": "25%",  # of the machine, or of its cgroup, where DuckDB takes 80 %: a view may want all there is
 }
 """Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no

@@ -24,11 +24,14 @@ BATCH_ROWS = 16_384
 BATCH_BYTES = 2**26
 """Bytes of these objects, from which on a batch ends earlier: a view may make values of any size."""
 
-VALUES_OF_MEMORY = 4096
-"""As many of the largest values fill the machine's memory, so that a row of many columns has a part of it."""
+PART_OF_MEMORY = 16
+"""The largest values of a row that are read whole have this part of the memory together: each is copied a few times."""
 
-SMALLEST_LIMIT = 2**20
-"""Bytes that a value may have on any machine: the smallest that is allowed, and the largest is SQLite's own."""
+MANY_COLUMNS = 256
+"""As many columns are read whole where nobody says how many."""
+
+SMALLEST_LIMIT, LARGEST_LIMIT = 2**20, 10**9
+"""Bytes that a value may have on any machine, and the most that SQLite itself stores."""
 
 BUSY = frozenset({"SQLITE_BUSY", "SQLITE_LOCKED"})
 NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL"})
@@ -36,7 +39,9 @@ NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL"})
 
 
 @contextmanager
-def read_sqlite(database: Database, query: str, table: str | None = None) -> Iterator[pa.RecordBatchReader]:
+def read_sqlite(
+    database: Database, query: str, table: str | None = None, whole: int | None = None
+) -> Iterator[pa.RecordBatchReader]:
     """Run a query; see ``database_query.read_query``.
 
     Columns are texts, which the row rules read by their value (1, 1.0 and 001 are one number), unless SQLite itself
@@ -48,31 +53,38 @@ def read_sqlite(database: Database, query: str, table: str | None = None) -> Ite
     if not is_file(path):
         raise MissingInputError(f"{path}: no such SQLite file; check the path")
     try:
-        with closing(_connect(path)) as connection:
-            whole = _whole_numbers(connection, table)
+        with closing(_connect(path, longest_value(whole))) as connection:
+            integers = _whole_numbers(connection, table)
             cursor = connection.execute(query)
             if cursor.description is None:
                 raise DataError(f"{path}: the query is not one SELECT, and nothing else is run; give one SELECT")
             names = [column[0] for column in cursor.description]
-            schema = pa.schema([(name, pa.int64() if name in whole else pa.large_string()) for name in names])
+            schema = pa.schema([(name, pa.int64() if name in integers else pa.large_string()) for name in names])
             yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema, path))
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _query_error(error, path) from None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, longest: int) -> sqlite3.Connection:
     """Open a file for reading. A view in it is a program by the file's author: it may call no function with effects."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest_value())
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.text_factory = _decode
     return connection
 
 
-def longest_value() -> int:
-    """Return how many bytes a value may have, by the memory of the machine."""
-    return max(SMALLEST_LIMIT, min(machine_memory() // VALUES_OF_MEMORY, 10**9))
+def longest_value(whole: int | None) -> int:
+    """Return how many bytes a value may have, by the memory of the machine as far as it is known.
+
+    Args:
+        whole: Number of columns that are read whole, and whose values are held at once; None if it is not known.
+    """
+    if not (memory := machine_memory()):
+        return LARGEST_LIMIT
+    columns = MANY_COLUMNS if whole is None else max(whole, 1)
+    return max(SMALLEST_LIMIT, min(memory // PART_OF_MEMORY // columns, LARGEST_LIMIT))
 
 
 def _decode(text: bytes) -> str | None:
@@ -132,8 +144,8 @@ def _query_error(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> Error
         return DataError(f"{path}: names of its tables or columns are not UTF-8; make it again, or rename them")
     if name == "SQLITE_TOOBIG":
         return DataError(
-            f"{path}: a value has more than {longest_value()} bytes, the most that is read on this machine; leave its "
-            "column out of the table or view"
+            f"{path}: a value is longer than is read with the memory of this machine; read it on one with more, or "
+            "leave its column out of the table or view"
         )
     if any(name.startswith(each) for each in BUSY):
         return TemporaryError(f"{path}: in use by a process that writes to it; try again")

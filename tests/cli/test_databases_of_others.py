@@ -47,14 +47,21 @@ def sqlite_file(path: Path, view: str = "") -> None:
         connection.commit()
 
 
-@pytest.mark.parametrize("view", ["zeroblob(900000000)", "hex(zeroblob(400000000))"])
+@pytest.mark.parametrize("view", ["zeroblob(90000000)", "hex(zeroblob(40000000))"])
 def test_a_value_of_a_sqlite_view_is_not_made_larger_than_the_machine_bears(
-    view: str, declared: Path, run: Run
+    view: str, declared: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite_query, "machine_memory", lambda: 2**30)
     sqlite_file(declared / "people.sqlite", view)
     ended = run("train", "people.sqlite", "--table", "large", *OPTIONS, expected=65)
-    assert f"a value has more than {sqlite_query.longest_value()} bytes, the most that is read on this" in ended.err
-    assert sqlite_query.longest_value() <= 10**9
+    assert "people.sqlite: a value is longer than is read with the memory of this machine; read it on one" in ended.err
+
+
+def test_columns_that_are_read_whole_share_a_sixteenth_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for memory, longest in ((0, 10**9), (2**20, 2**20), (2**30, 2**26), (2**40, 10**9)):
+        monkeypatch.setattr(sqlite_query, "machine_memory", lambda memory=memory: memory)
+        assert [sqlite_query.longest_value(whole) for whole in (0, 1)] == [longest] * 2
+    assert sqlite_query.longest_value(1000) == 2**36 // 1000
 
 
 def test_large_rows_come_in_small_batches_and_count_as_others_do(tmp_path: Path) -> None:

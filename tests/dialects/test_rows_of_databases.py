@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import local_input
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain.field_reader import LONGEST_VALUE
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.rows.parquet import scan_files
@@ -40,8 +42,9 @@ def into_duckdb(table: pa.Table, folder: Path) -> str:
     return str(folder / "rows.duckdb")
 
 
-def into_sqlite(table: pa.Table, folder: Path) -> str:
+def into_sqlite(table: pa.Table, folder: Path, encoding: str = "UTF-8") -> str:
     engine = SQLite()
+    engine.execute(f"PRAGMA encoding = '{encoding}'")
     engine.load(table)
     engine.connection.commit()
     with closing(sqlite3.connect(folder / "rows.sqlite")) as connection:
@@ -100,6 +103,34 @@ def test_a_server(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresSe
         check(frame, tmp_path_factory.mktemp("random"), load)
 
     checked()
+
+
+LONGEST = LONGEST_VALUE * "\N{GRINNING FACE}"
+"""A value that may be declared, and takes the most bytes."""
+
+TEXTS = [*"ff", "f\0", LONGEST, LONGEST, LONGEST + "f", f"f\0{LONGEST}", LONGEST * 9, "0" * 40_000 + "7", "7", None]
+
+
+@pytest.mark.parametrize(
+    "load",
+    [into_duckdb, into_sqlite, partial(into_sqlite, encoding="UTF-16le")],
+    ids=["DuckDB", "SQLite", "SQLite in UTF-16"],
+)
+def test_a_text_longer_than_every_declared_value_is_not_read_and_counts_as_it_would(
+    load: Callable[[pa.Table, Path], str], tmp_path: Path
+) -> None:
+    """But for those that tell units apart, which are read as they are."""
+    table = pa.table({"sex": TEXTS, "house": TEXTS, "income": ["low"] * len(TEXTS)})
+    document: Document = {
+        "label": {"column": "income", "classes": ["low", "high"]},
+        "attributes": {"sex": {"values": ["f", LONGEST, "7"]}},
+    }
+    check(([table], document), tmp_path, load)
+    domain = read_domain("test", {**document, "unit": {"column": "house", "rows": 1}}, "test")
+    (tmp_path / "units").mkdir()
+    read = local_input([load(table, tmp_path / "units")], "rows").open(domain).rows.collect()
+    assert read["house"].to_list() == TEXTS
+    assert max(len(text.encode()) for text in read["sex"] if text is not None) == 4 * LONGEST_VALUE
 
 
 def test_values_of_a_sqlite_column_are_read_one_by_one(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_ranges_of_a_declared_range() -> None:
         ("region=n,n", "name each of its values once"),
         ("region=n,", "name each of its values once"),
         ("region=", "name each of its values once"),
+        (f"region={'n' * 8193}", "of at most 8192 characters"),
         ("=n", "is no name of a column"),
         ("sex:sex", "names each of its columns once, not sex, sex"),
         ([], "1 to 16 divisions into groups at once, not 0"),
