@@ -56,8 +56,6 @@ from dpnb_columnar.model.sql_terms import (
     numbered_columns,
     prepared_value,
     step_column,
-    term_columns,
-    term_references,
     terms,
 )
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -351,13 +349,10 @@ class JoinedTerms:
         return self._joined_column(column, f"term_{klass}")
 
 
-def joined_steps(
-    model: NaiveBayes, kinds: Kinds, dialect: Dialect, *, explained: bool = False
-) -> tuple[list[CommonTableExpression], list[Step]]:
+def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[CommonTableExpression], list[Step]]:
     """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
 
-    The value of an attribute is null where it is left out of the row. Of a query that explains, the terms are columns
-    of a step of their own.
+    The value of an attribute is null where it is left out of the row.
     """
     given: list[CommonTableExpression] = []
     joins: list[exp.Join] = []
@@ -390,11 +385,6 @@ def joined_steps(
     first = (
         [Step("rows_read", numbered_columns("read", read)), Step("rows_placed", prepared)] if model.attributes else []
     )
-    columns = said
-    if explained:
-        columns = [[term for term in term_references(place, each) if term] for place, each in enumerate(said)]
-    summands = zip(map(double, class_terms(model)), *columns, strict=True)
+    summands = zip(map(double, class_terms(model)), *said, strict=True)
     joint = numbered_columns("joint", (sum_of(terms) for terms in summands))
-    if explained and model.attributes:
-        return given, [*first, Step("rows_said", [*values, *term_columns(said)], joins), Step("rows_joint", joint)]
     return given, [*first, Step("rows_joint", [*values, *joint], joins)]
