@@ -161,7 +161,7 @@ def carry_out(
     output = output or Output()
     if isinstance(plan, ReleasePlan) and plan.given is None:
         weights = NONE if plan.attribute_weights is None or plan.public is not None else plan.attribute_weights
-        check_complete(plan.mechanism, plan.noise, weights, plan.budget.delta)
+        check_complete(plan.mechanism.name, type(plan.mechanism), plan.noise, weights, plan.budget.delta)
     with output.reserved(None if payment is None else payment.charge.run):
         # Pay. The ledger is asked before any row is opened, and a run that has released something releases no other.
         if payment is not None and (released := payment.admit()) is not None:
@@ -193,7 +193,7 @@ REHEARSED = {
 
 
 @cache
-def check_complete(mechanism: Mechanism, noise: str | None, weights: str, delta: Fraction) -> None:
+def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, weights: str, delta: Fraction) -> None:
     """Refuse a mechanism whose models no program could read again: it would be charged, and end so for ever.
 
     Its tables are released of no rows in ``REHEARSED``, by noise that anybody can repeat, and the document is read as
@@ -201,7 +201,8 @@ def check_complete(mechanism: Mechanism, noise: str | None, weights: str, delta:
     checked (``mechanisms.release_plan.check_size``).
 
     Args:
-        mechanism: The mechanism of a planned release.
+        name: Name of the mechanism of a planned release.
+        mechanism: Its class: another mechanism of this name is checked by itself.
         noise: Its noise family; None for none.
         weights: How attributes are weighted; the later passes, which know no mechanism, are left to other releases.
         delta: The delta of the planned release.
@@ -213,14 +214,14 @@ def check_complete(mechanism: Mechanism, noise: str | None, weights: str, delta:
     from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_passes
 
     domain = read_domain("rehearsal", REHEARSED, "rehearsal")
-    rehearsed = reserve_later_passes(plan(domain, Budget(Fraction(1), delta=delta), mechanism.name, noise, weights))
+    rehearsed = reserve_later_passes(plan(domain, Budget(Fraction(1), delta=delta), name, noise, weights))
     try:
         released = release(CellQuery(domain).empty(), rehearsed, ExactSampler(SeededBits(0)))
         model_in(Part(json.loads(to_json(to_document(released)))), "rehearsal")
     except (InvalidPartError, KeyError) as error:
         missing = f"no entry {error}" if isinstance(error, KeyError) else str(error)
         raise ConfigurationError(
-            f"mechanism {mechanism.name!r} is incomplete: its model cannot be read again: {missing}; give it an entry "
+            f"mechanism {name!r} is incomplete: its model cannot be read again: {missing}; give it an entry "
             "in RULES (model/mechanism_rules.py) and, if it releases moments, in NORMALS (model/postprocessing.py)"
         ) from None
 

@@ -492,7 +492,7 @@ Flags: TypeAlias = Mapping[str, Sequence[Imputed]]
 def flags_of(domain: Declaration) -> Flags:
     """Return all flags that a domain declares, whether or not values are missing by them for now.
 
-    Whoever trains on a part may decide that afterwards, so a row's part must depend on no flagged value in any case.
+    A release from a part may decide that afterwards, so a row's part must depend on no flagged value in any case.
     """
     names = dict.fromkeys([*domain.available_imputed, *domain.imputed])
     return {name: (*domain.available_imputed.get(name, ()), *domain.imputed.get(name, ())) for name in names}
@@ -524,7 +524,7 @@ def answered(columns: Mapping[str, Values], flags: Flags) -> Mapping[str, Values
 
 
 def _flagged(values: Values, flag: Imputed) -> NDArray[np.bool_]:
-    """Test each value of a flag's column, by its own value whatever the column's type; each distinct one once."""
+    """Test each value of a flag's column, by this value and not the column's type; each distinct one once."""
     cells: dict[object, int] = {}
     places = [cells.setdefault(text_of(value), len(cells)) for value in _python_values(values)]
     texts = pl.Series(flag.column, [*cells], pl.String)

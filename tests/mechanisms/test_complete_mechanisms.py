@@ -56,7 +56,9 @@ def test_every_mechanism_is_released_saved_and_read(folder: Path) -> None:
     rows, domain = people(60), people_domain({**PEOPLE, "weight": {"column": "age", "cap": 2}})
     for name, noise, weights in CASES:
         delta = 0 if noise is None or smooth_family(noise).kind.__name__ == "Pure" else "1e-6"
-        model = dpnb.train(rows, domain=domain, mechanism=name, noise=noise, attribute_weights=weights, delta=delta)
+        model = dpnb.train(
+            rows, domain=domain, mechanism=name, noise=noise, attribute_weights=weights, delta=delta, epsilon=1
+        )
         model.save("model.json", overwrite=True)
         assert dpnb.load_model("model.json") == model, (name, noise, weights)
 
@@ -98,13 +100,13 @@ def test_rules_of_another_mechanism_are_refused(
     mechanism = MECHANISMS[name]
     noise = mechanism.default_noise if mechanism.smooth else None
     with pytest.raises(ConfigurationError, match=f"mechanism '{name}' is incomplete: .*{missing}"):
-        check_complete(mechanism, noise, attribute_weights.NONE, Fraction(0))
+        check_complete(name, type(mechanism), noise, attribute_weights.NONE, Fraction(0))
 
 
 def test_a_mechanism_with_its_rules_is_released(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(release_plan.MECHANISMS, "mine", MyMoments())
     monkeypatch.setitem(RULES, "mine", RULES["global"])
     monkeypatch.setitem(NORMALS, "mine", NORMALS["global"])
-    model = dpnb.train(people(60), domain=people_domain(), mechanism="mine")
+    model = dpnb.train(people(60), domain=people_domain(), mechanism="mine", epsilon=1)
     model.save("mine.json")
     assert dpnb.load_model("mine.json") == model
