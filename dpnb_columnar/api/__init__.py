@@ -394,7 +394,8 @@ def split(
         seed: The same seed puts the same row, or unit, into the same part. A part is divided anew by the same seed, if
             it is the file, or the very frame, that was returned. Choose it without a look at results.
         domain: Domain, or a mapping of its declaration, whose flags of allocated values are read: no flagged value
-            decides on a row. None for the domain that files, or an Arrow table, carry.
+            decides on a row; of a catalogue's entry ``read_domain(dataset="NAME")``. None for the domain that files, or
+            an Arrow table, carry.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
         validation_output: File of the third part; None for ``NAME.validation.parquet``. Not for a frame.

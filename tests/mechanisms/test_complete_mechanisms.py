@@ -53,7 +53,8 @@ class MyMoments(Global):
 
 @pytest.mark.slow
 def test_every_mechanism_is_released_saved_and_read(folder: Path) -> None:
-    rows, domain = people(60), people_domain({**PEOPLE, "weight": {"column": "age", "cap": 2}})
+    domain = people_domain({**PEOPLE, "weight": {"column": "persons", "cap": 2, "step": 1}})
+    rows = people(60).with_columns(persons=1)
     for name, noise, weights in CASES:
         delta = 0 if noise is None or smooth_family(noise).kind.__name__ == "Pure" else "1e-6"
         model = dpnb.train(
