@@ -433,9 +433,7 @@ def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
             prefix = f"{folder}/{kind.log}/".lstrip("/")
             try:
                 inside = _first_listed(store, prefix)
-            except (
-                MissingInputError
-            ):  # these credentials may not list; a store that is busy does not let a file through
+            except MissingInputError:  # these credentials may not list; a busy store lets no file through
                 continue
             if any(kind.entry is None or PurePosixPath(key).match(kind.entry) for key in inside):
                 found.append(kind)

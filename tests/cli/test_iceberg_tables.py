@@ -23,7 +23,6 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lake_tables import _checked_files, _iceberg_home, _place_of
 
 pytest.importorskip("pyiceberg.io.pyarrow", reason="pyiceberg, which reads Iceberg tables, is not installed")
 pytestmark = pytest.mark.lake
@@ -333,36 +332,6 @@ def test_a_hint_leads_to_metadata_of_the_table_alone(table: Any, run: Run) -> No
     metadata()[-1].with_name("00009-x.metadata.json").symlink_to(Path(others.metadata_location))
     Path("lake/people/metadata/version-hint.text").unlink()
     assert "lies outside the table's folder" in run("train", "lake/people", expected=65).err
-
-
-@pytest.mark.parametrize(
-    ("metadata_file", "inside", "outside"),
-    [
-        ("s3://b/lake/t/metadata/1.json", "s3a://b/lake/t/data/x", "s3://b/lake/other/data/x"),
-        ("s3://b/lake/t/metadata/1.json", "s3://b/lake/t/x", "s3://c/lake/t/data/x"),
-        ("s3://b/lake/t/metadata/1.json", "s3://b/lake/t/x", "gs://b/lake/t/data/x"),
-        ("s3://b/lake/t/metadata/1.json", "s3://b/lake/t/x", "/lake/t/data/x"),
-        ("s3://b/lake/t/metadata/1.json", "s3://b/lake/t/x", "s3://b/lake/t/data/../../other/x"),
-        ("s3://b/meta/1.json", "s3://b/meta/x", "s3://b/x"),
-        ("s3://metadata/1.json", "s3://metadata/x", "s3://b/x"),
-        ("/nowhere/metadata/1.json", "file:///nowhere/x", "/nowhere%2Fmetadata/x"),
-        ("file:///metadata/1.json", "/metadata/x", "/nowhere/x"),
-        ("metadata/1.json", "t/x", "/nowhere/x"),
-    ],
-)
-def test_the_folder_of_a_table_is_where_its_metadata_lie(metadata_file: str, inside: str, outside: str) -> None:
-    home = _iceberg_home(metadata_file)
-    assert _place_of(inside).is_relative_to(home)
-    with pytest.raises(DataError, match="lies outside the table's folder"):
-        _checked_files("t@1", [outside], home=home)
-
-
-def test_a_remote_file_is_listed_once_by_its_address() -> None:
-    home = _iceberg_home("s3://b/t/metadata/1.json")
-    assert _checked_files("t@1", ["s3://b/t/x", "s3://b/t/y"], ["s3://b/t/d", "s3://b/t/d"], home) == []
-    for other in ("s3://b/t/x", "s3a://b/t/x", "s3://b/t//x"):
-        with pytest.raises(DataError, match=r"t@1: s3://b/t/x is listed twice"):
-            _checked_files("t@1", ["s3://b/t/x", other], home=home)
 
 
 def test_files_of_a_table_stay_refused(table: Any, run: Run) -> None:
