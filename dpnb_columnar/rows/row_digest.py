@@ -24,7 +24,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
@@ -331,8 +331,8 @@ def _pattern(value: object) -> int | None:
         case datetime() | timedelta() | np.datetime64() | np.timedelta64() if value != value:  # NaT
             return None
         case datetime():
-            naive = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-            return ((naive - EPOCH) // MICROSECOND * 1000 + getattr(value, "nanosecond", 0)) % WORD
+            since = value.replace(tzinfo=None) - EPOCH - (value.utcoffset() or timedelta(0))
+            return (since // MICROSECOND * 1000 + getattr(value, "nanosecond", 0)) % WORD
         case timedelta():
             return (value // MICROSECOND * 1000 + getattr(value, "nanoseconds", 0)) % WORD
         case date():
@@ -341,7 +341,9 @@ def _pattern(value: object) -> int | None:
             return (datetime.combine(EPOCH, value.replace(tzinfo=None)) - EPOCH) // MICROSECOND * 1000
         case np.datetime64() | np.timedelta64():
             return int(patterns_of(pa.array([value]))[0][0])
-        case list() | tuple() | np.ndarray():
+        case np.ndarray():
+            return _pattern(value.tolist())
+        case list() | tuple():
             return int(_of_elements([*value], np.array([len(value)]))[0])
         case Mapping():
             return int(row_words({str(name): [held] for name, held in value.items()}, 1, "struct")[0])
