@@ -112,10 +112,12 @@ def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
 
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
     if kind is Kind.TEXT:
-        same = {
-            word: codes[value] for value in codes if value in TRUTHS for word in TRUTHS if TRUTHS[word] is TRUTHS[value]
-        }
-        return {**codes, **{word: code for word, code in same.items() if word not in codes}}
+        keys: dict[Key, int] = dict(codes.items())
+        for value, code in codes.items():
+            for word, truth in TRUTHS.items():
+                if TRUTHS.get(value) is truth:
+                    keys.setdefault(word, code)
+        return keys
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 

@@ -35,7 +35,7 @@ from dpnb_columnar.errors import excerpt
 
 Part = TypeVar("Part")
 
-COMPARE: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+COMPARE: Mapping[str, Callable[[Fraction | float, Fraction], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,

@@ -275,13 +275,12 @@ def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
     if (spelled := _matching(values, SPELLED_NUMBER) & short).any():
         digits = utf8_ltrim(values.filter(pa.array(spelled)).cast(pa.large_string()), characters=" +")
         patterns[spelled], _ = _of_floats(utf8_rtrim(digits, characters=" ").cast(pa.float64()).to_numpy(), None)
-    for row, word in _distinct(
-        values, is_in(values, pa.array(WORDS, pa.large_binary())).to_numpy(zero_copy_only=False)
-    ):
-        patterns[row], missing[row] = (found[0] for found in _of_floats(np.array([WORDS[word]]), None))
-    for row, text in _distinct(values, _matching(values, MOMENT) & short):
+    is_word = is_in(values, pa.array(WORDS, pa.large_binary())).to_numpy(zero_copy_only=False)
+    for alike, word in _distinct(values, is_word):
+        patterns[alike], missing[alike] = (found[0] for found in _of_floats(np.array([WORDS[word]]), None))
+    for alike, text in _distinct(values, _matching(values, MOMENT) & short):
         if (pattern := _of_moment(text)) is not None:
-            patterns[row] = pattern
+            patterns[alike] = pattern
     return patterns, missing
 
 
