@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -175,6 +176,9 @@ SAME: list[tuple[str, list[Values]]] = [
         [
             pa.array([1, -1]).cast(pa.timestamp("ns")),
             ["1970-01-01 00:00:00.000000001", "1969-12-31 23:59:59.999999999"],
+            [pd.Timestamp(1), pd.Timestamp(-1)],
+            [np.datetime64(1, "ns"), np.datetime64(-1, "ns")],
+            [pd.Timedelta(1), pd.Timedelta(-1)],
         ],
     ),
     (
