@@ -153,4 +153,4 @@ def test_what_a_text_spells(text: str) -> None:
         number = None if "e" in text.lower() and abs(int(text.lower().partition("e")[2])) > 99 else number
     except ValueError:
         number = None
-    assert spelled_number(text) == (None if number in (None, INFINITY) or number != number else number)
+    assert spelled_number(text) == (None if number in (None, INFINITY, -INFINITY) or number != number else number)
