@@ -48,8 +48,8 @@ NESTED = {"lists", "lists of lists", "mappings"}
 MOMENTS = {"dates", "points", "fractions of a second", "nanoseconds", "zones", "spans"}
 """What makes no unit of a split: points in time of another type are other units."""
 
-NOT_OF_POLARS = {"nanoseconds", "zones", "spans", "mappings"}
-"""What Polars itself changes to make a column of it: microseconds, and fields for all."""
+NOT_OF_POLARS = {"nanoseconds", "zones", "spans", "mappings", "numpy"}
+"""What Polars itself changes to make a column of it: microseconds, fields for all, True as 1.0."""
 
 ODD = (
     "odd",
@@ -120,7 +120,8 @@ def is_of_dates(text: str) -> bool:
 def read_in_chunks(text: str) -> pd.DataFrame:
     """As pandas reads a large file: a type for every part, and objects for all of them."""
     head, *lines = text.splitlines(keepends=True)
-    return pd.concat([read_by_pandas(head + "".join(part)) for part in (lines[:9], lines[9:])], ignore_index=True)
+    parts = (io.StringIO(head + "".join(part)) for part in (lines[:9], lines[9:]))
+    return pd.concat(map(pd.read_csv, parts), ignore_index=True)
 
 
 def read_by_polars(text: str) -> pl.DataFrame:
