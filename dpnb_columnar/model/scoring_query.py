@@ -32,10 +32,10 @@ from dpnb_columnar.dialects.nodes import (
     sum_of,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, rename_source_columns, render, table_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, category_number, grid_code, number
 from dpnb_columnar.dialects.steps import CommonTableExpression, Rows, RowsAndScalars, Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, number_keys
+from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, category_keys, number_keys
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
@@ -190,15 +190,15 @@ def _by_text(attribute: Categorical) -> exp.Expr:
     The texts are an ENUM, in which DuckDB looks a text up at once, as ``row_rules`` has Polars do: a CASE compares one
     after the other, and takes a second to plan if they are hundreds.
     """
-    codes, column = attribute.members, as_text(source_column(attribute.name))
-    return _code_at(exp.cast(enum_code(column, codes), exp.DType.INT), list(codes.values()))
+    codes, column = category_keys(attribute, Kind.TEXT), as_text(source_column(attribute.name))
+    return _code_at(exp.cast(enum_code(column, map(str, codes)), exp.DType.INT), list(codes.values()))
 
 
 def _by_number(attribute: Categorical, kind: Kind | None) -> exp.Expr:
     """Find the code of a category by its number; null where it is none."""
     codes = number_keys(attribute.members)
     numbers = number_list(list(codes), exp.DType.DOUBLE)
-    position = exp.Anonymous(this="LIST_POSITION", expressions=[numbers, number(attribute.name, kind)])
+    position = exp.Anonymous(this="LIST_POSITION", expressions=[numbers, category_number(attribute.name, kind)])
     return _code_at(minus(position, integer(1)), list(codes.values()))
 
 

@@ -39,7 +39,7 @@ from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.numbers import TRUTHS, exact_number, number_of_text, number_text
 from dpnb_columnar.domain.split_parts import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
@@ -54,7 +54,7 @@ from dpnb_columnar.rows.parquet import (
     damaged_file_error,
     rows_in_footers,
 )
-from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
+from dpnb_columnar.rows.row_digest import Values, digest_word, patterns_of, row_words
 from dpnb_columnar.rows.row_rules import is_imputed
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
@@ -82,6 +82,9 @@ BUFFER_BYTES = 2**20
 
 SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is_large_binary
 """Tests for the types that Arrow can read as places in a dictionary."""
+
+NO_TYPE = pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException
+"""What libraries raise where Arrow has no type for all values of a column."""
 
 FAR = 6
 """Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
@@ -283,10 +286,14 @@ def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, obj
 
 
 def _values(column: nw.Series[Any]) -> Values:
-    """Return a column of a frame; as Python's values where Arrow has no type for all of them."""
+    """Return a column of a frame; as Python's values where its type does not say what they are, or Arrow has none."""
+    import narwhals.stable.v2 as nw
+
     try:
-        values: Any = column.to_arrow()
-    except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError):
+        values: Any = None if column.dtype == nw.Object else column.to_arrow()
+    except (*NO_TYPE, TypeError, ValueError, OverflowError):
+        values = None
+    if values is None:
         return column.to_list()
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
@@ -551,7 +558,7 @@ def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[n
         split: How to divide them.
     """
     limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
-    units = [*zip(*(map(_unit, _python_values(columns[name])) for name in split.by), strict=True)]
+    units = [*zip(*(_units(columns[name]) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):
         places = np.empty(rows, np.intp)
     else:
@@ -567,11 +574,19 @@ def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[n
     return places
 
 
+def _units(values: Values) -> list[str | None]:
+    """Write the values of a unit's column as texts, numbers and truths by their value; None where one is missing."""
+    _, missing = patterns_of(values)
+    listed_values = _python_values(values)
+    lost = [False] * len(values) if missing is None else missing.tolist()
+    return [None if gone else _unit(value) for value, gone in zip(listed_values, lost, strict=True)]
+
+
 def _python_values(values: Values) -> Sequence[object]:
     return values.to_pylist() if isinstance(values, pa.Array) else values
 
 
-def _unit(value: object) -> str | None:
-    """Write a value of a unit's column as text, numbers by their value; None if it is missing."""
-    missing = value is None or value != value  # NaN
-    return None if missing else text_of(value) or repr(value)
+def _unit(value: object) -> str:
+    if isinstance(value, str) and (number := number_of_text(value)) is not None:
+        value = TRUTHS.get(value, number)
+    return text_of(value) or repr(value)
