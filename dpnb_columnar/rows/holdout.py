@@ -583,7 +583,10 @@ def _units(values: Values) -> list[str | None]:
 
 
 def _python_values(values: Values) -> Sequence[object]:
-    return values.to_pylist() if isinstance(values, pa.Array) else values
+    """Return values as Python's; moments of nanoseconds, which Python has none of, as whole numbers of them."""
+    if not isinstance(values, pa.Array):
+        return values
+    return (values.cast(pa.int64()) if getattr(values.type, "unit", None) == "ns" else values).to_pylist()
 
 
 def _unit(value: object) -> str:

@@ -35,6 +35,7 @@ def _loggers_as_before() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     page = PAGE.read_text()
     names: dict[str, object] = {}
     blocks = list(BLOCK.finditer(page))

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.flowers import estimator, flowers
 from support.people import people, people_domain, write_people
 from support.running import Run
 
@@ -54,12 +53,20 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
     return budgets
 
 
+def fitted() -> object:
+    """The estimator, fitted; skipped without scikit-learn."""
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    from support.flowers import estimator, flowers
+
+    return estimator(epsilon="0.5").fit(*flowers(100))
+
+
 DOORS: dict[str, Callable[[Path, Run], object]] = {
     "dpnb.train": lambda file, run: dpnb.train(file, epsilon="0.5"),
     "dpnb.train, charged": lambda file, run: dpnb.train(file, epsilon="0.5", ledger=LEDGER),
     "dpnb.release": lambda file, run: dpnb.release(dpnb.aggregate(file), epsilon="0.5"),
     "dpnb.release, charged": lambda file, run: dpnb.release(dpnb.aggregate(file), epsilon="0.5", ledger=LEDGER),
-    "fit": lambda file, run: estimator(epsilon="0.5").fit(*flowers(100)),
+    "fit": lambda file, run: fitted(),
     "train": lambda file, run: run("train", file, "--epsilon", "0.5"),
     "train --ledger": lambda file, run: run("train", file, "--epsilon", "0.5", "--ledger", LEDGER),
     "train --dry-run": lambda file, run: run("train", file, "--epsilon", "0.5", "--ledger", LEDGER, "--dry-run"),

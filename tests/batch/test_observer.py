@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -202,11 +203,16 @@ def seen_of(
 
 
 @pytest.mark.usefixtures("short_of_memory", "shown")
+@pytest.mark.parametrize("rule", ["", ', missing = "row"'], ids=["undeclared", "row"])
 @pytest.mark.parametrize("door", DOORS)
 def test_odd_rows_change_nothing_that_is_seen_of_training(
-    door: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    door: str, rule: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of them at once: what one of them changed would be seen."""
+    declared = DECLARATION.replace(" }", f"{rule} }}")
+    monkeypatch.setitem(globals(), "DECLARATION", declared)
+    document = tomllib.loads(declared)["people"]
+    monkeypatch.setitem(globals(), "PEOPLE", {key: document[key] for key in PEOPLE})
     seen = [
         seen_of([*BASE, *rows], name, door, training, folder, run, monkeypatch)
         for name, rows in (("without", ()), ("with", at(door).values()))

@@ -55,7 +55,7 @@ def test_figures_stand_beside_the_bounds(attacked: None, run: Run) -> None:
         "thresholds",
     ]
     low, high = document["advantage_interval"]
-    assert f"advantage          {document['advantage']:.4f} ({low:.4f} to {high:.4f}); bound 0.4621" in lines
+    assert f"advantage          {document['advantage']:.4f} ({low:.4f} to {high:.4f}); bound 0.4622" in lines
     best = next(score for score in document["scores"] if score["chosen"])
     low, high = best["interval"]
     assert f"AUC                {best['auc']:.4f} ({low:.4f} to {high:.4f}); bound 0.7311" in lines

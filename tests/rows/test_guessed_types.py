@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -26,6 +25,8 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.frames import open_frame, to_polars
 from dpnb_columnar.rows.holdout import NO_TYPE, split_frame, split_of
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 ROWS = 24
 KINDS: Mapping[str, Sequence[str]] = {

@@ -8,11 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
 from dpnb_columnar.rows.row_digest import Values, row_words
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 M64 = 2**64 - 1
 

@@ -275,3 +275,9 @@ def test_files_of_different_parts_are_no_part_of_a_split(folder: Path, run: Run)
     assert {*pl.read_parquet(again)["row"]} & {*pl.read_parquet(test)["row"]}
     assert kept_apart(holdout.parts_of([again]), holdout.parts_of([test])) is None
     assert [each["part"] for each in holdout.parts_of([again])] == ["train"]
+
+
+def test_moments_of_nanoseconds_name_a_unit_without_pandas() -> None:
+    """Python has no nanoseconds, and Arrow hands such values to pandas, which is no dependency."""
+    for type_ in (pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")):
+        assert holdout._python_values(pa.array([1, None, 1_000], pa.int64()).cast(type_)) == [1, None, 1_000]

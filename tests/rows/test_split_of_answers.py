@@ -118,6 +118,7 @@ def _as_texts(file: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_door_keeps_the_other_rows_where_they_are(folder: Path, run: Run) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
     hours = {**PEOPLE["attributes"]["hours"], "imputed": {"column": "qhours", "values": [1, 4]}}
     document = {**PEOPLE, "attributes": {**PEOPLE["attributes"], "hours": hours}}
     rows = people(200).with_columns(row=pl.int_range(200), qhours=pl.Series([4, 0] * 100))
