@@ -47,7 +47,6 @@ WRITES: Mapping[str, str] = {
     "show": "show people.model.json --html OUT/new.html",
     "show a card": "show people.model.json --card --output OUT/new.md",
     "audit": "audit --model people.model.json --members people.parquet --others more.parquet --output OUT/new.json",
-    "audit for SACRO": "audit --model people.model.json --members people.parquet --others more.parquet --sacro OUT/new",
     "datasets prepare": "datasets prepare skin --from raw --catalogue skin.toml --output OUT/new.parquet",
     "domain edit": "domain edit people.parquet --drop age --output OUT/new.parquet",
     "domain edit to an entry": "domain edit people.parquet --drop age --output OUT/new.toml",
