@@ -55,8 +55,6 @@ WRITES: Mapping[str, str] = {
     "sql score of terms": "sql score paid.json --dialect duckdb --table a --parameters OUT/a.csv --parameters-table t",
     "sql statistics": "sql statistics people.parquet --dialect duckdb --table people --output OUT/new.sql",
     "ledger init": "ledger init OUT/new.ledger --dataset people --epsilon 1",
-    "ledger export": "ledger export people.ledger --output OUT/new.csv",
-    "ledger export to parquet": "ledger export people.ledger --output OUT/new.parquet",
 }
 """Command lines that write below the folder OUT, by what they are called here."""
 
