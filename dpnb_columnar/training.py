@@ -16,17 +16,24 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
-from dpnb_columnar.budget import Remaining, remaining
-from dpnb_columnar.errors import BusyError, DataError, UsageError, option
-from dpnb_columnar.mechanisms.model_release import Pass, ReleasePlan
+from dpnb_columnar.budget import Budget, Remaining, remaining
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
+from dpnb_columnar.mechanisms.attribute_weights import NONE
+from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.mechanisms.model_release import Pass, ReleasePlan, release
 from dpnb_columnar.mechanisms.score_release import ScorePlan
+from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document_reader import model_in
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import to_document, to_json
 from dpnb_columnar.model.released_scores import ReleasedScores, load_scores, read_scores, scores_document
-from dpnb_columnar.noise import ExactSampler, ReportedSampler, Sampler, SystemBits
+from dpnb_columnar.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.row_progress import begin_work
 
@@ -147,11 +154,14 @@ def carry_out(
         What is released; where a ledger pays, what it keeps for the run.
 
     Raises:
-        dpnb_columnar.errors.Error: if the ledger does not admit the release, if the rows cannot be counted in the
-            domain, or if the output cannot be written.
+        dpnb_columnar.errors.Error: if no program could read the model again, if the ledger does not admit the release,
+            if the rows cannot be counted in the domain, or if the output cannot be written.
     """
     draw = ExactSampler(SystemBits()) if draw is None else draw
     output = output or Output()
+    if isinstance(plan, ReleasePlan) and plan.given is None:
+        weights = NONE if plan.attribute_weights is None or plan.public is not None else plan.attribute_weights
+        check_complete(plan.mechanism.name, type(plan.mechanism), plan.noise, weights, plan.budget.delta)
     with output.reserved(None if payment is None else payment.charge.run):
         # Pay. The ledger is asked before any row is opened, and a run that has released something releases no other.
         if payment is not None and (released := payment.admit()) is not None:
@@ -173,6 +183,47 @@ def carry_out(
                 released = run.released or run.keep(_release(plan, passes, first, answer, checked, draw, output))
         output.keep(released)
     return released
+
+
+REHEARSED = {
+    "label": {"column": "class", "classes": ["a", "b"]},
+    "attributes": {"number": {"lower": 0, "upper": 1, "step": 1, "missing": "skip"}, "category": {"values": ["c"]}},
+}
+"""A domain in which a mechanism is asked for all that it releases; its numbers do not matter."""
+
+
+@cache
+def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, weights: str, delta: Fraction) -> None:
+    """Refuse a mechanism whose models no program could read again: it would be charged, and end so for ever.
+
+    Its tables are released of no rows in ``REHEARSED``, by noise that anybody can repeat, and the document is read as
+    every reader does. That takes milliseconds, the same for every domain. How large a model becomes ``plan`` has
+    checked (``mechanisms.release_plan.check_size``).
+
+    Args:
+        name: Name of the mechanism of a planned release.
+        mechanism: Its class: another mechanism of this name is checked by itself.
+        noise: Its noise family; None for none.
+        weights: How attributes are weighted; the later passes, which know no mechanism, are left to other releases.
+        delta: The delta of the planned release.
+
+    Raises:
+        ConfigurationError: if the model cannot be made, or not be read; names what is missing.
+    """
+    from dpnb_columnar.counting.statistics import CellQuery
+    from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_passes
+
+    domain = read_domain("rehearsal", REHEARSED, "rehearsal")
+    rehearsed = reserve_later_passes(plan(domain, Budget(Fraction(1), delta=delta), name, noise, weights))
+    try:
+        released = release(CellQuery(domain).empty(), rehearsed, ExactSampler(SeededBits(0)))
+        model_in(Part(json.loads(to_json(to_document(released)))), "rehearsal")
+    except (InvalidPartError, KeyError) as error:
+        missing = f"no entry {error}" if isinstance(error, KeyError) else str(error)
+        raise ConfigurationError(
+            f"mechanism {name!r} is incomplete: its model cannot be read again: {missing}; give it an entry "
+            "in RULES (model/mechanism_rules.py) and, if it releases moments, in NORMALS (model/postprocessing.py)"
+        ) from None
 
 
 def checked_rows(plan: Plan, rows: Rows) -> CheckedRows:

@@ -55,6 +55,7 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def postgres_process() -> Iterator[PostgresServer]:
     """A PostgreSQL server that runs as long as the tests; mark those that use it xdist_group("postgres")."""
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
     with postgres_server() as server:
         yield server
 

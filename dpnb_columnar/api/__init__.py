@@ -317,6 +317,7 @@ def split(
     validation: None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
+    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: None = None,
@@ -333,6 +334,7 @@ def split(
     validation: Share,
     by: str | Sequence[str] = (),
     seed: int = 1,
+    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -342,13 +344,25 @@ def split(
 
 @overload
 def split(
-    data: FrameT, *, test: Share = "0.2", validation: None = None, by: str | Sequence[str] = (), seed: int = 1
+    data: FrameT,
+    *,
+    test: Share = "0.2",
+    validation: None = None,
+    by: str | Sequence[str] = (),
+    seed: int = 1,
+    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> Parts[FrameT]: ...
 
 
 @overload
 def split(
-    data: FrameT, *, test: Share = "0.2", validation: Share, by: str | Sequence[str] = (), seed: int = 1
+    data: FrameT,
+    *,
+    test: Share = "0.2",
+    validation: Share,
+    by: str | Sequence[str] = (),
+    seed: int = 1,
+    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> ThreeParts[FrameT]: ...
 
 
@@ -361,6 +375,7 @@ def split(
     validation: Share | None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
+    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -378,6 +393,9 @@ def split(
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
         seed: The same seed puts the same row, or unit, into the same part. A part is divided anew by the same seed, if
             it is the file, or the very frame, that was returned. Choose it without a look at results.
+        domain: Domain, or a mapping of its declaration, whose flags of allocated values are read: no flagged value
+            decides on a row; of a catalogue's entry ``read_domain(dataset="NAME")``. None for the domain that files, or
+            an Arrow table, carry.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
         validation_output: File of the third part; None for ``NAME.validation.parquet``. Not for a frame.
@@ -400,19 +418,20 @@ def split(
     """
     division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
     typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
+    declared = declaration_of(domain) if isinstance(domain, Mapping) else domain
     parts: Mapping[str, Any]
     if is_frame(data):
         refuse_table(table)
         if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
             raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
-        parts, sizes = split_frame(data, division)
+        parts, sizes = split_frame(data, division, declared)
         called = {part: f"the part {part}" for part in parts}
     else:
         rows = opened_paths(data, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
         names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
-        sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
+        sizes = split_rows(rows.batches(division.by), division, parts, declared, overwrite=overwrite)
         called = {part: str(output) for part, output in parts.items()}
     if sum(sizes.values()) > FEW_ROWS:
         for remark in size_remarks(division, sizes, called):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -283,8 +284,21 @@ class LakeInput:
         (rows,) = self.scan(domain.counted_columns)
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
-    open_once = open
-    """A row of a table is in it once, whatever other rows are alike."""
+    def open_once(self, domain: Domain) -> OpenedFrame:
+        """Check the table as ``open`` does, and that no data file is a copy of another.
+
+        Raises:
+            MissingInputError, DataError: as ``open``, or if a file is a copy.
+        """
+        from dpnb_columnar.counting.file_parts import refuse_copies
+        from dpnb_columnar.rows.lake_tables import gone
+
+        opened = self.open(domain)
+        try:
+            refuse_copies(self.table.data_files)
+        except OSError:
+            raise gone(self.table.name) from None
+        return opened
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
         """Return the rows as one lazy frame; the snapshot is read each time that it is computed.
@@ -299,17 +313,17 @@ class LakeInput:
         return self.table.batches()
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns as ``open`` does, for counting.
+        """Check the table as ``open_once`` does, for counting.
 
         Raises:
-            DataError: as ``open``.
+            MissingInputError, DataError: as ``open_once``.
         """
         from dpnb_columnar.counting.engines import local
 
         def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
             return with_parts(local.answer(source, query), self.parts)
 
-        return OpenedRows(self.open(domain), answer)
+        return OpenedRows(self.open_once(domain), answer)
 
 
 class LocalFiles:

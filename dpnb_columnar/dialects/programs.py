@@ -23,6 +23,9 @@ from dpnb_columnar.version import __version__
 WIDTH = 100
 """Characters of a line, where it can be broken; SAS and SPSS read 256 at most."""
 
+BEYOND = 1e300
+"""A number beyond all bounds, which every language holds."""
+
 TABLES = ("scores", "probabilities")
 """Outputs of a graph that have a column for each class."""
 
@@ -310,8 +313,10 @@ class ProgramWriter(ABC):
             self._case(target, value)
         elif isinstance(value, exp.Coalesce):
             self.assign(target, value.this)
-            self.set_where(target, self.is_missing(target), self.expression(value.expressions[0]))
-            self.nullable.discard(target)
+            otherwise = value.expressions[0]
+            self.set_where(target, self.is_missing(target), self.expression(otherwise))
+            if not self.is_nullable(otherwise):
+                self.nullable.discard(target)
         elif isinstance(value, exp.Anonymous):
             place, numbers = listed_numbers(value)
             self.set_listed(target, self.operand(place), numbers)
@@ -384,6 +389,7 @@ class ProgramWriter(ABC):
 
     def number(self, value: float) -> str:
         """Write a number: its shortest text that is read as the same 64-bit float."""
+        value = max(min(value, BEYOND), -BEYOND)  # not every language has infinity
         written = repr(value + 0.0).removesuffix(".0")
         return f"({written})" if value < 0 else written
 

@@ -40,10 +40,10 @@ from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.version import __version__
 
 NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
-    Dialect.DUCKDB: ("DOUBLE", "FLOAT", "BOOLEAN"),
+    Dialect.DUCKDB: ("DOUBLE", "FLOAT"),
     Dialect.POSTGRES: ("double precision", "real", "numeric", "bigint", "integer", "smallint"),
-    Dialect.SPARK: ("double", "float", "boolean"),
-    Dialect.SNOWFLAKE: ("DOUBLE", "DECIMAL", "INTEGER", "BOOLEAN"),
+    Dialect.SPARK: ("double", "float"),
+    Dialect.SNOWFLAKE: ("DOUBLE", "DECIMAL", "INTEGER"),
     Dialect.SQLITE: ("real", "integer"),
 }
 """Each database's names for types whose values are numbers, but may be written as no ``SPELLED_NUMBER``."""
@@ -57,8 +57,11 @@ SHORT = f"^.{{1,{LONGEST_SPELLING}}}$"
 LONGEST_READ = 4 * LONGEST_VALUE
 """Bytes of the longest text that is read of a database's row: no declared value has more, in UTF-8 or UTF-16."""
 
-OTHER_CHARACTERS = "*[^0-9.+ -]*"
+OTHER_CHARACTERS = "*[^0-9.+eE -]*"
 """Any text with a character that no number has, as SQLite's GLOB matches it."""
+
+LARGE_EXPONENT = "*[eE]*[1-9][0-9][0-9]*"
+"""Any text of an exponent of 100 or more in size, as SQLite's GLOB matches it."""
 
 
 def number_of_duckdb(node: exp.Expr) -> exp.Expr:
@@ -136,13 +139,10 @@ def text_of_postgres(node: exp.Expr) -> exp.Expr:
 
 
 def number_of_spark(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number, by way of its text: a date has no cast to a number. A truth value is 1 or 0."""
+    """Cast what is a number, by way of its text: a date has no cast to a number."""
     if not isinstance(node, exp.TryCast):
         return node
-    number: exp.Expr = exp.TryCast(this=_text_of(node.this), to=node.to.copy(), safe=True)
-    if not _is_text(node.this):
-        truth = lookup(_text_of(node.this), [(text("true"), double(1)), (text("false"), double(0))])
-        number = exp.Coalesce(this=number, expressions=[truth])
+    number = exp.TryCast(this=_text_of(node.this), to=node.to.copy(), safe=True)
     return _number_if(node, Dialect.SPARK, "TYPEOF", _matches(node.this, SPARK_PATTERN), number)
 
 
@@ -185,12 +185,11 @@ def number_of_sqlite(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.TryCast):
         return node
     written = _text_of(node.this)
-    other_characters = exp.Glob(this=written.copy(), expression=text(OTHER_CHARACTERS))
-    infinity = as_double(exp.Literal.number("9e999"))
+    others = [exp.Glob(this=written.copy(), expression=text(each)) for each in (OTHER_CHARACTERS, LARGE_EXPONENT)]
     spelled = exp.and_(
         _is_short(written),
-        exp.Not(this=exp.Paren(this=other_characters)),
-        exp.LTE(this=written.copy(), expression=infinity),
+        *(exp.Not(this=exp.Paren(this=each)) for each in others),
+        exp.LTE(this=written.copy(), expression=infinite()),
     )
     return _number_if(node, Dialect.SQLITE, "TYPEOF", spelled, as_double(node.this.copy()))
 
@@ -232,6 +231,11 @@ def _text_of(value: exp.Expr) -> exp.Expr:
 
 def _is_text(value: exp.Expr) -> bool:
     return isinstance(value, exp.Cast) and value.is_type(exp.DType.TEXT)
+
+
+def infinite() -> exp.Expr:
+    """Write infinity for SQLite: a number that is too large."""
+    return as_double(exp.Literal.number("9e999"))
 
 
 Rewrite = Callable[[exp.Expr], exp.Expr]
@@ -476,6 +480,8 @@ def _exact_double(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Cast) or not node.is_type(exp.DType.DOUBLE) or not node.this.is_string:
         return node
     value = float(node.this.name)
+    if math.isinf(value):
+        return exp.Neg(this=infinite()) if value < 0 else infinite()
     mantissa, power = math.frexp(value)
     whole, power = int(mantissa * 2**53), power - 53
     while whole and whole % 2 == 0 and power < 0:

@@ -3,8 +3,7 @@
 The rules of ``dpnb_columnar/rows/row_rules.py``, in what every database understands. A text
 that is no number is missing, never an error: a query that failed at such a text would reveal that there is one.
 What a column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is
-then an unknown category rather than a missing one, and a boolean is no number where the database casts none to a number
-(PostgreSQL, BigQuery).
+then an unknown category rather than a missing one.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Key, Kind, category_keys, number_keys, value_keys
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
+from dpnb_columnar.domain.numbers import NUMBER_WORDS
 from dpnb_columnar.rows.row_rules import missing_numbers
 
 Kinds = Mapping[str, Kind | None]
@@ -66,12 +66,26 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
             case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values
         )
     if kind in (Kind.TEXT, None):
-        value: exp.Expr = number_or_null(as_text(column) if kind else column)
+        words: dict[float, list[exp.Expr]] = {}
+        for word, meant in NUMBER_WORDS.items():
+            words.setdefault(meant, []).append(text(word))
+        by_word = case((is_in(as_text(column.copy()), each), double(meant)) for meant, each in words.items())
+        value: exp.Expr = exp.Coalesce(this=_spelled(name, kind), expressions=[by_word])
     elif kind is Kind.FLOAT:
         value = float_of(column)
     else:  # decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53
         value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
     return _null_if_missing(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
+
+
+def category_number(name: str, kind: Kind | None) -> exp.Expr:
+    """Read a column as what a declared number is compared with: as ``number`` does, but no word is a number."""
+    return _spelled(name, kind) if kind in (Kind.TEXT, None) else number(name, kind)
+
+
+def _spelled(name: str, kind: Kind | None) -> exp.Expr:
+    column = source_column(name)
+    return number_or_null(as_text(column) if kind else column)
 
 
 def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
@@ -119,7 +133,7 @@ def category_code(attribute: Categorical, kind: Kind | None, absent: int | None 
     # The declared texts first, since most texts are: only the others are read as numbers.
     if kind in (Kind.TEXT, None) and (numbers := number_keys(attribute.members)):
         branches = [(double(key), integer(position)) for key, position in numbers.items()]
-        otherwise = lookup(number(attribute.name, kind), branches, otherwise)
+        otherwise = lookup(category_number(attribute.name, kind), branches, otherwise)
     known = category_keys(attribute, kind or Kind.TEXT)
     branches = [(_constant(key, kind), integer(position)) for key, position in known.items()]
     return lookup(_key(attribute.name, kind), branches, otherwise)
@@ -165,7 +179,7 @@ def _is_one_of(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
     test: exp.Expr = is_in(_key(name, kind), _constants(values, kind))
     if kind not in (Kind.TEXT, None) or not (numbers := number_keys(dict.fromkeys(values, 0))):
         return test
-    value = number(name, kind)
+    value = category_number(name, kind)
     spelled = exp.and_(exp.not_(is_null(value)), is_in(value.copy(), list(map(double, numbers))))
     return exp.Paren(this=exp.or_(test, spelled))
 

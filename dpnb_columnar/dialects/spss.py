@@ -13,7 +13,7 @@ LONGEST_NUMBER = 40
 """Characters that a format of numbers reads."""
 
 BESIDE_DIGITS = ("", ".", "+", "-", "+.", "-.")
-"""What a number leaves when its digits are taken out. A format of numbers reads exponents, and fails at other texts."""
+"""What a number without an exponent leaves when its digits are taken out. A format of numbers fails at other texts."""
 
 RESERVED = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
 
@@ -83,19 +83,29 @@ class SpssWriter(ProgramWriter):
         return self.number(value).strip("()")
 
     def set_number_of_text(self, target: str, source: str) -> None:
-        """Set a column to the number that a text spells: digits, a sign before them, a point, no blank between them."""
+        """Set a column to the number that a text spells: digits, a sign before them, a point, no blank between them.
+
+        An exponent is a sign and one or two digits.
+        """
         self.set(target, self.missing_number)
-        rest = bare = f"LTRIM(RTRIM({source}))"
-        for digit in range(10):
-            rest = f"REPLACE({rest}, '{digit}', '')"
+        bare = f"LTRIM(RTRIM({source}))"
+        mark = f"INDEX(CONCAT(UPCASE({bare}), 'E'), 'E')"
+        before, after = f"SUBSTR({bare}, 1, {mark} - 1)", f"SUBSTR({bare}, {mark} + 1)"
+        digits = f"LENGTH({after}) - LENGTH({_without_digits(after)})"
+        exponent = [f"RANGE({digits}, 1, 2)", *self._signed(after, ("", "+", "-"))]
         tests = [
             f"LENGTH({bare}) <= {LONGEST_NUMBER}",
-            f"LENGTH({bare}) > LENGTH({rest})",
+            f"LENGTH({before}) > LENGTH({_without_digits(before)})",
             f"INDEX({bare}, ' ') = 0",
-            f"ANY({rest}, {', '.join(map(self._literal, BESIDE_DIGITS))})",
-            f"(INDEX({bare}, '+-', 1) <= 1)",
+            *self._signed(before, BESIDE_DIGITS),
+            f"({mark} > LENGTH({bare}) OR ({' AND '.join(exponent)}))",
         ]
         self.statement(f"IF ({' AND '.join(tests)}) {target} = NUMBER({bare}, F{LONGEST_NUMBER}.0).")
+
+    def _signed(self, number: str, rests: Sequence[str]) -> Sequence[str]:
+        """Test whether what is not a digit of a number is one of these, and its sign the first character."""
+        rest = f"ANY({_without_digits(number)}, {', '.join(map(self._literal, rests))})"
+        return rest, f"(INDEX({number}, '+-', 1) <= 1)"
 
     def source_number(self, name: str) -> str:
         """Read a number, missing or not: what is missing is what the model declares."""
@@ -117,3 +127,9 @@ class SpssWriter(ProgramWriter):
     @staticmethod
     def _literal(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
+
+
+def _without_digits(text: str) -> str:
+    for digit in range(10):
+        text = f"REPLACE({text}, '{digit}', '')"
+    return text

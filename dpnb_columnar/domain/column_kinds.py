@@ -12,7 +12,7 @@ from enum import StrEnum
 import polars as pl
 
 from dpnb_columnar.domain import Categorical
-from dpnb_columnar.domain.numbers import LARGEST_MATCHED, declared_number
+from dpnb_columnar.domain.numbers import LARGEST_MATCHED, TRUTHS, declared_number
 
 Key = int | float | bool | str | date
 
@@ -93,9 +93,9 @@ def value_keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
     """Map the key under which each declared value appears in a column of this kind to the value's position.
 
     A value that is a number (``declared_number``) matches by value in every kind of number, and the texts that spell it
-    in a text column, whose keys ``number_keys`` returns beside the texts that are returned here. Other values match in
-    text columns, by their text; ``true`` and ``false`` match booleans, and ``2018-12-31`` a date. Declared values that
-    no column of this kind can hold are left out.
+    in a text column, whose keys ``number_keys`` returns beside the texts that are returned here. A truth value matches
+    booleans and, in a text column, each of ``TRUTHS`` that is the same. Other values match in text columns, by their
+    text; ``2018-12-31`` matches a date. Declared values that no column of this kind can hold are left out.
     """
     return _keys({value: position for position, value in enumerate(values)}, kind)
 
@@ -112,7 +112,12 @@ def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
 
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
     if kind is Kind.TEXT:
-        return dict(codes.items())
+        keys: dict[Key, int] = dict(codes.items())
+        for value, code in codes.items():
+            for word, truth in TRUTHS.items():
+                if TRUTHS.get(value) is truth:
+                    keys.setdefault(word, code)
+        return keys
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 
@@ -124,7 +129,7 @@ def _key(value: str, kind: Kind) -> Key | None:
         case Kind.FLOAT | Kind.DECIMAL:
             return number
         case Kind.BOOLEAN:
-            return {"true": True, "false": False}.get(value)
+            return TRUTHS.get(value)
         case Kind.DATE:
             return _date(value)
     return None

@@ -30,12 +30,12 @@ from functools import cached_property
 from itertools import count, pairwise, product
 from typing import TypeVar
 
-from dpnb_columnar.domain.numbers import declared_number, exact_number
+from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_of_text
 from dpnb_columnar.errors import excerpt
 
 Part = TypeVar("Part")
 
-COMPARE: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+COMPARE: Mapping[str, Callable[[Fraction | float, Fraction], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -170,13 +170,9 @@ def _compare(value: Value, test: Comparison) -> bool | None:
     """Compare a value; a text that is no number is null where it is compared with one."""
     constant = test.constant
     if isinstance(constant, str):
-        return (value == constant) is (test.operator == "=") if isinstance(value, str) else None
-    if isinstance(value, str):
-        number = declared_number(value)
-        if number is None:
-            return None
-        value = Fraction(number)
-    return COMPARE[test.operator](value, exact_number(constant))
+        return (identity(value) == identity(constant)) is (test.operator == "=") if isinstance(value, str) else None
+    number = number_of_text(value) if isinstance(value, str) else value
+    return None if number is None else COMPARE[test.operator](number, exact_number(constant))
 
 
 def in_halves(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> Part:
@@ -200,9 +196,6 @@ TOKEN = re.compile(
       |(?P<symbol><=|>=|<>|!=|[=<>(),])""",
     re.VERBOSE,
 )
-BOOLEANS = [spelled for word in ("true", "false") for spelled in (word, word.upper(), word.title())]
-"""Words that stand for the texts of boolean columns, where a constant is expected."""
-
 MISSPELT = {"==": "=", "=>": ">=", "=<": "<=", "!==": "<>", "><": "<>"}
 """Comparisons of other languages, and how they are written here."""
 
@@ -325,7 +318,7 @@ class _Parser:
 
     def constant(self) -> Decimal | str:
         text = self.take("text")
-        if text is None and (boolean := self.take("column", *BOOLEANS)):
+        if text is None and (boolean := self.take("column", *TRUTHS)):
             return boolean.lower()
         return text if text is not None else self.number()
 

@@ -41,7 +41,7 @@ from dpnb_columnar.domain.documents import parse_json
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults
 from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.domain.names import listed, quoted
-from dpnb_columnar.domain.numbers import declared_number, exact_number, number_text
+from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_text
 from dpnb_columnar.domain.words import with_words
 from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt
 
@@ -305,15 +305,13 @@ class DeclarationReader(FieldReader):
             self.fault(f"{place}.values", f"{problem}; at most {LARGEST_TABLE} are accepted; merge values with groups")
 
     def check_numbers(self, attribute: Categorical, place: str) -> None:
-        """Note declared values that are the same number but not of the same category: numbers match by value."""
-        owners: dict[float, tuple[str, int | None]] = {}
+        """Note declared values that are one number or truth value but not of one category: both match by value."""
+        owners: dict[float | str, tuple[str, int | None]] = {}
         for value, code in {**dict.fromkeys(attribute.missing_values), **attribute.members}.items():
-            number = declared_number(value)
-            if number is None:
-                continue
-            other, owner = owners.setdefault(number, (value, code))
+            other, owner = owners.setdefault(identity(value), (value, code))
             if owner != code:
-                problem = f"{excerpt(other)} and {excerpt(value)} are one number, and numbers match by value"
+                what = "truth value" if value in TRUTHS else "number"
+                problem = f"{excerpt(other)} and {excerpt(value)} are one {what}, and {what}s match by value"
                 self.fault(place, f"{problem}; keep one, or put both into one of groups")
 
     def imputed(self, document: object, place: str) -> tuple[Imputed, ...]:

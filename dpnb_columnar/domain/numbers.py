@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
@@ -16,14 +17,26 @@ LONGEST_TEXT = 2000
 """Characters of a number written out; room for every decimal that ``number_text`` makes of a number in range."""
 
 
-SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$"
+SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$"
 """The texts of the data that are numbers, in the syntax that the regular expressions of all engines share: blanks, a
-sign, ASCII digits with at most one point, blanks. No exponent: a code such as ``1E2`` is a text."""
+sign, ASCII digits with at most one point, perhaps an exponent below 100 in size, blanks."""
 
 SPELLED = re.compile(SPELLED_NUMBER)
 
 LONGEST_SPELLING = 64
 """Characters of the longest text that is a number, blanks included: no such number is beyond a 64-bit float."""
+
+TRUTHS: Mapping[str, bool] = {
+    spelled: word == "true" for word in ("true", "false") for spelled in (word, word.title(), word.upper())
+}
+"""The texts of the data that are truth values: those that programs write, and read, a column of truth values from."""
+
+NUMBER_WORDS: Mapping[str, float] = {
+    **{word: float(truth) for word, truth in TRUTHS.items()},
+    **{sign + word: float(sign + word) for word in ("inf", "Inf", "Infinity") for sign in ("", "-")},
+}
+"""The words that a column which is read as numbers has for numbers: what the same columns hold where they have a type
+of their own. Categories do not match a word by its number: 1 is not ``true``."""
 
 LARGEST_MATCHED = 2**53 - 1
 """The largest number that a category may be: beyond, a float could not tell neighbouring whole numbers apart."""
@@ -40,16 +53,26 @@ def spelled_number(text: str) -> float | None:
     return float(text.strip(" ")) + 0.0
 
 
+def number_of_text(text: str) -> float | None:
+    """Read a text of a column of numbers: a number, or one of ``NUMBER_WORDS``; None where it is neither."""
+    return NUMBER_WORDS.get(text, spelled_number(text))
+
+
 def declared_number(value: str) -> float | None:
-    """Read a declared category or class as the number that it matches by value; None where it matches by its text."""
-    number = spelled_number(value)
+    """Read a declared category or class as the number that it matches by value; None where it matches by its text.
+
+    One with an exponent is a text: a code such as ``1E2``, which is found in a column of texts before its number is.
+    """
+    number = None if "e" in value.lower() else spelled_number(value)
     return None if number is None or abs(number) > LARGEST_MATCHED else number
 
 
 def identity(value: str) -> float | str:
-    """Return what a declared value is recognised by: its number, else its text."""
+    """Return what a declared value is recognised by: its number, its truth as ``true`` or ``false``, else its text."""
     number = declared_number(value)
-    return value if number is None else number
+    if number is None:
+        return value.lower() if value in TRUTHS else value
+    return number
 
 
 def exact_number(value: object) -> Fraction:

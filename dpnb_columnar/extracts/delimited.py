@@ -26,6 +26,9 @@ from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, option
 from dpnb_columnar.extracts.decode import BLANK, NUMPY_TYPES, MalformedFieldError
 
+LINE_TOO_LONG = "straddling object"
+"""Words of Arrow's error about a line that no block holds."""
+
 BLOCK_BYTES = 2**22
 """Bytes of text that become one batch."""
 
@@ -240,6 +243,11 @@ def _csv_errors(
             raise DataError(
                 f"{source}, row {damaged[0]}: has more or fewer fields than the header; the file is damaged: get it "
                 "again"
+            )
+        if LINE_TOO_LONG in str(problem):
+            raise DataError(
+                f"{source}: has a line of more than {BLOCK_BYTES} bytes; lines end in LF or CRLF: is this a table? Get "
+                "it again, or write it without the column of long texts"
             )
         raise DataError(f"{source}: is not CSV in {encoding}; get it again, or convert it to UTF-8")
 

@@ -5,6 +5,7 @@ Every figure is computed from rows without noise. ``audit.model_attack`` compute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -207,8 +208,14 @@ def _aim(aim: float | None) -> str:
     return "largest advantage" if aim is None else f"FPR {aim:g}"
 
 
-def _text(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
+def _at_least(bound: float) -> str:
+    """Write a lower bound by four decimals, rounded down."""
+    return f"{math.floor(bound * 10**4) / 10**4:.4f}"
+
+
+def _at_most(bound: float | None) -> str:
+    """Write an upper bound by four decimals, rounded up."""
+    return "none" if bound is None else f"{math.ceil(bound * 10**4) / 10**4:.4f}"
 
 
 def verdict(report: AttackReport) -> str:
@@ -216,7 +223,11 @@ def verdict(report: AttackReport) -> str:
     if report.implied is None:
         return (
             "The model has no guarantee, so there is no bound. "
-            + (f"The attack rules out any epsilon below {report.contradicted:.2g}." if report.contradicted else "")
+            + (
+                f"The attack rules out any epsilon below {_at_least(report.contradicted)}."
+                if report.contradicted
+                else ""
+            )
         ).rstrip()
     if report.exceeded:
         return (
@@ -232,7 +243,9 @@ def verdict(report: AttackReport) -> str:
 def facts(report: AttackReport) -> Iterator[tuple[str, str]]:
     """Yield what was attacked, and how well the best score does beside the bound: names and values."""
     implied, best, (members, others) = report.implied, report.best, report.chosen_on
-    beside = ("", "") if implied is None else (f"; bound {implied.advantage:.4f}", f"; bound {implied.auc:.4f}")
+    beside = (
+        ("", "") if implied is None else (f"; bound {_at_most(implied.advantage)}", f"; bound {_at_most(implied.auc)}")
+    )
     yield "members", f"{report.members:,}, of which {members:,} chose scores and thresholds"
     yield "others", f"{report.others:,}, of which {others:,} did"
     if report.left_out:
@@ -241,7 +254,7 @@ def facts(report: AttackReport) -> Iterator[tuple[str, str]]:
     yield "best score", best.name
     yield "advantage", f"{report.advantage:.4f} {interval_text(report.advantage_interval)}{beside[0]}"
     yield "AUC", f"{best.auc:.4f} {interval_text(best.interval)}{beside[1]}"
-    shown = f"{report.contradicted:.4f}" + ("" if implied is None else f"; claimed {implied.epsilon:g}")
+    shown = _at_least(report.contradicted) + ("" if implied is None else f"; claimed {implied.epsilon:g}")
     yield "epsilon at least", f"{shown} (confidence {1 - report.error:.1%})"
 
 
@@ -266,7 +279,7 @@ def flagged_table(report: AttackReport) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             *(each.score, _aim(each.aim), str(each.others), str(each.members)),
-            *(() if report.implied is None else (_text(each.bound), f"{each.surprise:.2g}")),
+            *(() if report.implied is None else (_at_most(each.bound), f"{each.surprise:.2g}")),
         ]
         for each in report.flagged
     ]
@@ -281,7 +294,7 @@ def guessed_table(report: AttackReport, shown: Sequence[Guessed]) -> tuple[list[
         [
             *(printable(each.attribute), str(each.members), str(each.others)),
             f"{each.difference:+.4f} {interval_text(each.interval)}",
-            *(() if implied is None else (f"{implied.advantage:.4f}", f"{each.surprise:.2g}")),
+            *(() if implied is None else (_at_most(implied.advantage), f"{each.surprise:.2g}")),
         ]
         for each in shown
     ]

@@ -202,7 +202,7 @@ def read_document(document: object, source: str) -> NaiveBayes:
         DomainError: if the domain in the document has faults.
     """
     try:
-        return _model(Part(document), source)
+        return model_in(Part(document), source)
     except InvalidPartError as error:
         raise DataError(f"{source}: not a valid model: {error}; restore the file as it was written") from None
 
@@ -216,7 +216,14 @@ def not_a_model(source: object, reason: str) -> DataError:
     return DataError(f"{source}: not a model: {reason}; {GIVE_A_MODEL}")
 
 
-def _model(document: Part, source: str) -> NaiveBayes:
+def model_in(document: Part, source: str) -> NaiveBayes:
+    """Read the model of a document's part; ``read_document`` names the source of its faults as well.
+
+    Raises:
+        InvalidPartError: if the model contradicts itself; names the place.
+        DataError: if it is no model, or of an unknown version.
+        DomainError: if its domain has faults.
+    """
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
         raise not_a_model(source, f"its format is {excerpt(kind)}, and not {FORMAT!r}")

@@ -1,16 +1,27 @@
-"""What each attribute of a row said for the predicted class, in bits: the terms of the score, exactly as added.
+"""What each attribute of a row said for the predicted class, in bits: exact parts of the odds that it is given.
 
-Of the predicted class p and the class o that comes next, the logarithm to base 2 of the odds P(p) / P(o) is
+Of the predicted class p and the class o that it is compared with, the logarithm to base 2 of the odds P(p) / P(o) is
 
-    log_odds = prior + sum over attributes of bits + calibration
+    log_odds = prior + sum over attributes of bits.
 
-with ``prior`` = log2(P(p) / P(o)) before any attribute is read (and the intercepts, where weights have some); ``bits``
-= w_i log2(P(x_i | p) / P(x_i | o)), negative where the attribute speaks against p; and ``calibration`` what the line
-makes of their sum (``likelihood.LineTerms``), 0 without one. An attribute that the row's score leaves out has 0 bits.
-So zero is a value that is as likely in both classes, and no row is needed to know it.
+*Without a line* o is the class of the second largest score, ``prior`` = log2(P(p) / P(o)) before any attribute is read
+(and the intercepts, where weights have some), and ``bits`` = w_i log2(P(x_i | p) / P(x_i | o)), negative where the
+attribute speaks against p. An attribute that the row's score leaves out has 0 bits. So zero is a value that is as
+likely in both classes, and no row is needed to know it.
 
-The class o is, of all but p, the first of the largest weight under a line, and of the largest score without one: by
-either it has the second largest probability. The terms are those of ``scoring``: same tables, same formulas.
+*A line* (``likelihood.LineTerms``) decides between the largest class and the best other one, by h(m), their log-odds at
+the margin m of their scores. One of them is p, and the other is o. With m_0 their margin before any attribute is read,
+and the sign of p,
+
+    prior = +-h(m_0) / log 2,    bits = f w_i log2(P(x_i | p) / P(x_i | o)),    f = (h(m) - h(m_0)) / (m - m_0),
+
+f the slope of h where m = m_0. The terms add up to +-(m - m_0), so the sum is exact. f is the mean slope between m_0
+and m, so that it is at most the steepest one and, as h rises, 0 or more: every attribute speaks for the class that its
+term speaks for, or is silent where h is flat. This is the value of Aumann and Shapley (1974, "Values of Non-Atomic
+Games"): what an attribute adds to h while the evidence of all grows from nothing in proportion.
+
+So no explanation contradicts its prediction: prior and bits add up to 0 or more, and where the prior is not for p, the
+bits together are. The terms are those of ``scoring``: same tables, same formulas.
 """
 
 from __future__ import annotations
@@ -25,8 +36,8 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, PREDICTED_LABEL, checked_batches, class_words
 
-OTHER, LOG_ODDS, PRIOR, CALIBRATION = "other", "log_odds", "prior", "calibration"
-"""Columns of an explanation: the class that comes next, and what is not of one attribute."""
+OTHER, LOG_ODDS, PRIOR = "other", "log_odds", "prior"
+"""Columns of an explanation: the class that is compared with, and what is not of one attribute."""
 
 REST = "bits_rest"
 """Column of the bits of all attributes that are not among the first."""
@@ -57,7 +68,7 @@ def explanation_columns(model: NaiveBayes, top: int | None = None) -> dict[str, 
         said[REST] = pl.Float64()
     else:
         raise UsageError(f"{option('top')}: the model has {len(names)} attributes; name 1 to {len(names)} of them")
-    return {LOG_ODDS: pl.Float64(), PRIOR: pl.Float64(), **said, CALIBRATION: pl.Float64(), SKIPPED: pl.UInt16()}
+    return {LOG_ODDS: pl.Float64(), PRIOR: pl.Float64(), **said, SKIPPED: pl.UInt16()}
 
 
 @overload
@@ -96,7 +107,7 @@ def explain(
 
     Returns:
         A frame, lazy for a lazy one: the kept columns, ``predicted`` as ``score`` has it, ``other``, ``log_odds``,
-        ``prior``, ``bits_ATTRIBUTE`` per attribute, ``calibration``, ``skipped``. With ``top``, in place of the columns
+        ``prior``, ``bits_ATTRIBUTE`` per attribute, ``skipped``. With ``top``, in place of the columns
         of attributes, ``attribute_1`` and ``bits_1`` (the attribute of the most bits, for or against; of equal ones the
         first in the model) and so on, and ``bits_rest``, the sum of all others.
 

@@ -44,7 +44,7 @@ from dpnb_columnar.dialects.rendering import header, parse_table, render
 from dpnb_columnar.dialects.rules import Kinds, number
 from dpnb_columnar.dialects.steps import CommonTableExpression, Step, table_reference
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.domain.column_kinds import Kind, number_keys
+from dpnb_columnar.domain.column_kinds import Kind, category_keys, number_keys
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import declared_number
 from dpnb_columnar.errors import UsageError
@@ -56,8 +56,6 @@ from dpnb_columnar.model.sql_terms import (
     numbered_columns,
     prepared_value,
     step_column,
-    term_columns,
-    term_references,
     terms,
 )
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -114,7 +112,8 @@ def table_rows(model: NaiveBayes) -> Iterator[Row]:
 def _cells(attribute: Attribute, parameters: Table | Histogram) -> Iterator[tuple[str, float | None, int]]:
     """List an attribute's values, with the number that each matches by, and its category's or bin's position."""
     if isinstance(attribute, Categorical):
-        yield from ((value, declared_number(value), code) for value, code in attribute.members.items())
+        keys = category_keys(attribute, Kind.TEXT).items()
+        yield from ((value, declared_number(value), code) for key, code in keys for value in [str(key)])
         return
     assert isinstance(parameters, Histogram)
     starts = [0, *bin_starts(attribute, parameters.edges)]
@@ -351,13 +350,10 @@ class JoinedTerms:
         return self._joined_column(column, f"term_{klass}")
 
 
-def joined_steps(
-    model: NaiveBayes, kinds: Kinds, dialect: Dialect, *, explained: bool = False
-) -> tuple[list[CommonTableExpression], list[Step]]:
+def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[CommonTableExpression], list[Step]]:
     """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
 
-    The value of an attribute is null where it is left out of the row. Of a query that explains, the terms are columns
-    of a step of their own.
+    The value of an attribute is null where it is left out of the row.
     """
     given: list[CommonTableExpression] = []
     joins: list[exp.Join] = []
@@ -390,11 +386,6 @@ def joined_steps(
     first = (
         [Step("rows_read", numbered_columns("read", read)), Step("rows_placed", prepared)] if model.attributes else []
     )
-    columns = said
-    if explained:
-        columns = [[term for term in term_references(place, each) if term] for place, each in enumerate(said)]
-    summands = zip(map(double, class_terms(model)), *columns, strict=True)
+    summands = zip(map(double, class_terms(model)), *said, strict=True)
     joint = numbered_columns("joint", (sum_of(terms) for terms in summands))
-    if explained and model.attributes:
-        return given, [*first, Step("rows_said", [*values, *term_columns(said)], joins), Step("rows_joint", joint)]
     return given, [*first, Step("rows_joint", [*values, *joint], joins)]

@@ -87,9 +87,8 @@ class Model(NaiveBayes):
     ) -> FrameT:
         """Say what each attribute said for the predicted class of every row, in bits, exactly.
 
-        Bits add up: ``log_odds``, the logarithm to base 2 of the odds of the predicted class to the one that comes
-        next, is ``prior`` plus the bits of every attribute plus ``calibration``; see
-        ``dpnb_columnar.model.explanation``.
+        Bits add up: ``log_odds``, the logarithm to base 2 of the odds of the predicted class to another one, is
+        ``prior`` plus the bits of every attribute; see ``dpnb_columnar.model.explanation``.
 
         Args:
             rows: A frame, as for ``predict``.
@@ -112,7 +111,7 @@ class Model(NaiveBayes):
             >>> model = dpnb.train(rows, epsilon=1, domain=domain)
 
             >>> model.explain(rows).columns
-            ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'calibration', 'skipped']
+            ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
         """
         from dpnb_columnar.model.explanation import explain
         from dpnb_columnar.rows.frames import in_form_of, to_polars
@@ -180,7 +179,6 @@ class Model(NaiveBayes):
         kinds: Kinds | None = None,
         parameters: str | None = None,
         *,
-        explained: bool = False,
         like: str | PathLike[str] | None = None,
         names: str | None = None,
     ) -> str:
@@ -194,7 +192,6 @@ class Model(NaiveBayes):
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
             parameters: Name of a table of the model's terms for the query to join; it is written by
                 ``dpnb_columnar.model.joined_query.write_table``.
-            explained: Whether the query returns what ``explain`` does, in place of what ``predict`` does.
             like: Address of the database, or a DuckDB or SQLite file, whose catalogue tells the types and the spelling
                 of the table's columns; or a Parquet file like the table. No row is read. It stands for ``kinds``.
             names: How the table spells its columns, where no catalogue tells it: ``lower``, ``upper`` or ``declared``.
@@ -238,7 +235,6 @@ class Model(NaiveBayes):
             keys,
             kinds if like is None else columns.kinds,
             parameters=parameters,
-            explained=explained,
             names=columns.names,
         )
 

@@ -149,27 +149,30 @@ class ScoreBatches:
     ) -> Sequence[NDArray[Any] | pl.Series]:
         """Compute the classes p and o of every row, and the parts of the logarithm of their odds (``explanation``)."""
         predicted, other = np.zeros((2, rows.height), dtype=np.uint32)
-        log_odds, skipped = np.empty((2, rows.height)), np.zeros(rows.height, dtype=np.uint16)
+        log_odds, skipped = np.empty(rows.height), np.zeros(rows.height, dtype=np.uint16)
         for start, end in self._batches(rows.height):
             joint = self._joint(rows.slice(start, end - start), skipped[start:end])
             weights, places = self._weights(joint), np.arange(end - start)
             first = (weights / _from_first_to_last(weights)).argmax(axis=0)
-            calibrated = joint if self.line is None else np.log(weights)
-            rivals = calibrated.copy()
-            rivals[first, places] = -np.inf
+            rivals = joint.copy()
+            rivals[first if self.line is None else self.line.largest, places] = -np.inf
             second = rivals.argmax(axis=0)
+            if self.line is not None:
+                second = np.where(first == self.line.largest, second, self.line.largest)
             predicted[start:end], other[start:end] = first, second
-            for scores, of_rows in zip((joint, calibrated), log_odds, strict=True):
-                of_rows[start:end] = scores[first, places] - scores[second, places]
+            log_odds[start:end] = joint[first, places] - joint[second, places]
         priors = np.array(self.priors)
         prior = priors[predicted] - priors[other]
         bits = np.empty((len(words), rows.height))
         for place in range(len(words)):
             bits[place] = self._difference(place, rows[_value(place)].to_numpy(), predicted, other)
+        if self.line is not None:
+            sign = np.where(predicted == self.line.largest, -1.0, 1.0)
+            log_odds, prior, factor = _calibrated(self.line.odds, sign, log_odds, prior, bits.sum(axis=0))
+            bits *= factor
         for part in (log_odds, prior, bits):
             part *= 1 / math.log(2)
-        calibration = log_odds[1] - log_odds[0]
-        return [predicted, other, log_odds[1], prior, *_said(bits, words, top), calibration, skipped]
+        return [predicted, other, log_odds, prior, *_said(bits, words, top), skipped]
 
     def _difference(
         self, place: int, values: NDArray[Any], one: NDArray[np.uint32], other: NDArray[np.uint32]
@@ -265,6 +268,32 @@ def _computed(terms: ComputedTerms, values: NDArray[np.float64]) -> Iterator[tup
     with np.errstate(over="ignore", invalid="ignore"):  # as Polars does
         for klass, term, without in terms.present(values):
             yield klass, np.where(absent, without, term)
+
+
+def _calibrated(
+    odds: Pieces,
+    sign: NDArray[np.float64],
+    score: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Carry the odds of two classes and their prior through the line; compute what its change multiplies evidence by.
+
+    Args:
+        odds: Log-odds of the best other class to the largest one.
+        sign: Per row, -1 where the largest is the one predicted.
+        score: Differences of the scores.
+        prior: Likewise, before any attribute is read.
+        evidence: Sum of the attributes' differences, which is what the two differ by.
+    """
+    margins = sign * np.stack([score, prior])
+    place = np.searchsorted(odds.starts, margins, side="right")
+    log_odds, base = sign * _at(odds, place, margins)
+    slopes = np.array(odds.slopes)
+    with np.errstate(over="ignore"):
+        mean = np.divide(log_odds - base, evidence, out=np.zeros_like(base), where=evidence != 0)
+    # A mean of slopes, as far as rounding lets the quotient be one; within a piece the slope itself.
+    return log_odds, base, np.where(place[0] == place[1], slopes[place[0]], mean.clip(0, slopes.max()))
 
 
 def _said(bits: NDArray[np.float64], words: pl.Series, top: int | None) -> Iterator[NDArray[np.float64] | pl.Series]:

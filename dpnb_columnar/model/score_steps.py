@@ -159,7 +159,10 @@ def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.
         number_skipped: How many attributes are left out of the row.
     """
     predicted, *probabilities, skipped = names
-    shares, likeliest = class_shares(model)
+    total = step_column("total")
+    shares = [over(step_column(f"weight_{klass}"), total.copy()) for klass in range(len(model.domain.classes))]
+    # Quotients are compared, since two of them may round to one number.
+    likeliest = over(double(1) if line_terms(model) is None else step_column("likeliest"), total)
     branches = [
         (equal(share.copy(), likeliest.copy()), text(name))
         for share, name in zip(shares, model.domain.classes, strict=True)
@@ -169,15 +172,6 @@ def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.
         *(as_column(share, name) for share, name in zip(shares, probabilities, strict=True)),
         as_column(number_skipped, skipped),
     ]
-
-
-def class_shares(model: NaiveBayes) -> tuple[list[exp.Expr], exp.Expr]:
-    """Return the probability of each class, and the largest of them."""
-    total = step_column("total")
-    classes = range(len(model.domain.classes))
-    shares: list[exp.Expr] = [over(step_column(f"weight_{klass}"), total.copy()) for klass in classes]
-    # Quotients are compared, since two of them may round to one number.
-    return shares, over(double(1) if line_terms(model) is None else step_column("likeliest"), total)
 
 
 def number_skipped(model: NaiveBayes, left_out: Sequence[exp.Expr], dialect: Dialect | None) -> exp.Expr:

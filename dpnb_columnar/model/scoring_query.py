@@ -9,7 +9,6 @@ each term, cost several times as much. Whole numbers are listed by themselves: t
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,6 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
     Branch,
-    as_column,
     as_text,
     below,
     case,
@@ -27,36 +25,29 @@ from dpnb_columnar.dialects.nodes import (
     integer,
     is_in,
     is_null,
-    lookup,
     minus,
     number_at,
     number_list,
     source_column,
     sum_of,
-    text,
-    times,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, rename_source_columns, render, table_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, category_number, grid_code, number
 from dpnb_columnar.dialects.steps import CommonTableExpression, Rows, RowsAndScalars, Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, number_keys
+from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, category_keys, number_keys
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.model.explanation import OTHER, explanation_columns
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import (
     class_terms,
-    line_terms,
     missing_terms,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
 from dpnb_columnar.model.polars_terms import SKIPPED, terms_of_numbers
 from dpnb_columnar.model.score_steps import (
-    class_shares,
-    extreme,
     number_skipped,
     result_columns,
     value_read,
@@ -71,8 +62,6 @@ from dpnb_columnar.model.sql_terms import (
     codes_of_integers,
     numbered_columns,
     step_column,
-    term_columns,
-    term_references,
 )
 
 
@@ -201,15 +190,15 @@ def _by_text(attribute: Categorical) -> exp.Expr:
     The texts are an ENUM, in which DuckDB looks a text up at once, as ``row_rules`` has Polars do: a CASE compares one
     after the other, and takes a second to plan if they are hundreds.
     """
-    codes, column = attribute.members, as_text(source_column(attribute.name))
-    return _code_at(exp.cast(enum_code(column, codes), exp.DType.INT), list(codes.values()))
+    codes, column = category_keys(attribute, Kind.TEXT), as_text(source_column(attribute.name))
+    return _code_at(exp.cast(enum_code(column, map(str, codes)), exp.DType.INT), list(codes.values()))
 
 
 def _by_number(attribute: Categorical, kind: Kind | None) -> exp.Expr:
     """Find the code of a category by its number; null where it is none."""
     codes = number_keys(attribute.members)
     numbers = number_list(list(codes), exp.DType.DOUBLE)
-    position = exp.Anonymous(this="LIST_POSITION", expressions=[numbers, number(attribute.name, kind)])
+    position = exp.Anonymous(this="LIST_POSITION", expressions=[numbers, category_number(attribute.name, kind)])
     return _code_at(minus(position, integer(1)), list(codes.values()))
 
 
@@ -227,10 +216,9 @@ def scoring_query(
     view: str | None = None,
     parameters: str | None = None,
     *,
-    explained: bool = False,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the query that scores every row of a table: its columns, then those of ``score``, or of ``explain``.
+    """Write the query that scores every row of a table: its columns, then those of ``score``.
 
     Args:
         model: A released model.
@@ -241,7 +229,6 @@ def scoring_query(
         view: Name of a view to create; None for a query.
         parameters: Name of a table of the model's terms (``joined_query``) that the query joins; None for a query
             that holds them.
-        explained: Whether the query returns what each attribute said (``explanation.explain``), not probabilities.
         names: The table's name of each column that it spells otherwise than model and keys do.
 
     Raises:
@@ -251,8 +238,6 @@ def scoring_query(
     """
     known = kinds or {}
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
-    if explained:
-        results = [PREDICTED, OTHER, *explanation_columns(model)]
     if clash := set(results).intersection(keys):
         raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
     if not keys and (taken := [name for name in known if name.lower().startswith(STEP_PREFIX)]):
@@ -266,23 +251,19 @@ def scoring_query(
     if parameters is None:
         attributes = list(_attribute_terms(model, known, dialect))
         left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
-        steps = [*_steps(model, attributes, explained=explained), *weight_steps(model, dialect)]
+        steps = [*_steps(model, attributes), *weight_steps(model, dialect)]
         given: Sequence[CommonTableExpression] = ()
     elif isinstance(rows, RowsAndScalars):
         raise UsageError(
             f"SQLite cannot return every column of rows that are joined; name those to keep with {option('key')}"
         )
     else:
-        joins, joined = joined_steps(model, known, dialect, explained=explained)
+        joins, joined = joined_steps(model, known, dialect)
         steps = [*joined, *weight_steps(model, dialect, is_complete(model, parameters, dialect))]
         given = [model_terms(model, parameters, dialect), *joins]
         left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
     skipped = number_skipped(model, left_out, dialect)
-    if explained:
-        steps += _explanation_steps(model, dialect)
-        columns = _explanations(model, results, skipped)
-    else:
-        columns = result_columns(model, results, skipped)
+    columns = result_columns(model, results, skipped)
     query = rows.query(steps, columns, given) if isinstance(rows, Rows) else rows.query(steps, columns)
     rename_source_columns(query, names or {})
     if view is not None:
@@ -298,74 +279,17 @@ def _attribute_terms(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Itera
         yield terms or ComputedTerms(value_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
 
 
-def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms], *, explained: bool) -> Iterator[Step]:
+def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms]) -> Iterator[Step]:
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
     values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
     if attributes:
         yield Step("rows_read", numbered_columns("read", (terms.read for terms in attributes)))
         yield Step("rows_placed", numbered_columns("value", values))
     classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
-    if explained and attributes:
-        yield Step("rows_said", term_columns(classes))
-        classes = [term_references(place, terms) for place, terms in enumerate(classes)]
     # Added from the left, as ``scoring.score`` does of models that are not wide.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
     joint = (sum_of([term for term in terms if term is not None]) for terms in summands)
     yield Step("rows_joint", numbered_columns("joint", joint))
-
-
-PREDICTED_CLASS, OTHER_CLASS = "predicted_class", "other_class"
-"""Columns of the places of the two classes that an explanation compares; null where the table of terms is not whole."""
-
-
-def _explanation_steps(model: NaiveBayes, dialect: Dialect) -> Iterator[Step]:
-    """Return the steps that find the predicted class and the one that comes next, as ``explanation`` defines it."""
-    shares, likeliest = class_shares(model)
-    predicted = case((equal(share, likeliest.copy()), integer(klass)) for klass, share in enumerate(shares))
-    yield Step("rows_predicted", [as_column(predicted, f"{STEP_PREFIX}{PREDICTED_CLASS}")])
-    keys = [
-        step_column(f"{'joint' if line_terms(model) is None else 'weight'}_{klass}") for klass in range(len(shares))
-    ]
-    rivals = [exp.Not(this=equal(step_column(PREDICTED_CLASS), integer(klass))) for klass in range(len(shares))]
-    least = double(-sys.float_info.max)
-    candidates = [case([(rival, key)], least.copy()) for rival, key in zip(rivals, keys, strict=True)]
-    best = extreme(exp.Greatest, candidates, dialect)
-    yield Step("rows_rivals", [as_column(best, f"{STEP_PREFIX}rival")])
-    other = case(
-        (exp.and_(rival.copy(), equal(key.copy(), step_column("rival"))), integer(klass))
-        for klass, (rival, key) in enumerate(zip(rivals, keys, strict=True))
-    )
-    yield Step("rows_compared", [as_column(other, f"{STEP_PREFIX}{OTHER_CLASS}")])
-
-
-def _explanations(model: NaiveBayes, names: Sequence[str], number_skipped: exp.Expr) -> list[exp.Alias]:
-    """Return what ``explanation.explain`` does, in the order of ``names``."""
-    classes = [integer(klass) for klass in range(len(model.domain.classes))]
-
-    def chosen(values: Sequence[exp.Expr], name: str) -> exp.Expr:
-        return lookup(step_column(name), zip((klass.copy() for klass in classes), values, strict=True))
-
-    def bits(values: Sequence[exp.Expr]) -> exp.Expr:
-        one, other = (chosen([value.copy() for value in values], name) for name in (PREDICTED_CLASS, OTHER_CLASS))
-        return times(exp.Paren(this=minus(one, other)), double(1 / math.log(2)))
-
-    words = [text(name) for name in model.domain.classes]
-    joint, weights = ([step_column(f"{name}_{klass}") for klass in range(len(classes))] for name in ("joint", "weight"))
-    score = bits(joint)
-    log_odds = score if line_terms(model) is None else bits([exp.Ln(this=weight) for weight in weights])
-    columns = [
-        chosen(words, PREDICTED_CLASS),
-        chosen([word.copy() for word in words], OTHER_CLASS),
-        log_odds,
-        bits(list(map(double, class_terms(model)))),
-        *(
-            bits([step_column(f"term_{place}_{klass}") for klass in range(len(classes))])
-            for place in range(len(model.attributes))
-        ),
-        minus(log_odds.copy(), exp.Paren(this=score.copy())),
-        number_skipped,
-    ]
-    return [as_column(column, name) for column, name in zip(columns, names, strict=True)]
 
 
 def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:

@@ -69,20 +69,6 @@ def step_column(name: str) -> exp.Column:
     return own_column(f"{STEP_PREFIX}{name}")
 
 
-def term_columns(attributes: Iterable[Sequence[exp.Expr | None]]) -> list[exp.Alias]:
-    """Name the terms of each attribute, per class, as columns of a step of their own; one of None is 0."""
-    return [
-        as_column(double(0) if term is None else term, f"{STEP_PREFIX}term_{place}_{klass}")
-        for place, terms in enumerate(attributes)
-        for klass, term in enumerate(terms)
-    ]
-
-
-def term_references(place: int, terms: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
-    """Name the columns of an attribute's terms in that step; None stays None."""
-    return [None if term is None else step_column(f"term_{place}_{klass}") for klass, term in enumerate(terms)]
-
-
 @dataclass(frozen=True, slots=True)
 class ComputedTerms:
     """The terms of an attribute in any database, computed step by step.

@@ -17,7 +17,7 @@ KL(w, p_tau) = (alpha - 1) dM/dalpha - M. Follow the curve alpha = k/tau with mu
     dM <= (-(alpha/mu) M + alpha mu kappa^2/2) dtau,
 
 which G = alpha (alpha - 1) tau^2 kappa^2/2 satisfies with equality. So (M - G) tau/(k - tau) never grows. It starts
-from 0, since M stays bounded (|log p_tau/p_0| / tau has all exponential moments), hence M <= G, and at tau = 1 the
+from 0, since M stays bounded (docs/privacy.md, Lemma 5.5), hence M <= G, and at tau = 1 the
 divergence M/(alpha - 1) is at most alpha kappa^2/2. Reversing the path changes the sign of s, that is of mu. []
 
 For small rho the condition is all but exact. At beta = kappa/10 it needs about half the noise of the published bounds

@@ -69,7 +69,7 @@ class InformativeAttribute:
         weight: Weight of the attribute in the score.
         telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
             it is within this class as in all rows, at least and at most; ``NOTHING`` where all that may be noise. Of an
-            attribute released as mean and deviation, the class's mean, with its ends where they are public.
+            attribute released as mean and deviation, the class's released mean (``mean_texts``).
         values: Per class, the place of the value that ``telling`` names, a missing one last; None where it names none.
         remark: Why noise could not be subtracted: ``NOISE_NOT_TOLD`` or ``LONG_TAILS``; empty where it was.
     """
@@ -240,7 +240,7 @@ def _described(
     prior, counted = np.array(model.priors), None if table is None else information(table)
     if isinstance(part, Normal):
         present = prior * (1 - steps.absent)
-        bits, means = _normal_bits(model, noises, part, steps)
+        bits, means = _normal_bits(model, noises, part, steps), mean_texts(model, part, noises)
         if bits is not None and steps.absent.any():
             bits = None if counted is None else counted.plus(bits, present.sum())
         texts = [
@@ -284,7 +284,7 @@ def _rounded(number: float, digits: int, rounding: Callable[[float], int]) -> st
     return f"{rounded:.0f}" if unit >= 1 else f"{rounded:.{digits}g}"
 
 
-def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRatios) -> tuple[Bits | None, list[str]]:
+def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRatios) -> Bits | None:
     """Estimate what the value of an attribute released as mean and deviation tells of the class, among rows with one.
 
     Where the noise is public, releases are simulated: noise is added to the released moments, and parameters are made
@@ -299,7 +299,7 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
         steps: Its log-ratios.
 
     Returns:
-        The bits; None where the size of the noise is confidential. Per class, the text of its mean.
+        The bits; None where the size of the noise is confidential.
     """
     attribute, mechanism = model.domain[part.attribute], model.guarantee.mechanism
     assert isinstance(attribute, Numeric)
@@ -307,14 +307,13 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
     present, values = steps.probability.sum(axis=1), steps.probability
     prior = np.array(model.priors) * present
     prior /= prior.sum()  # among the rows that have a value
-    plain, means = mutual_information(prior, values / present[:, None]), _class_means(attribute, steps)
-    texts = [f"mean {each:.4g}" for each in means]
+    plain = mutual_information(prior, values / present[:, None])
     queries = [(query, part.attribute) for query in RULES[mechanism].moments] if mechanism in RULES else []
     if not any(query in noises for query in queries):
-        return Bits(plain, plain, plain), texts
+        return Bits(plain, plain, plain)
     drawn = [noises.get(query) for query in queries]
     if None in drawn or len(drawn) != 2:
-        return None, texts
+        return None
     share = next(each for each in model.guarantee.composition if (each.query, each.attribute) == queries[1])
     sizes = model.classes.released if part.presence is None else [present for present, *_ in part.presence.released]
     public, scale = list(map(sample_size, sizes)), attribute.scale
@@ -326,8 +325,8 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
     ]
     power = 1 if queries[1][0] == "deviation" else 2
 
-    def simulated(part_left: float) -> tuple[Floats, Floats]:
-        """Return the errors of the bits, and of the means, about moments between common ones and the released."""
+    def simulated(part_left: float) -> Floats:
+        """Return the errors of the bits about moments between common ones and the released."""
         common = prior @ mean, math.sqrt(prior @ (deviation**2 + (mean - prior @ mean) ** 2))
         true_mean = common[0] + part_left * (mean - common[0])
         true_deviation = common[1] + part_left * (deviation - common[1])
@@ -345,30 +344,53 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
             np.array([each.mean for each in parameters]),
             np.array([each.deviation for each in parameters]),
         )
-        true = _normal_information(attribute, prior, true_mean, true_deviation)
-        return found[0] - true[0], found[1] - true[1]
+        return found - _normal_information(attribute, prior, true_mean, true_deviation)
 
-    added, off = simulated(1.0)
-    left = max(plain - float(added.mean()), 0.0)
-    added, _ = simulated(math.sqrt(min(left / plain, 1.0)) if plain > 0 else 0.0)
+    left = max(plain - float(simulated(1.0).mean()), 0.0)
+    added = simulated(math.sqrt(min(left / plain, 1.0)) if plain > 0 else 0.0)
     low, high = (plain - float(np.quantile(added, each)) for each in ((1 + LEVEL) / 2, (1 - LEVEL) / 2))
-    bits = Bits(max(plain - float(added.mean()), 0.0), max(low, 0.0), max(high, 0.0))
-    if not (np.isfinite(added).all() and np.isfinite(off).all()):
-        return None, texts  # moments that no rows have
-    ends = means - np.quantile(off, [(1 + LEVEL) / 2, (1 - LEVEL) / 2], axis=0)
-    return bits, [f"{text} ({low:.4g} to {high:.4g})" for text, low, high in zip(texts, *ends, strict=True)]
+    if not np.isfinite(added).all():
+        return None  # moments that no rows have
+    return Bits(max(plain - float(added.mean()), 0.0), max(low, 0.0), max(high, 0.0))
 
 
-def _class_means(attribute: Numeric, steps: LogRatios) -> Floats:
-    """Compute the mean of a numeric attribute within each class, as the released distributions have it."""
-    ends = np.array([*steps.starts[1:], attribute.cells + 1])
-    middles = float(attribute.lower) + float(attribute.step) * (np.array(steps.starts) + ends - 1) / 2
-    means: Floats = steps.probability @ middles / steps.probability.sum(axis=1)
-    return means
+def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
+    """Write the released mean of each class, clamped to the declared bounds; of log(1 + x) under a logarithm.
+
+    The interval, where the scale of the noise is public, holds the mean of the sample of public size in 95 % of all
+    draws. Padding or cutting the sample moves its mean from that of the rows: by half of the attribute's width at most,
+    divided by the size, for each row that the size is off. Let the mean have the noise b Z, Z of the Laplace
+    distribution, and the size the same share. Then the mean of the rows is off by b (Z + Z'/2) at most, and by more
+    than half of the interval, -b log 0.05, with a probability of at most (0.05 - 0.05^2/4)/(1 - 1/4), 6.6 %.
+
+    Args:
+        model: The model.
+        part: An attribute that was released as mean and deviation.
+        noises: Noise of the model's queries.
+    """
+    attribute, rules = model.domain[part.attribute], RULES.get(model.guarantee.mechanism)
+    assert isinstance(attribute, Numeric)
+    scale, noise = attribute.scale, noises.get(("mean", part.attribute))
+    name = "trimmed mean" if rules is not None and rules.smooth else "mean"
+    name += " of log(1 + x)" if attribute.transform is Transform.LOG1P else ""
+    texts = []
+    for klass, released in enumerate(part.released_mean):
+        ends = (released, released) if noise is None else noise.interval(released, klass=klass)
+        mean, low, high = (min(max(scale.origin, each), scale.end) for each in (released, *ends))
+        if noise is None:
+            texts.append(f"{name} {mean:.4g}")
+            continue
+        digits = min(max(1 - math.floor(math.log10(high - low or 1.0)), 0), 9)  # of the width the first two
+        low, high = (
+            rounding(round(end * 10**digits, 6)) / 10**digits
+            for rounding, end in ((math.floor, low), (math.ceil, high))
+        )
+        texts.append(f"{name} {mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})")
+    return texts
 
 
-def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
-    """Compute the bits that truncated normal distributions tell, and the mean of each.
+def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviations: Floats) -> Floats:
+    """Compute the bits that truncated normal distributions tell.
 
     Args:
         attribute: The attribute.
@@ -377,7 +399,7 @@ def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviat
         deviations: Likewise.
 
     Returns:
-        Shapes (...) and (..., classes); the means are in the attribute's unit.
+        Shape (...).
     """
     scale = attribute.scale
     values = scale.origin + (scale.end - scale.origin) * PLACES
@@ -385,13 +407,12 @@ def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviat
     probability = np.exp(logarithms - logarithms.max(axis=-1, keepdims=True))
     probability /= probability.sum(axis=-1, keepdims=True)
     overall = np.einsum("c,...cv->...v", prior, probability)
-    bits = prior @ np.moveaxis(
+    bits: Floats = prior @ np.moveaxis(
         (probability * np.log2(np.maximum(probability, TINY) / np.maximum(overall[..., None, :], TINY))).sum(axis=-1),
         -1,
         0,
     )
-    unit = np.expm1(values) if attribute.transform is Transform.LOG1P else values
-    return bits, probability @ unit
+    return bits
 
 
 def bin_texts(attribute: Numeric, edges: Sequence[int]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -405,9 +406,14 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
     aside = f", a probability of {number_text(guarantee.delta)} aside" if guarantee.delta else ""
     return (
         f"Whatever someone concludes from this model about {whose}, they are at most "
-        f"{math.exp(guarantee.epsilon):.3g} times as likely to conclude it as they would be had {it} {other}"
+        f"{_rounded_up(math.exp(guarantee.epsilon))} times as likely to conclude it as they would be had {it} {other}"
         f"{aside}, whatever else they know."
     )
+
+
+def _rounded_up(bound: float) -> str:
+    """Write a bound by three digits at most, none of which says less than it: 1.23 for 1.2214."""
+    return f"{Decimal(bound).normalize(Context(prec=3, rounding=ROUND_CEILING)):f}"
 
 
 def population_facts(model: NaiveBayes) -> Iterator[tuple[str, str]]:

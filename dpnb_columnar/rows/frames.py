@@ -13,6 +13,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.arrow_streams import is_stream, scan_stream
 from dpnb_columnar.rows.column_checks import check_columns
+from dpnb_columnar.rows.lazy_rows import read_unfiltered
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, stream
 from dpnb_columnar.runtime.row_progress import Size, unknown_size
@@ -90,7 +91,7 @@ def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unkn
     except query_errors():
         raise failed_query() from None
     types = check_columns(schema, domain, name)
-    return OpenedFrame(rows.lazy().select(map(column, types)), types, name, size)
+    return OpenedFrame(read_unfiltered(rows.lazy()).select(map(column, types)), types, name, size)
 
 
 def stream_frame(

@@ -3,6 +3,7 @@
 Which part a row goes to depends on the row's own values and the seed, or on those of its unit's columns and the seed:
 on no other row, no place and no number of rows. So each part is what a public rule on single rows, or units, leaves of
 the data, and a release of a part keeps its guarantee for rows, or units, of the data (``docs/privacy.md``, Lemma 2.13).
+A value that a flag says was allocated decides nothing: an answer and its flagged copies move one row (Lemma 2.16).
 
 Why not a draw for each row? One from a seed goes by the row's place, and one row less would move thousands of others.
 Secret draws would do; but then no split could be made again, after a crash or for a check, the next version of the data
@@ -25,7 +26,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -33,9 +34,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
-from dpnb_columnar.domain.declaration import DOMAIN_KEY
+from dpnb_columnar.domain import Imputed
+from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.numbers import TRUTHS, exact_number, number_of_text, number_text
 from dpnb_columnar.domain.split_parts import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
@@ -50,7 +54,8 @@ from dpnb_columnar.rows.parquet import (
     damaged_file_error,
     rows_in_footers,
 )
-from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
+from dpnb_columnar.rows.row_digest import Values, digest_word, patterns_of, row_words
+from dpnb_columnar.rows.row_rules import is_imputed
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
@@ -77,6 +82,9 @@ BUFFER_BYTES = 2**20
 
 SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is_large_binary
 """Tests for the types that Arrow can read as places in a dictionary."""
+
+NO_TYPE = pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException
+"""What libraries raise where Arrow has no type for all values of a column."""
 
 FAR = 6
 """Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
@@ -216,7 +224,9 @@ def _history_of(frame: Frame) -> str:
 
 
 @confined()
-def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
+def split_frame(
+    frame: Frame, split: Split, domain: Declaration | None = None
+) -> tuple[dict[str, Frame], dict[str, int]]:
     """Divide the rows of a frame as those of a file of the same rows would be.
 
     A part that is divided again is known by its history, as its file is.
@@ -224,6 +234,7 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
     Args:
         frame: The frame; not a lazy one, which would be computed twice.
         split: How to divide them.
+        domain: Declares flags of allocated values; None for the domain that an Arrow table carries, if any.
 
     Returns:
         By part a frame of the same library, and its number of rows: train, validation if there is one, test.
@@ -238,7 +249,10 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
     if not len(opened):  # narwhals takes no filter of no rows
         return dict.fromkeys(reversed(split.shares), opened.to_native()), dict.fromkeys(split.shares, 0)
     split = replace(split, history=_history_of(frame))
-    places = _places({name: _values(opened[name]) for name in opened.columns}, len(opened), split)
+    columns = {name: _values(opened[name]) for name in opened.columns}
+    metadata = frame.schema.metadata if isinstance(frame, pa.Table) else None
+    flags = flags_in(metadata or {}, NAME) if domain is None else flags_of(domain)
+    places = _places(answered(columns, flags), len(opened), split)
     parts, sizes = {}, {}
     for place, part in reversed([*enumerate(split.shares)]):
         chosen = places == place
@@ -272,16 +286,27 @@ def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, obj
 
 
 def _values(column: nw.Series[Any]) -> Values:
-    """Return a column of a frame; as Python's values where Arrow has no type for all of them."""
+    """Return a column of a frame; as Python's values where its type does not say what they are, or Arrow has none."""
+    import narwhals.stable.v2 as nw
+
     try:
-        values: Any = column.to_arrow()
-    except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError):
+        values: Any = None if column.dtype == nw.Object else column.to_arrow()
+    except (*NO_TYPE, TypeError, ValueError, OverflowError):
+        values = None
+    if values is None:
         return column.to_list()
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 @confined()
-def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, overwrite: bool = False) -> dict[str, int]:
+def split_rows(
+    rows: Batches,
+    split: Split,
+    outputs: Mapping[str, Path],
+    domain: Declaration | None = None,
+    *,
+    overwrite: bool = False,
+) -> dict[str, int]:
     """Write the rows of each part, in their order; batches are streamed.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
@@ -291,6 +316,7 @@ def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, over
         rows: The rows.
         split: How to divide them.
         outputs: The file of each part.
+        domain: Declares flags of allocated values; None for the domain that the rows carry, if any.
         overwrite: Whether to replace existing files.
 
     Returns:
@@ -304,6 +330,7 @@ def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, over
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
     schema = rows.schema.with_metadata({**metadata, HISTORY_KEY: split.of_parts.encode()})
     earlier = parts_in(metadata)
+    flags = flags_in(metadata, rows.name) if domain is None else flags_of(domain)
     if absent := [name for name in split.by if schema.names.count(name) != 1]:
         raise DataError(
             f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
@@ -322,7 +349,7 @@ def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, over
         }
         sizes = dict.fromkeys(outputs, 0)
         for batch in rows.batches:
-            places = _places(dict(zip(schema.names, batch.columns, strict=True)), len(batch), split)
+            places = _places(answered(dict(zip(schema.names, batch.columns, strict=True)), flags), len(batch), split)
             for place, part in enumerate(split.shares):
                 chosen = places == place
                 if chosen.any():
@@ -465,6 +492,63 @@ def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.Record
         start = stop
 
 
+Flags: TypeAlias = Mapping[str, Sequence[Imputed]]
+"""Flags of allocated values, by the column of which they say so."""
+
+
+def flags_of(domain: Declaration) -> Flags:
+    """Return all flags that a domain declares, whether or not values are missing by them for now.
+
+    A release from a part may decide that afterwards, so a row's part must depend on no flagged value in any case.
+    """
+    names = dict.fromkeys([*domain.available_imputed, *domain.imputed])
+    return {name: (*domain.available_imputed.get(name, ()), *domain.imputed.get(name, ())) for name in names}
+
+
+def flags_in(metadata: Mapping[bytes, bytes], source: str) -> Flags:
+    """Return the flags of the domain in the metadata of a file or a table; none where it carries no domain.
+
+    Raises:
+        DomainError, ConfigurationError: if the domain is faulty.
+    """
+    carried = metadata.get(DOMAIN_KEY.encode())
+    domain = None if carried is None else domain_from_metadata({DOMAIN_KEY: carried.decode("utf-8", "replace")}, source)
+    return {} if domain is None else flags_of(domain)
+
+
+def answered(columns: Mapping[str, Values], flags: Flags) -> Mapping[str, Values]:
+    """Return columns in which every flagged value is null: a rule on one row, as that of the rows that are counted.
+
+    So a row's part depends on what its respondent answered, as far as flags say so (docs/privacy.md, Lemma 2.16).
+    """
+    own = {name.lower(): name for name in columns}  # databases change the case
+    hidden: dict[str, Values] = {}
+    for name, each in flags.items():
+        flagged = [_flagged(columns[own[flag.column.lower()]], flag) for flag in each if flag.column.lower() in own]
+        if flagged and name.lower() in own and (lost := np.logical_or.reduce(flagged)).any():
+            hidden[own[name.lower()]] = _without(columns[own[name.lower()]], lost)
+    return {**columns, **hidden}
+
+
+def _flagged(values: Values, flag: Imputed) -> NDArray[np.bool_]:
+    """Test each value of a flag's column, by this value and not the column's type; each distinct one once."""
+    cells: dict[object, int] = {}
+    places = [cells.setdefault(text_of(value), len(cells)) for value in _python_values(values)]
+    texts = pl.Series(flag.column, [*cells], pl.String)
+    said = texts.to_frame().select(is_imputed(flag, {flag.column: Kind.TEXT})).to_series().to_numpy()
+    return said[places].astype(np.bool_)
+
+
+def _without(values: Values, lost: NDArray[np.bool_]) -> Values:
+    """Return a column without some of its values."""
+    if isinstance(values, pa.Array):
+        try:
+            return values.take(pa.array(np.arange(len(values)), mask=lost))
+        except pa.ArrowNotImplementedError:  # of rare types
+            pass
+    return [None if gone else value for value, gone in zip(_python_values(values), lost, strict=True)]
+
+
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:
     """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit.
 
@@ -474,7 +558,7 @@ def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[n
         split: How to divide them.
     """
     limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
-    units = [*zip(*(map(_unit, _python_values(columns[name])) for name in split.by), strict=True)]
+    units = [*zip(*(_units(columns[name]) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):
         places = np.empty(rows, np.intp)
     else:
@@ -490,11 +574,19 @@ def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[n
     return places
 
 
+def _units(values: Values) -> list[str | None]:
+    """Write the values of a unit's column as texts, numbers and truths by their value; None where one is missing."""
+    _, missing = patterns_of(values)
+    listed_values = _python_values(values)
+    lost = [False] * len(values) if missing is None else missing.tolist()
+    return [None if gone else _unit(value) for value, gone in zip(listed_values, lost, strict=True)]
+
+
 def _python_values(values: Values) -> Sequence[object]:
     return values.to_pylist() if isinstance(values, pa.Array) else values
 
 
-def _unit(value: object) -> str | None:
-    """Write a value of a unit's column as text, numbers by their value; None if it is missing."""
-    missing = value is None or value != value  # NaN
-    return None if missing else text_of(value) or repr(value)
+def _unit(value: object) -> str:
+    if isinstance(value, str) and (number := number_of_text(value)) is not None:
+        value = TRUTHS.get(value, number)
+    return text_of(value) or repr(value)

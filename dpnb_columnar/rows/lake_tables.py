@@ -6,22 +6,28 @@ batch, and this module says what of it: a snapshot is chosen once, when the tabl
 one, whatever is written to the table meanwhile. It is named by the table's own id and by its own number, which
 together stand for the same rows for ever.
 
+A log can name any file, and name it again: the libraries read what it names. So the files are checked before a row is
+read (``_checked_files``): each lies in the table's own folder, and each is listed once. Otherwise the rows of another
+data set would be read under the name of this one, or a person would count several times at the stated epsilon.
+
 A library's own errors may quote values, so none of their texts is shown.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
+from dpnb_columnar.rows.object_stores import SCHEMES
 from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TABLE_FORMATS, TableFormat, has_log, is_entry
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.paths import exists, is_file, is_folder
@@ -72,6 +78,7 @@ class LakeTable:
         files: Folders of its files; no output may be written into one.
         read: Reads the columns of these names, batch by batch, in the same order each time. Confidential.
         size: Returns about how many rows there are.
+        data_files: Its Parquet files of this machine, of which none may be a copy of another.
     """
 
     kind: TableFormat
@@ -83,6 +90,7 @@ class LakeTable:
     files: Sequence[Path]
     read: Callable[[Sequence[str]], Iterator[Any]]
     size: Size
+    data_files: Sequence[Path] = ()
 
     @property
     def name(self) -> str:
@@ -198,8 +206,8 @@ def open_table(named: NamedTable) -> LakeTable:
             return delta_snapshot(DeltaTable(named.table, version=named.snapshot), named.table)
         if named.table.startswith(CATALOGUE):
             return iceberg_snapshot(_of_catalogue(named), named.table, named.table, named.snapshot)
-        file = _metadata_file(Path(named.table))
-        return iceberg_snapshot(_of_metadata(file), named.table, str(file.resolve().parents[1]), named.snapshot)
+        file = _metadata_file(Path(named.table)).absolute()
+        return iceberg_snapshot(_of_metadata(file), named.table, str(file.parents[1].resolve()), named.snapshot)
 
 
 @confined()
@@ -264,28 +272,33 @@ def delta_snapshot(table: Any, name: str | None = None) -> LakeTable:
 
     Raises:
         MissingInputError: if files of the snapshot are gone.
+        DataError: if one lies outside the table's folder, or is listed twice.
     """
     import pyarrow as pa
-    from deltalake import DeltaTable, QueryBuilder
+    from deltalake import QueryBuilder
 
-    version, path = table.version(), _local_path(table.table_uri)
-    place = table.table_uri if path is None else str(path)
-    pinned = DeltaTable(path or place, version=version, storage_options=table._storage_options)
+    version, place, path = table.version(), table.table_uri, None
+    files = table.file_uris()
+    if (folder := urlsplit(place)).scheme in ("file", ""):
+        # The library escapes characters in the address of the folder, and not in what follows it.
+        path = Path(unquote(folder.path)).resolve()
+        place, files = str(path), [str(path / file.removeprefix(folder.path)) for file in files]
     shown = name or place
-    if path is not None:
-        _check_files(f"{shown}{SNAPSHOT}{version}", pinned.file_uris())
+    # Of another machine's table the library opens no file that lies elsewhere.
+    local = _checked_files(f"{shown}{SNAPSHOT}{version}", files, home=path)
+    numbers = pa.table(table.get_add_actions())["num_records"].to_pylist()
+    live = QueryBuilder(ONE_BY_ONE).register("live", table)  # the snapshot that is loaded now
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-        return iter(QueryBuilder(ONE_BY_ONE).register("live", pinned).execute(f"SELECT {columns} FROM live"))
+        return iter(live.execute(f"SELECT {columns} FROM live"))
 
     def size() -> int | None:
-        rows = pa.table(pinned.get_add_actions())["num_records"].to_pylist()
-        return None if None in rows else sum(rows)
+        return None if None in numbers else sum(numbers)
 
-    schema = pa.schema(pinned.schema().to_arrow())
-    files = () if path is None else (path,)
-    return LakeTable(DELTA, shown, place, str(pinned.metadata().id), version, schema, files, read, size)
+    schema = pa.schema(table.schema().to_arrow())
+    folders = () if path is None else (path,)
+    return LakeTable(DELTA, shown, place, str(table.metadata().id), version, schema, folders, read, size, local)
 
 
 VERSION_HINT = "version-hint.text"
@@ -309,7 +322,7 @@ def _metadata_file(table: Path) -> Path:
     if is_file(hint := folder / VERSION_HINT):
         hinted = hint.read_text("utf-8").strip()
         if not hinted.isdigit():
-            return folder / (hinted if hinted.endswith(".json") else f"{hinted}.metadata.json")
+            return folder / Path(hinted if hinted.endswith(".json") else f"{hinted}.metadata.json").name
         newest = int(hinted)
         while newest + 1 in numbered:  # the hint is written after its version
             newest += 1
@@ -382,10 +395,11 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
 
     Raises:
         MissingInputError: if files of the snapshot are gone.
-        DataError: if nothing was ever written to the table.
+        DataError: if nothing was ever written to the table, if a file lies outside its folder, or is listed twice.
     """
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.io.pyarrow import ArrowScan, schema_to_pyarrow
+    from pyiceberg.manifest import FileFormat
 
     from dpnb_columnar.rows.streaming import valid_texts
 
@@ -396,10 +410,11 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
     columns = table.scan(snapshot_id=snapshot)
     # The files are listed once, and every pass reads these.
     tasks = list(table.scan(snapshot_id=current).plan_files())
-    locations = [each.file_path for task in tasks for each in (task.file, *task.delete_files)]
-    for location in locations:
+    data = [task.file.file_path for task in tasks]
+    deletes = [each.file_path for task in tasks for each in task.delete_files]  # one is of several data files
+    for location in (*data, *deletes):
         files_of.new_input(location)  # refused where it may not be opened
-    _check_files(f"{name}{SNAPSHOT}{current}", locations)
+    local = _checked_files(f"{name}{SNAPSHOT}{current}", data, deletes, _iceberg_home(table.metadata_location))
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         scan = ArrowScan(metadata, files_of, columns.select(*names).projection(), AlwaysTrue())
@@ -414,27 +429,84 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
     folders = tuple(dict.fromkeys(place for place in places if place is not None and is_folder(place)))
     place = address if places[0] is None or not folders else str(places[0])
     schema = schema_to_pyarrow(columns.projection())
-    return LakeTable(ICEBERG, name, place, str(metadata.table_uuid), current, schema, folders, read, size)
+    parquet = local if all(task.file.file_format == FileFormat.PARQUET for task in tasks) else ()
+    return LakeTable(ICEBERG, name, place, str(metadata.table_uuid), current, schema, folders, read, size, parquet)
+
+
+def _iceberg_home(metadata_file: str) -> PurePath:
+    """Return the place of a table's files: what holds the folder ``metadata`` of its metadata file.
+
+    Not the location that the metadata give: who writes these can write any, such as the root of the file system.
+    """
+    folder = posixpath.dirname(metadata_file)
+    above = posixpath.dirname(folder)
+    return _place_of(folder if posixpath.basename(folder) != ICEBERG.log or above.endswith(":") else above)
 
 
 def _local_path(address: str) -> Path | None:
-    """Return the path that an address of this machine's file system stands for; None for another machine's."""
+    """Return the path that an address of this machine's file system stands for; None for another machine's.
+
+    The libraries open a path as it is written, percent signs and the name of a host with it.
+    """
     parts = urlsplit(address)
     if parts.scheme == "file":
-        return Path(unquote(parts.path)).resolve()
+        return Path(parts.netloc + parts.path).resolve()
     return None if parts.scheme else Path(address).resolve()
 
 
-def _check_files(snapshot: str, files: Iterable[str]) -> None:
-    """Check that files of a snapshot are there.
+def _place_of(address: str) -> PurePath:
+    """Return what an address stands for: a path with its links followed, or the parts of another machine's address."""
+    if (path := _local_path(address)) is not None:
+        return path
+    parts = urlsplit(address)
+    return PurePosixPath(f"{SCHEMES.get(parts.scheme, parts.scheme)}:{parts.netloc}", parts.path.lstrip("/"))
+
+
+def _checked_files(
+    snapshot: str, data: Sequence[str], deletes: Sequence[str] = (), home: PurePath | None = None
+) -> list[Path]:
+    """Check that files of a snapshot are there, that they are its table's, and that no data file is listed twice.
+
+    Args:
+        snapshot: The snapshot in messages.
+        data: Addresses of its data files, as its log lists them.
+        deletes: Addresses of the files of deleted rows.
+        home: Where all files of the table lie; None if the library opens no others.
+
+    Returns:
+        The data files of this machine.
 
     Raises:
-        MissingInputError: if one is not.
+        MissingInputError: if one is gone.
+        DataError: if one lies elsewhere, or if two entries name one data file, by its address, a link or a second name.
     """
-    for file in files:
-        path = _local_path(file)
-        if path is not None and not exists(path):
+    for address in (*data, *deletes):
+        place = _place_of(address)
+        # What a library makes of two dots may be another place than where they lead from a link.
+        if home is not None and (".." in address.split("/") or not place.is_relative_to(home)):
+            raise DataError(
+                f"{snapshot}: {address} lies outside the table's folder, and may hold another data set's rows; rewrite "
+                "the data files into the folder, or write the live rows to a file, with what writes the table"
+            )
+        if isinstance(place, Path) and not exists(place):
             raise gone(snapshot)
+    listed_as: dict[Hashable, str] = {}
+    files = []
+    for address in data:
+        place = _place_of(address)
+        identity: Hashable = place
+        if isinstance(place, Path):
+            files.append(place)
+            identity = (place.stat().st_dev, place.stat().st_ino)
+        if identity in listed_as:
+            first = listed_as[identity]
+            also = "" if first == address else f" (also as {address})"
+            raise DataError(
+                f"{snapshot}: {first} is listed twice{also}: its rows would count twice; drop one entry with what "
+                "writes the table"
+            )
+        listed_as[identity] = address
+    return files
 
 
 def gone(snapshot: str) -> MissingInputError:

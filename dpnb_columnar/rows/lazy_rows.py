@@ -22,18 +22,26 @@ def lazy_rows(read: Callable[[list[str]], Iterable[pl.DataFrame]], types: Mappin
     import pyarrow as pa
     from polars.io.plugins import register_io_source
 
-    def parts(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
-    ) -> Iterator[pl.DataFrame]:
-        """Read the rows as Polars asks for them: some columns, rows of a predicate, at most so many rows."""
+    def parts(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        """Read some columns of all rows: Polars is kept from asking for less."""
         try:
-            for frame in read(list(types) if columns is None else columns):
-                if rows is not None:
-                    frame, rows = frame.head(rows), max(rows - len(frame), 0)
-                yield frame if predicate is None else frame.filter(predicate)
-                if rows == 0:
-                    return
+            yield from read(list(types) if columns is None else columns)
         except pa.ArrowException as error:
             raise pl.exceptions.ComputeError("Arrow cannot read the rows") from error
 
-    return register_io_source(parts, schema=dict(types))
+    return read_unfiltered(register_io_source(parts, schema=dict(types)))
+
+
+def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a lazy frame whose conditions are evaluated once its rows are read; only columns can be chosen before.
+
+    Polars pickles a condition that it hands to a function which reads rows. A condition of the row rules may hold a
+    function itself, and Polars pickles that with cloudpickle, which it does not depend on.
+    """
+    return rows.map_batches(
+        lambda part: part,
+        predicate_pushdown=False,
+        projection_pushdown=True,
+        validate_output_schema=False,
+        streamable=True,
+    )

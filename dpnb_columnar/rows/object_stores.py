@@ -76,6 +76,9 @@ READERS = 16
 STATUS = re.compile(r"status code: (\d{3})")
 """HTTP's status in the text of an error."""
 
+BUSY = (408, 429)
+"""Statuses below 500 that pass: the request took too long, or there were too many."""
+
 NETWORK_ERROR = "object-store error"
 """How Polars begins the text of an error of a store."""
 
@@ -430,7 +433,7 @@ def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
             prefix = f"{folder}/{kind.log}/".lstrip("/")
             try:
                 inside = _first_listed(store, prefix)
-            except Error:
+            except MissingInputError:  # these credentials may not list; a busy store lets no file through
                 continue
             if any(kind.entry is None or PurePosixPath(key).match(kind.entry) for key in inside):
                 found.append(kind)
@@ -528,6 +531,8 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     text, kind = str(error), type(error).__name__
     status = int(found[1]) if (found := STATUS.search(text)) else 0
     remedy = f"; set in the environment {store.environment}" if store.environment else ""
+    if status in BUSY or status >= 500:  # of the service that gives out credentials, too
+        return TemporaryError(f"{name}: its store fails (status {status}); try again later")
     if "://169.254.169.254/" in text or "Account must be specified" in text or "//metadata.google" in text:
         return MissingInputError(f"{name}: no credentials for it are there{remedy}")
     if isinstance(error, FileNotFoundError) or status == 404:
@@ -547,10 +552,8 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
         return MissingInputError(
             f"{name}: the certificate of its server is not trusted here; name the file of its issuer's in SSL_CERT_FILE"
         )
-    if status and status < 500 and status not in (408, 429):
-        return MissingInputError(f"{name}: its store refuses the request (status {status}){remedy}")
     if status:
-        return TemporaryError(f"{name}: its store fails (status {status}); try again later")
+        return MissingInputError(f"{name}: its store refuses the request (status {status}){remedy}")
     return TemporaryError(
         f"{name}: its store does not answer, or the connection was lost; check the address, or try again"
     )

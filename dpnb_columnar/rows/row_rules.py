@@ -27,7 +27,7 @@ from dpnb_columnar.domain.column_kinds import (
     value_keys,
 )
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact_number
+from dpnb_columnar.domain.numbers import LONGEST_SPELLING, NUMBER_WORDS, SPELLED_NUMBER, exact_number
 
 EPOCH = date(1970, 1, 1)
 
@@ -51,8 +51,11 @@ def column(name: str) -> pl.Expr:
 def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
     """Read a column as 64-bit floats; NaN, the declared missing values and texts that are no number become null."""
     value = column(name)
-    # A decimal to the nearest float, which a quotient of two floats may not be.
-    value = _number_of_text(value.cast(pl.String)) if kind is Kind.TEXT else value.cast(pl.Float64)
+    if kind is Kind.TEXT:
+        text = value.cast(pl.String)
+        value = _otherwise(_number_of_text(text), pl.Float64, text, _number_of_word)
+    else:  # a decimal to the nearest float, which a quotient of two floats may not be
+        value = value.cast(pl.Float64)
     if kind is Kind.FLOAT:  # fill_nan(None) would test for null as well
         value = pl.when(value.is_not_nan()).then(value)
     if missing_values:
@@ -68,6 +71,10 @@ def _number_of_text(text: pl.Expr) -> pl.Expr:
 
     whole = text.str.to_integer(strict=False).cast(pl.Float64)  # most are a sign and digits
     return pl.when(text.str.len_bytes() <= LONGEST_SPELLING).then(_otherwise(whole, pl.Float64, text, spelled))
+
+
+def _number_of_word(text: pl.Expr) -> pl.Expr:
+    return text.replace_strict(NUMBER_WORDS, default=None, return_dtype=pl.Float64)
 
 
 def _otherwise(found: pl.Expr, type_: type[pl.DataType], text: pl.Expr, rule: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
@@ -293,7 +300,7 @@ def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
     """Test whether a row has one of some declared values; null where it has no value."""
     test = _key(name, kind).is_in(list(value_keys(values, kind)))
     if kind is Kind.TEXT and (numbers := number_keys(dict.fromkeys(values, 0))):
-        test |= number(name, kind).is_in(list(numbers)).fill_null(False)
+        test |= _number_of_text(column(name).cast(pl.String)).is_in(list(numbers)).fill_null(False)
     return test
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from dpnb_columnar.domain.numbers import LARGEST_MATCHED, spelled_number
+from dpnb_columnar.domain.numbers import LARGEST_MATCHED, number_of_text
 
 WRITTEN = (1e-40, 1e60)
 """Sizes of the numbers that are written out: those in between take at most the characters of a spelled number."""
@@ -39,13 +39,13 @@ def cell_of(value: object) -> Cell:
         case str():
             return _encodable(value)
         case int() | float():
-            return _number(value)
+            return finite_or_infinite(value)
         case np.timedelta64() | datetime():  # one is an integer to numpy, the other a date to Python
             return None
         case date():
             return value.isoformat()
         case np.integer() | np.floating() | Decimal() | Fraction():
-            return _number(value)
+            return finite_or_infinite(value)
     return None
 
 
@@ -68,7 +68,7 @@ def number_of(value: object) -> float | None:
     """Read a value as a number, of a text the one that it spells; None if it is missing."""
     cell = cell_of(value)
     if isinstance(cell, str):
-        return spelled_number(cell)
+        return number_of_text(cell)
     return None if cell is None else float(cell)
 
 
@@ -122,8 +122,8 @@ def is_pandas(data: object, name: str) -> bool:
     return pandas is not None and isinstance(data, getattr(pandas, name))
 
 
-def _number(value: int | float | np.number | Decimal | Fraction) -> int | float | None:
-    """Return a number as an integer if it may match a category, else as a float, of any size."""
+def finite_or_infinite(value: int | float | np.number | Decimal | Fraction) -> int | float | None:
+    """Return a number as an integer if it may match a category, else as a float, of any size; None for NaN."""
     try:
         number = float(value)
     except OverflowError:

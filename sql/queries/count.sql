@@ -28,7 +28,10 @@ WITH "read" AS (
             CAST('13.0' AS DOUBLE)
           ],
           TRY_CAST(REGEXP_EXTRACT(
-            REGEXP_EXTRACT(CAST("source"."RELATE" AS TEXT), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'),
+            REGEXP_EXTRACT(
+              CAST("source"."RELATE" AS TEXT),
+              '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$'
+            ),
             '^.{1,64}$'
           ) AS DOUBLE)
         ) - 1

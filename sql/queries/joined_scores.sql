@@ -80,11 +80,23 @@ WITH "__dpnb_terms" AS (
     CAST("source"."hours" AS DOUBLE PRECISION) AS "__dpnb_read_2",
     CAST("source"."job ""x""" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS "__dpnb_read_3",
     CAST(CAST("source"."pension" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS DOUBLE PRECISION) AS "__dpnb_read_4",
-    CASE
-      WHEN pg_catalog.LENGTH(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C") <= 64
-      AND CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'
-      THEN CAST(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS DOUBLE PRECISION)
-    END AS "__dpnb_read_5"
+    COALESCE(
+      CASE
+        WHEN pg_catalog.LENGTH(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C") <= 64
+        AND CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" ~ '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$'
+        THEN CAST(CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" AS DOUBLE PRECISION)
+      END,
+      CASE
+        WHEN CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" IN ('true', 'True', 'TRUE')
+        THEN CAST('1.0' AS DOUBLE PRECISION)
+        WHEN CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" IN ('false', 'False', 'FALSE')
+        THEN CAST('0.0' AS DOUBLE PRECISION)
+        WHEN CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" IN ('inf', 'Inf', 'Infinity')
+        THEN CAST('inf' AS DOUBLE PRECISION)
+        WHEN CAST("source"."rent" AS pg_catalog.TEXT) COLLATE pg_catalog."C" IN ('-inf', '-Inf', '-Infinity')
+        THEN CAST('-inf' AS DOUBLE PRECISION)
+      END
+    ) AS "__dpnb_read_5"
   FROM person AS "source"
   OFFSET 0
 ), "rows_placed" AS (

@@ -36,10 +36,25 @@ WITH "rows_read" AS (
       3
     ) AS "__dpnb_read_3",
     CAST(CAST("source"."pension" AS TEXT) AS DOUBLE) AS "__dpnb_read_4",
-    TRY_CAST(REGEXP_EXTRACT(
-      REGEXP_EXTRACT(CAST("source"."rent" AS TEXT), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'),
-      '^.{1,64}$'
-    ) AS DOUBLE) AS "__dpnb_read_5"
+    COALESCE(
+      TRY_CAST(REGEXP_EXTRACT(
+        REGEXP_EXTRACT(
+          CAST("source"."rent" AS TEXT),
+          '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$'
+        ),
+        '^.{1,64}$'
+      ) AS DOUBLE),
+      CASE
+        WHEN CAST("source"."rent" AS TEXT) IN ('true', 'True', 'TRUE')
+        THEN CAST('1.0' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('false', 'False', 'FALSE')
+        THEN CAST('0.0' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('inf', 'Inf', 'Infinity')
+        THEN CAST('inf' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('-inf', '-Inf', '-Infinity')
+        THEN CAST('-inf' AS DOUBLE)
+      END
+    ) AS "__dpnb_read_5"
   FROM person AS "source"
   CROSS JOIN (
     SELECT

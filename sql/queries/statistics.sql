@@ -37,10 +37,25 @@ WITH "read" AS (
       ELSE 3
     END AS "value_3",
     CAST(CAST("source"."pension" AS TEXT) AS DOUBLE) AS "value_4",
-    TRY_CAST(REGEXP_EXTRACT(
-      REGEXP_EXTRACT(CAST("source"."rent" AS TEXT), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'),
-      '^.{1,64}$'
-    ) AS DOUBLE) AS "value_5"
+    COALESCE(
+      TRY_CAST(REGEXP_EXTRACT(
+        REGEXP_EXTRACT(
+          CAST("source"."rent" AS TEXT),
+          '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$'
+        ),
+        '^.{1,64}$'
+      ) AS DOUBLE),
+      CASE
+        WHEN CAST("source"."rent" AS TEXT) IN ('true', 'True', 'TRUE')
+        THEN CAST('1.0' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('false', 'False', 'FALSE')
+        THEN CAST('0.0' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('inf', 'Inf', 'Infinity')
+        THEN CAST('inf' AS DOUBLE)
+        WHEN CAST("source"."rent" AS TEXT) IN ('-inf', '-Inf', '-Infinity')
+        THEN CAST('-inf' AS DOUBLE)
+      END
+    ) AS "value_5"
   FROM person AS "source"
   CROSS JOIN (
     SELECT

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +23,8 @@ from dpnb_columnar import errors
 from dpnb_columnar.counting.engines import polars_units
 from dpnb_columnar.rows import frames as frames_of_libraries
 from dpnb_columnar.rows.frames import to_polars
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "DataFrame": lambda frame: frame,

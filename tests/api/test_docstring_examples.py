@@ -13,6 +13,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 METHODS = {

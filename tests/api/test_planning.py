@@ -18,6 +18,8 @@ from dpnb_columnar import errors
 from dpnb_columnar.advice.outlook import outlook_document
 from dpnb_columnar.errors import CommandLine, front_door
 
+pytest.importorskip("pandas", reason="pandas is not installed")
+
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "DataFrame": lambda frame: frame,
     "LazyFrame": lambda frame: frame.lazy(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -18,6 +17,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.domain import Domain, UnlabelledDomain
 from dpnb_columnar.simulation.census import COLUMN_TYPES
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 
 def test_simulated_rows_train_as_they_are(folder: Path, run: Run) -> None:

@@ -8,12 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from support.flowers import estimator, flowers
-from support.people import people_domain
+from support.people import people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar import training
 from dpnb_columnar.budget import Approximate, Budget, Neighbours
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import LocalFiles
@@ -23,7 +25,6 @@ from dpnb_columnar.mechanisms import release_plan as planning
 from dpnb_columnar.mechanisms.model_release import Pass, ReleasePlan, release
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.noise import ExactSampler, SystemBits
 from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
@@ -49,6 +50,7 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
 
     composed = planning.compose
     monkeypatch.setattr(planning, "compose", noted)
+    monkeypatch.setattr(training, "check_complete", lambda *_: None)  # which plans a release of no rows
     return budgets
 
 
@@ -173,10 +175,15 @@ def test_statistics_of_another_domain_are_not_released(people_file: Path) -> Non
 def test_what_is_asked_follows_from_the_plan_and_what_was_released(
     method: str, people_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever holds the plan and the released values, and no row, knows every question and the model."""
+    """The plan and what was released decide every question and the model, and no row does.
+
+    Other rows are counted, and noise is drawn of their counts, but what was released of the first is sent back. The
+    questions stay the same, so no exact count enters one: not by the generator, and not by anything that outlives it.
+    """
     planned = plan(people_domain(), Budget(Fraction(1)), "histogram", attribute_weights=method)
     asked: list[Any] = []
     released: list[Any] = []
+    sent: list[Any] = []
 
     def watched(each: ReleasePlan) -> Generator[Pass, Any, Any]:
         questions = passes(each)
@@ -185,7 +192,7 @@ def test_what_is_asked_follows_from_the_plan_and_what_was_released(
             asked.append(question.query)
             released.append((yield question))
             try:
-                question = questions.send(released[-1])
+                question = questions.send(sent.pop(0) if sent else released[-1])
             except StopIteration as end:
                 return end.value
 
@@ -194,8 +201,7 @@ def test_what_is_asked_follows_from_the_plan_and_what_was_released(
     model = train(planned, LocalFiles([str(people_file)]))
     assert len(asked) == {"none": 1, "calibrated": 2, "learned": 4}[method]
     assert all(isinstance(each, NaiveBayes | WeightRounds) for each in released)
-    retold = passes(planned)
-    assert [next(retold).query, *(retold.send(each).query for each in released[:-1])] == asked
-    with pytest.raises(StopIteration) as end:
-        retold.send(released[-1])
-    assert Model.of(end.value.value) == model
+    first, asked[:], sent[:] = list(asked), [], released
+    other = people(200, seed=2).with_columns(income=pl.lit("high"), hours=pl.lit(1, pl.Int64))
+    assert train(planned, LocalFiles([str(write_people(Path("other.parquet"), other))])) == model
+    assert asked == first

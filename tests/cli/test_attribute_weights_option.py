@@ -17,6 +17,8 @@ from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 TARGET = Path("wide.model.json")

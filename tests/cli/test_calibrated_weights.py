@@ -19,6 +19,8 @@ from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms import model_release
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")

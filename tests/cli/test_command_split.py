@@ -154,6 +154,7 @@ def test_files_and_their_odd_columns_stay_as_they_are(folder: Path, run: Run) ->
         (64, "leave no row to train on", ("people.parquet", "--test", "1/2", "--validation", "1/2")),
         (64, "--validation-output: which share", ("people.parquet", "--validation-output", "v.parquet")),
         (64, "are one file", ("people.parquet", "--test-output", TRAIN)),
+        (64, "are one file", ("people.parquet", "--test-output", f"inner/../{TRAIN}")),
         (64, "are one file", ("people.parquet", "--validation", "0.1", "--validation-output", TEST)),
         (65, "has no column 'SERIALNO' to split by; its columns are 'age'", ("people.parquet", "--by", "SERIALNO")),
         (65, "their columns differ in names, types or order", ("people.parquet", "other.parquet")),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,12 @@ from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.inputs import LakeInput
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.rows.lake_tables import table_object
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake
@@ -152,7 +156,9 @@ def test_passes_of_one_run_read_one_snapshot(table: Path, monkeypatch: pytest.Mo
 def test_an_object_of_the_library_is_the_snapshot_that_it_has_loaded(table: Path) -> None:
     loaded = deltalake.DeltaTable(table, version=1)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people@1", domain=DOMAIN)
+    opened = LakeInput(table_object(loaded))  # type: ignore[arg-type]
     loaded.load_as_version(2)
+    assert opened.check(DOMAIN).answer(CellQuery(DOMAIN)) == dpnb.aggregate("people@1", domain=DOMAIN)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people", domain=DOMAIN)
     model = dpnb.train(loaded, epsilon=1, dataset="people")
     assert dpnb.evaluate(model, loaded).rows == len(LIVE)
@@ -218,6 +224,48 @@ def test_files_that_are_gone_or_damaged_are_told(table: Path, run: Run) -> None:
     assert "people@2: files of this snapshot are gone, as after VACUUM" in run("check", "people", expected=66).err
     assert run("train", "people@7", expected=66).err.count("has no snapshot 7") == 1
     assert run("train", "people@99999999999999999999", expected=66).err.count("\n") == 1
+
+
+def add_again(table: Path, link: Callable[[Path, Path], object], to: Path | None = None) -> str:
+    """Let the log of a table add a file once more, or another one, by a second name."""
+    (added,) = [json.loads(line)["add"] for line in paths()[2].read_text().splitlines() if '"add"' in line]
+    file = table / added["path"]
+    link(file if to is None else to, table / "again.parquet")
+    Path(f"people/_delta_log/{3:020}.json").write_text(json.dumps({"add": {**added, "path": "again.parquet"}}))
+    return str(table.resolve() / "again.parquet")
+
+
+@pytest.mark.parametrize("link", [os.link, lambda file, name: name.symlink_to(file.name)], ids=["hard", "symbolic"])
+def test_a_table_that_lists_a_file_twice_is_refused_at_every_door(
+    link: Callable[[Path, Path], object], table: Path, run: Run
+) -> None:
+    """Otherwise each person of the file would count twice at the stated epsilon."""
+    again = add_again(table, link)
+    for verb in ("train", "check", "split", "suggest-domain"):
+        told = run(verb, "people", expected=65).err
+        assert "is listed twice (also as " in told
+        assert again in told
+        assert told.count("\n") == 1
+
+
+def test_a_table_that_lists_a_copy_is_refused_before_a_row_counts(table: Path, run: Run) -> None:
+    add_again(table, shutil.copy)
+    assert "are copies (of equal size, footer and beginning)" in run("train", "people", expected=65).err
+    with pytest.raises(DataError, match="are copies"):
+        counted(deltalake.DeltaTable(table))
+
+
+def test_a_table_that_names_a_file_outside_its_folder_is_refused(table: Path, run: Run) -> None:
+    """Otherwise the rows of another data set would be read, and paid for, under the name of this one."""
+    again = add_again(table, lambda file, name: name.symlink_to(file), to=Path("first.parquet").absolute())
+    assert f"{again} lies outside the table's folder" in run("train", "people", expected=65).err
+
+
+def test_a_folder_of_an_odd_name_is_found(tmp_path: Path) -> None:
+    """Delta gives the table's address with percent signs, and the files' paths without."""
+    for name in ("my people", "a#b"):
+        deltalake.write_deltalake(tmp_path / name, FIRST.to_arrow(), partition_by=["sex"])
+        assert counted(tmp_path / name) == counted(FIRST)
 
 
 def test_a_deletion_vector_that_is_gone_or_damaged_is_told(table: Path, run: Run) -> None:

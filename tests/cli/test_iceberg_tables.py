@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.ledger_cases import new_ledger
+from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
@@ -240,6 +241,97 @@ def test_deletes_by_value_which_the_library_does_not_apply_are_refused(table: An
     commit_deletes(table, file, DataFileContent.EQUALITY_DELETES, FileFormat.PARQUET, task.file)
     told = run("train", "lake/people", expected=65).err
     assert "needs a feature of Iceberg that its library does not support" in told
+
+
+def data_file(table: Any) -> Path:
+    return min(Path(task.file.file_path) for task in table.scan().plan_files())
+
+
+def add(table: Any, *files: object) -> None:
+    """Add files to a table as its library does where it is asked not to look for duplicates."""
+    with table.transaction() as transaction:
+        transaction.add_files([*map(str, files)], check_duplicate_files=False)
+
+
+ADDED_TWICE: dict[str, Callable[[Path], object]] = {
+    "by its name": lambda file: file,
+    "by its address": lambda file: file.absolute().as_uri(),
+    "by a link": lambda file: linked(file, file.with_name("link.parquet").symlink_to),
+    "by a second name": lambda file: linked(file, file.with_name("hard.parquet").hardlink_to),
+}
+
+
+def linked(file: Path, link: Callable[[Path], None]) -> Path:
+    link(file)
+    return max((file.with_name(name) for name in ("link.parquet", "hard.parquet")), key=Path.exists)
+
+
+@pytest.mark.parametrize("added", ADDED_TWICE)
+def test_a_table_that_lists_a_file_twice_is_refused_at_every_door(added: str, table: Any, run: Run) -> None:
+    """Otherwise each person of the file would count twice at the stated epsilon."""
+    add(table, ADDED_TWICE[added](data_file(table)))
+    for verb in ("train", "check", "split", "suggest-domain"):
+        told = run(verb, "lake/people", expected=65).err
+        assert "is listed twice" in told
+        assert told.endswith("its rows would count twice; drop one entry with what writes the table\n")
+        assert told.count("\n") == 1
+
+
+def test_a_table_that_lists_a_copy_is_refused_before_a_row_counts(table: Any, run: Run) -> None:
+    """As two files are; it is refused where rows count, and a table of two honest files of equal size is not."""
+    file = data_file(table)
+    add(table, shutil.copy(file, file.with_name("copy.parquet")))
+    new_ledger(Path("l.ledger"), dataset="people")
+    told = run("train", "lake/people", "--ledger", "l.ledger", "--epsilon", "0.25", expected=65).err
+    assert "are copies (of equal size, footer and beginning): their rows would count twice" in told
+    assert spent_epsilon(Path("l.ledger"), "people") == 0
+    assert "are copies" in run("check", "lake/people", expected=65).err
+    with pytest.raises(DataError, match="are copies"):
+        counted(table)
+
+
+OUTSIDE: dict[str, Callable[[Path], object]] = {
+    "a path": lambda file: file,
+    "an address": lambda file: file.as_uri(),
+    "dots": lambda file: f"{file.parent}/lake/people/data/../../../{file.name}",
+    "a link": lambda file: linked_into(file, Path("lake/people/data/inside.parquet").absolute()),
+    "a folder of a link": lambda file: linked_into(file.parent, Path("lake/people/inside").absolute()) / file.name,
+    "a folder of a like name": lambda file: file.rename(file.parent.joinpath("lake/peoples.parquet")),
+}
+
+
+def linked_into(target: Path, link: Path) -> Path:
+    link.symlink_to(target)
+    return link
+
+
+@pytest.mark.parametrize("named", OUTSIDE)
+def test_a_table_that_names_a_file_outside_its_folder_is_refused(named: str, table: Any, run: Run) -> None:
+    """Otherwise the rows of another data set would be read, and paid for, under the name of this one."""
+    pq.write_table(pq.read_table(data_file(table)), "others.parquet", compression="none")
+    named_file = OUTSIDE[named](Path("others.parquet").absolute())
+    add(table, named_file)
+    # What the metadata themselves call the table's place is no proof of it.
+    for location in (str(Path("lake/people").absolute()), "/"):
+        edit(lambda each, location=location: each.update({"location": location}))  # type: ignore[misc]
+        told = run("train", "lake/people", expected=65).err
+        assert f"{named_file} lies outside the table's folder" in told
+        assert told.count("\n") == 1
+    with pytest.raises(DataError, match="lies outside the table's folder"):
+        counted(table.refresh())
+
+
+def test_a_hint_leads_to_metadata_of_the_table_alone(table: Any, run: Run) -> None:
+    others = FolderCatalogue("test", str(Path("lake").absolute())).create_table("census.others", SCHEMA)
+    others.append(arrow(people(50, 8)))
+    Path("lake/people/metadata/version-hint.text").write_text(
+        f"../../others/metadata/{Path(others.metadata_location).name}"
+    )
+    run("train", "lake/people", expected=65)
+    metadata()[-1].unlink()
+    metadata()[-1].with_name("00009-x.metadata.json").symlink_to(Path(others.metadata_location))
+    Path("lake/people/metadata/version-hint.text").unlink()
+    assert "lies outside the table's folder" in run("train", "lake/people", expected=65).err
 
 
 def test_files_of_a_table_stay_refused(table: Any, run: Run) -> None:

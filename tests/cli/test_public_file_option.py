@@ -18,6 +18,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import PublicSource
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 KEPT, LEFT_OUT = ("hours", *COPIES), ("age", "sex")

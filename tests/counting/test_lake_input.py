@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from support.people import people, people_domain
+from support.people import people, people_domain, write_people
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import LakeInput
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.lake_tables import LakeTable
 from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat
 
@@ -54,6 +57,18 @@ def test_rows_of_two_snapshots_of_one_table_are_not_added_up() -> None:
     for other in (snapshot(table_id="two", rows=people(30, 9)), snapshot(kind=ICEBERG, rows=people(30, 9))):
         assert (first + counted(other)).class_counts.sum() == len(ROWS) + 30
     assert snapshot(3).parts != snapshot(4).parts
+
+
+def test_a_table_that_lists_a_copy_is_refused_before_a_row_counts(tmp_path: Path) -> None:
+    """As two files are; what reads a row of it fails."""
+    files = [write_people(tmp_path / "a.parquet"), tmp_path / "b.parquet"]
+    shutil.copy(*files)
+    copied = LakeInput(replace(snapshot(fails=AssertionError()).table, data_files=files))
+    with pytest.raises(DataError, match=r"are copies \(of equal size, footer and beginning\)"):
+        copied.check(DOMAIN)
+    files[1].unlink()
+    with pytest.raises(MissingInputError, match="files of this snapshot are gone"):
+        copied.check(DOMAIN)
 
 
 class PanicException(BaseException):

@@ -75,7 +75,6 @@ def queries(folder: Path) -> dict[str, str]:
         made |= {
             f"score {name}": model.to_sql("postgres", "person", kinds=kinds),
             f"score normal {name}": normal.to_sql("postgres", "person", ["age"], kinds=kinds),
-            f"explain {name}": model.to_sql("postgres", "person", ["age"], kinds=kinds, explained=True),
             f"join {name}": model.to_sql("postgres", "person", ["age"], kinds=kinds, parameters="terms"),
             f"count scores {name}": query_sql(scores, kinds, "person", Dialect.POSTGRES),
             f"count units {name}": query_sql(CellQuery(units), kinds, "person", Dialect.POSTGRES),

@@ -15,6 +15,7 @@ from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     CATALOGUE,
+    LARGE_EXPONENT,
     NAMED_TYPES,
     NUMBER_TYPES,
     OTHER_CHARACTERS,
@@ -27,7 +28,7 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.editing import with_unit
-from dpnb_columnar.domain.numbers import SPELLED_NUMBER
+from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import table_rows, table_statements
 from dpnb_columnar.model.model import Model
@@ -160,13 +161,11 @@ def _expected(name: str, domain: Domain) -> set[str]:
         "100.0",
         "0.25",
         *(sign + bound for sign in ("", "-") for bound in ("1.7976931348623158e308", "5e-324")),
-        "inf",
-        "-inf",
-        "true",
-        "false",
+        *NUMBER_WORDS,
         SPELLED_NUMBER,
         SPARK_PATTERN,
         OTHER_CHARACTERS,
+        LARGE_EXPONENT,
         SHORT,
         *types,
     }

@@ -17,7 +17,7 @@ from sqlglot import exp
 from support.engines import DuckDB, Engine, Spark
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.released_models import DOMAIN, MODELS
-from support.scored_queries import CLOSE, INFINITY, NAN, compare, compare_explanations, kinds_of, numbered
+from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
@@ -77,7 +77,6 @@ def test_odd_rows_under_a_line(engine: Engine, weighted: bool) -> None:
     population = ClassCounts((0, 0), (0.2, 0.8)) if weighted else None
     model = replace(MIXED, attribute_weights=weights, weighted_classes=population)
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
-    assert compare_explanations(engine, model, table, kinds_of(table)) <= CLOSE
 
 
 @pytest.mark.parametrize("evidence", [0.0, 0.6])
@@ -98,19 +97,6 @@ def test_five_classes_under_a_line(engine: Engine, largest: int, evidence: float
     table = pa.table({"x": pa.array([x for x, _ in cases], pa.float64()), "sex": [sex for _, sex in cases]})
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
     assert model.predict(pl.DataFrame(table))["predicted"].n_unique() > 2
-    assert compare_explanations(engine, model, table, kinds_of(table)) <= CLOSE
-
-
-def test_an_explanation_by_a_table_that_lacks_rows_is_null(light_engine: Engine) -> None:
-    table = numbered(mixed_rows())
-    light_engine.load(table)
-    light_engine.load_terms(MIXED)
-    query = scoring_query(MIXED, light_engine.dialect, "rows", ["id"], kinds_of(table), None, "terms", explained=True)
-    lacking = query.replace("terms", "fewer")
-    light_engine.execute("CREATE TABLE fewer AS SELECT * FROM terms WHERE value <> 'f'")
-    assert all(row["predicted"] is not None for row in light_engine.run(query))
-    for row in light_engine.run(lacking):
-        assert {value for name, value in row.items() if name not in {"id", "skipped"}} == {None}
 
 
 @pytest.mark.slow

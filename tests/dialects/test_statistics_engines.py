@@ -268,15 +268,24 @@ TEXTS = [
     "--1",
     "1e",
     "5 6",
-    "1e2",
-    "2.5E-1",
     None,
+    "1e2",
+    " +2.5E-1 ",
+    "1.e+001",
+    "1e-99",
+    "True",
+    "FALSE",
+    "inf",
+    "-Infinity",
 ]
-READ = [7, 7, -3.5, 7, 0.5, 2, 5]
-"""What the first of them spell; the others are no numbers."""
+READ = [7, 7, -3.5, 7, 0.5, 2, 5, 100, 0.25, 10, 0, 1, 0, INFINITY, -INFINITY]
+"""What the first and the last of them spell; the others are no numbers."""
 
 
-FAULTS = ["1e999", "9" * 400, "0x1p", "\u0661", "7;", "a\nb"]
+FAULTS = [
+    *("1e999", "1e100", "1e0100", "1e", "e1", "1e+", "1e1.5", "1e1e1", "tRue", "infinity", " True"),
+    *("9" * 400, "0x1p", "\u0661", "7;", "a\nb"),
+]
 
 
 def test_texts_that_are_no_numbers_are_missing(engine: Engine, tmp_path: Path) -> None:

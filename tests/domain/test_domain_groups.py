@@ -17,7 +17,7 @@ from support.aggregation_cases import by_duckdb, by_polars
 from support.catalogue_cases import CATALOGUE
 from support.domain_cases import HUGE
 from support.domain_strategies import declarations
-from support.people import people, write_people
+from support.people import people, people_domain, write_people
 from support.real_data import prepared
 from support.rows_in_python import counts_of, expected_counts
 from support.running import Run
@@ -35,8 +35,9 @@ from dpnb_columnar.domain import (
     read_domain,
 )
 from dpnb_columnar.domain.editing import Edits, edit_domain
-from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
-from dpnb_columnar.errors import DomainError
+from dpnb_columnar.domain.groupings import divisions_of
+from dpnb_columnar.domain.groups import compress_members, expand_member, in_order, merge_codes
+from dpnb_columnar.errors import DomainError, UsageError
 from dpnb_columnar.rows.parquet import open_parquet
 
 OCC = {"values": ["Managers", "Clerks", 77], "groups": {"Managers": ["10-12", 20], "Clerks": [30, "031"]}}
@@ -251,3 +252,22 @@ def test_texts_of_one_number_may_stand_in_one_group() -> None:
         {"values": ["a", "1E2", "100"], "groups": {"a": ["7", "007", "7.0"]}, "missing_values": ["9", "09"]}
     )
     assert found.members == {"007": 0, "7": 0, "7.0": 0, "1E2": 1, "100": 2}
+
+
+@pytest.mark.parametrize("code", ["1", "01", "1.0"])
+def test_a_map_names_a_code_however_its_number_is_written(code: str) -> None:
+    """So the rest of the codes is without it: no code is in two categories."""
+    for body in ({"values": ["1", "2"]}, {"lower": 1, "upper": 2, "step": 1}):
+        (attribute,) = read_declaration("x", {"attributes": {"OCC": body}}, "x").attributes
+        assert merge_codes(attribute, {code: "low"}, "rest").members == {code: 0, "2": 1}
+
+
+@pytest.mark.parametrize("values", ["1,01", "true,True", "1,1.0,2"])
+def test_one_number_or_truth_value_is_one_group(values: str) -> None:
+    with pytest.raises(UsageError, match="name each of its values once"):
+        divisions_of(f"region={values}", people_domain())
+
+
+def test_one_truth_value_is_one_category() -> None:
+    problem = "'true' and 'True' are one truth value, and truth values match by value; keep one"
+    assert problem in next(iter(faults(values=["true", "True"], groups={}).values()))

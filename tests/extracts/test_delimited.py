@@ -63,6 +63,15 @@ def test_damaged_rows(row: bytes, message: str, block: int, monkeypatch: pytest.
     assert str(caught.value).startswith("town.csv")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1"])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n1,1,x\n"])
+def test_a_line_that_is_too_long_is_called_so(end: bytes, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No encoding is wrong with it."""
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    with pytest.raises(DataError, match=r"^town.csv: has a line of more than 64 bytes; lines end in LF or CRLF"):
+        read(b"A,B,C\n1,1,x\n1,1," + b"x" * 200 + end, encoding=encoding)
+
+
 @pytest.mark.parametrize("content", [b"", b"\n1,2\n", b"A,,C\n", b"A, ,C\n", b"\xff\xfe\n", b'"A\n', b"A,B\x1b[2J\n"])
 def test_no_header(content: bytes) -> None:
     with pytest.raises(DataError, match=r"^town.csv: line 1 is no header"):

@@ -65,7 +65,8 @@ drop _dpnb_read_2 _dpnb_value_2 _dpnb_term_2_1
 generate double _dpnb_read_3 = .
 generate double _dpnb_part_4 = .
 replace _dpnb_part_4 = real(strtrim(odd)) if ustrregexm(odd, ///
-    ("^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *" + char(36))) & strlen(odd) <= 64
+    ("^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])" + "? *" + char(36))) & ///
+    strlen(odd) <= 64
 replace _dpnb_read_3 = 2 if _dpnb_part_4 == 7
 replace _dpnb_read_3 = 0 if odd == ("it's " + char(36) + "HOME " + char(96) + "x' " + char(34) + "y" + ///
     char(34) + " " + char(92) + " & %z")

@@ -63,8 +63,8 @@ if missing(_dpnb_value_2) then nb_skipped = nb_skipped + 1;
 /* odd: 'it\'s $HOME `x\' "y" \\ & %z', 'né', '7'. */
 _dpnb_read_3 = .;
 _dpnb_part_14 = .;
-if prxmatch('/^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$/', odd) and length(odd) <= 32 then
-    _dpnb_part_14 = input(strip(odd), 32.);
+if prxmatch('/^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$/', odd) and
+    length(odd) <= 32 then _dpnb_part_14 = input(strip(odd), 32.);
 if _dpnb_part_14 = 7 then _dpnb_read_3 = 2;
 if odd = 'it''s $HOME `x'' "y" \ & %z' then _dpnb_read_3 = 0;
 if odd = 'né' then _dpnb_read_3 = 1;

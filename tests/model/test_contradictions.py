@@ -254,6 +254,8 @@ SHARE = ("guarantee", "composition")
         ("calibrated", ("attribute_weights", "method"), "tempered", "'tempered' does not suit the composition"),
         ("tempered", ("attribute_weights", "method"), "calibrated", "'calibrated' does not suit the composition"),
         ("tempered", ("attribute_weights", "weights", "age"), 0.5, r"weights.age: says 0.5, and 1.0 is the weight"),
+        ("learned", ("attribute_weights", "weights", "age"), 513 / 256, r"weights.age: says 2.00390625, and"),
+        ("learned", ("attribute_weights", "weights", "age"), -129 / 256, r"weights.age: says -0.50390625, and such"),
         ("calibrated", ("attributes", "age", "bound"), 5.0, "attributes.age.bound: says 5.0, and 3.0 follows"),
         ("calibrated", ("attributes", "age", "bound"), None, "attributes.age.bound: says None, and 3.0 follows"),
         ("adaptive-histogram", ("attributes", "age", "released_mean"), DELETED, "holds no released_mean"),
@@ -267,6 +269,17 @@ def test_what_contradicts_the_guarantee_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=words):
         from_document(changed(place, value, document(name)), "x")
+
+
+@pytest.mark.parametrize("name", ["histogram", "smooth", "calibrated"])
+def test_a_query_that_is_paid_twice_is_refused(name: str, document: Callable[[str], Any]) -> None:
+    """Each query once and again, by two halves of its share: all sums are those of before."""
+    composition = document(name)["guarantee"]["composition"]
+    for place, share in enumerate(composition):
+        half = share | {key: str(Fraction(share[key]) / 2) for key in ("epsilon", "row_epsilon")}
+        shares = [*composition[:place], half, *composition[place + 1 :], half]
+        with pytest.raises(DataError, match=rf"composition.{place}: repeats the query '{share['query']}'"):
+            from_document(changed((*GUARANTEE, "composition"), shares, document(name)), "x")
 
 
 def test_the_first_round_may_ask_at_an_intercept_that_only_later_steps_would_limit() -> None:

@@ -15,11 +15,13 @@ from dpnb_columnar.model.intervals import (
     LEVEL,
     QUANTILE,
     Interval,
+    difference,
     mean,
     mean_of_probabilities,
     paired_difference,
     wilson_interval,
 )
+from dpnb_columnar.model.noisy_intervals import area
 
 TRIALS = 2000
 
@@ -55,6 +57,40 @@ def test_a_difference_lies_in_its_interval_and_turns_round(won: int, lost: int, 
     lower, upper = paired_difference(won, lost, rows)
     assert -1 <= lower <= (won - lost) / rows <= upper <= 1
     assert paired_difference(lost, won, rows) == pytest.approx((-upper, -lower))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "printed"),
+    [
+        ((56, 70), (48, 80), (0.0524, 0.3339)),
+        ((9, 10), (3, 10), (0.1705, 0.8090)),
+        ((5, 56), (0, 29), (-0.0381, 0.1926)),
+    ],
+)
+def test_a_difference_has_the_ends_that_newcombe_prints(
+    one: tuple[int, int], other: tuple[int, int], printed: Interval
+) -> None:
+    """Table II of his paper, method 10. Turned round, the ends change their places."""
+    assert difference(one, other) == pytest.approx(printed, abs=5e-5)
+    assert difference(other, one) == pytest.approx((-printed[1], -printed[0]), abs=5e-5)
+
+
+def test_a_mean_of_two_probabilities_by_hand() -> None:
+    """Wilson: 9 of 10 from 0.5958 to 0.9821, 3 of 10 from 0.1078 to 0.6032; roots of the sums of squares, halved."""
+    below, above = math.sqrt(0.3042**2 + 0.1922**2) / 2, math.sqrt(0.0821**2 + 0.3032**2) / 2
+    assert mean_of_probabilities([(9, 10), (3, 10)]) == pytest.approx((0.6 - below, 0.6 + above), abs=1e-4)
+
+
+@pytest.mark.parametrize(("variance", "half"), [(0.0, 0.0499683), (50.0, 0.0622637)])
+def test_an_area_of_two_equal_bins_by_hand(variance: float, half: float) -> None:
+    """Of 100 rows in each of four counts, all ranks are 50 from their mean.
+
+    T(a) = 4 N^2 (1/2 - a), and (1/2 - a)^2 = q^2 M / (16 (N^2 - q^2 M)), M = N + v (1 + 0.080787/4)^2, v the noise's
+    variance: a quarter of what one Laplace variable's tails exceed the normal ones by.
+    """
+    found = area([100, 100], [100, 100], variance)
+    assert found.value == 0.5
+    assert found.interval == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
 
 
 def test_a_mean_of_one_row_has_no_interval() -> None:

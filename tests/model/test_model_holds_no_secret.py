@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import pytest
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
@@ -20,6 +21,7 @@ from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.report.release_sheet import guarantee_in_words
 
 
 @pytest.fixture(params=MODELS)
@@ -150,6 +152,17 @@ def test_the_guarantee_in_words() -> None:
     approximate = replace(MODELS["smooth"].guarantee, delta=Fraction(1, 10**6))
     assert statement(approximate).startswith("(0.5, 0.000001)-differentially private for one row added")
     assert "as likely, a probability of 0.000001 aside. Mechanism" in statement(approximate)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "times"),
+    [("1/100", "1.02"), ("1/10", "1.11"), ("1/5", "1.23"), ("1", "2.72"), ("3", "20.1"), ("10", "22100")],
+)
+def test_the_bound_in_words_is_rounded_up_and_by_less_than_a_hundredth(epsilon: str, times: str) -> None:
+    exact = mpmath.exp(mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator)
+    assert exact <= mpmath.mpf(times) < exact * mpmath.mpf("1.01")
+    guarantee = replace(MODELS["smooth"].guarantee, epsilon=Fraction(epsilon), seeded=False)
+    assert f"are at most {times} times as likely to conclude it" in guarantee_in_words(guarantee)
 
 
 @pytest.mark.parametrize("suffix", ["json", "parquet"])

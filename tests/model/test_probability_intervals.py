@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from support.model_cases import UNPROTECTED, model_of, normal_of
 from support.people import PEOPLE, people, people_domain
 from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget import Budget, Request, compose
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.mechanism import presence_counts
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model import postprocessing, probability_intervals
+from dpnb_columnar.model.mechanism_rules import WEIGHTED_COUNTS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document
-from dpnb_columnar.model.parameters import Table
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
+from dpnb_columnar.model.probability_intervals import score_noise
 from dpnb_columnar.model.query_noise import QueryNoise
 from dpnb_columnar.model.released_intervals import NoiseIntervals
 from dpnb_columnar.model.tuning import cell_prior
@@ -163,6 +170,55 @@ def test_intervals_of_released_numbers_and_probabilities_hold_the_exact_ones(eps
 
 
 # The front doors.
+
+
+def counted_model(
+    queries: Sequence[tuple[str, str | None]], attributes: Sequence[AttributeParameters], **others: Any
+) -> Model:
+    """A model of 1,000 and 3,000 rows, each query of which has epsilon 1, in which nothing is added but a row."""
+    requests = [Request(query, name, 2, PARALLEL_CELLS, "laplace", Fraction(1)) for query, name in queries]
+    shares = compose(requests, Budget(Fraction(len(queries))))
+    columns = {"sex": {"values": ["f", "m"], "missing": "row"}, "age": {"lower": 0, "upper": 100, "step": 1}}
+    document = {"label": {"column": "label", "classes": ["no", "yes"]}, "attributes": columns, **others}
+    guarantee = replace(UNPROTECTED, mechanism="paper", composition=shares)
+    model = model_of(read_domain("test", document, "test"), attributes, guarantee=guarantee)
+    return replace(model, classes=replace(model.classes, released=(1000, 3000)))
+
+
+def test_noise_of_class_sizes_is_in_every_score() -> None:
+    """Without attributes log(n + 1) has the variance 2 / (n + 1)^2, 2 that of the noise."""
+    found = score_noise(counted_model([("class counts", None)], []))
+    assert found.variance == pytest.approx([2 / 1001**2, 2 / 3001**2], rel=1e-9)
+    assert found.mean == pytest.approx([math.log(1001), math.log(3001)], rel=1e-12)
+
+
+def test_noise_of_class_sizes_divides_every_cell() -> None:
+    """A weight of -1 adds log(n + 2) to log(n + 1); class counts and a table's sum together have the variance 4/3."""
+    table = Table("sex", ((600, 400), (1500, 1500)), ((0.6, 0.4), (0.5, 0.5)))
+    model = counted_model([("class counts", None), ("counts", "sex")], [table])
+    model = replace(model, attribute_weights=AttributeWeights("fitted", (-1.0,), (0.0, 0.0)))
+    expected = [4 / 3 * (1 / (n + 1) + 1 / (n + 2)) ** 2 for n in (1000, 3000)]
+    assert score_noise(model).variance == pytest.approx(expected, rel=1e-9)
+
+
+def test_intercepts_are_in_scores_of_weighted_rows() -> None:
+    queries = [("class counts", None), (WEIGHTED_COUNTS, None)]
+    model = counted_model(queries, [], weight={"column": "w", "cap": 400})
+    model = replace(model, weighted_classes=ClassCounts((20_000, 60_000), (0.25, 0.75)))
+    plain = AttributeWeights("fitted", (), (0.0, 0.0))
+    moved = replace(plain, intercepts=(0.5, -0.75))
+    means = [score_noise(replace(model, attribute_weights=weights)).mean for weights in (plain, moved)]
+    assert means[1] - means[0] == pytest.approx([0.5, -0.75], abs=1e-12)
+
+
+def test_every_class_has_the_scale_of_its_own_noise() -> None:
+    """A row moves a mean of n values from 0 to 100 by 100 / n at most: at epsilon 1 95 % are within log(20) of that."""
+    part = replace(normal_of("age", [30, 60], [9, 9]), released_mean=(30.0, 60.0))
+    model = counted_model([("class counts", None), ("mean", "age"), ("variance", "age")], [part])
+    intervals = NoiseIntervals(replace(model, guarantee=replace(model.guarantee, mechanism="global-variance")))
+    found = [intervals.of(leaf).released for leaf in leaves(to_document(model)) if leaf.statistic == "mean"]
+    halves = [math.log(20) * 100 / n for n in (1000, 3000)]
+    assert found == [pytest.approx((mean - half, mean + half)) for mean, half in zip((30, 60), halves, strict=True)]
 
 
 def test_columns_of_intervals_stand_behind_the_probabilities() -> None:

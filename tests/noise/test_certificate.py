@@ -190,3 +190,20 @@ def test_the_mass_beyond_the_panels_counts_by_hoelders_inequality(mu: float) -> 
     turned = max(-mu * tilt, 0.0)
     exponent = turned * reach - reach**2 / 2 if turned <= reach else turned**2 / 2
     assert float(found) == pytest.approx(2 * math.exp(exponent) * math.cosh(mu * speed * shift))
+
+
+@pytest.mark.parametrize("shape", [StandardLaplaceLogNormal, StandardUniformLogNormal, StandardArsinhNormal])
+@pytest.mark.parametrize("sigma", [Fraction(1, 4), Fraction(1), Fraction(3)])
+def test_the_score_grows_as_the_logarithm_at_most(shape: type[Shape], sigma: Fraction) -> None:
+    """-u psi(u), as a difference of the density's logarithm: it is not negative, and bounded as in Lemma 5.5."""
+    logs, step, number = np.linspace(-6, 6, 241), 1e-4, float(sigma)
+    ahead, behind = (shape(sigma).log_density(np.exp(logs + sign * step / 2)) for sign in (1, -1))
+    growth = (behind - ahead) / step
+    assert growth.min() > -1e-6
+    if shape is StandardArsinhNormal:
+        assert np.all(growth <= np.arcsinh(number * np.exp(logs)) / number**2 + 1 + 1e-6)
+        assert growth[-1] > np.arcsinh(number * np.exp(logs[-1])) / number**2 + 0.9
+        return
+    slopes = np.diff(growth) / np.diff(logs)
+    assert slopes.max() <= (1 + 1e-3) / number**2
+    assert slopes.max() > 0.6 / number**2

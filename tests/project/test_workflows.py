@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -65,6 +66,16 @@ def test_all_tests_run_and_those_that_are_skipped_for_want_of_something() -> Non
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     skipped = {each.partition(":")[0] for each in settings["markers"] if "skipped without" in each}
     assert set(re.findall(r"markers\+=\((\w+)\)", SCRIPT)) == skipped - {"postgres"}
+
+
+def test_doors_are_tried_where_nothing_but_the_dependencies_and_what_runs_tests_is_installed() -> None:
+    body = SCRIPT.partition("\ninstalled() {\n")[2].partition("\n}\n")[0]
+    installed, lacked, tried = (shlex.split(line) for line in body.splitlines())
+    assert installed[:5] == ["step", "pip", "install", "--quiet", "."]
+    assert set(installed[5:]) < set(PROJECT["optional-dependencies"]["test"])
+    assert {"cloudpickle", "sklearn", "pandas"} <= set(lacked)
+    assert tried[:4] == ["step_of_tests", "--all", "--override-ini", "pythonpath=tests"]  # not the checkout's package
+    assert tried[4:] == ["tests/rows", "tests/api", "tests/cli"]
 
 
 def test_pythons_begin_with_the_first_that_is_allowed_and_leave_none_out() -> None:

@@ -16,11 +16,20 @@ from support.model_cases import declared, histogram_of, model_of, normal_of, pre
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
+from dpnb_columnar.model.parameters import (
+    AttributeParameters,
+    AttributeWeights,
+    CalibrationLine,
+    NaiveBayes,
+    Normal,
+)
+from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 from dpnb_columnar.report.informative_attributes import (
+    Noises,
     beyond_noise,
     informative_attributes,
     line_text,
+    mean_texts,
     mutual_information,
     ratio_text,
 )
@@ -74,7 +83,7 @@ def test_a_missing_value_that_tells_the_class_is_named() -> None:
     parts = [replace(normal_of("hours", [5, 5], [2, 2]), presence=presence), replace(wages, presence=presence)]
     model = model_of(declared({"hours": pension, "wage": pension}), parts)
     hours, wage = informative_attributes(model)
-    assert hours.telling == ("mean 4.956; missing (2 times)", "mean 4.956")
+    assert hours.telling == ("mean 0; missing (2 times)", "mean 0")
     assert wage.telling == ("missing (2 times)", "0 to 4 (1.6 times)")
     assert wage.values == (2, 0)
     assert hours.bits == pytest.approx(wage.bits)  # all that either tells is whether it is there
@@ -128,7 +137,54 @@ def test_every_mechanism_says_what_its_noise_leaves(mechanism: str, neighbours: 
     assert ("noise not told" in age.bits_text) is follows_rows
     if mechanism in ("global", "global-variance"):
         assert all(re.fullmatch(r"mean \S+ \(\S+ to \S+\)", text) for text in age.telling)
+    elif follows_rows:
+        assert all(re.fullmatch(r"trimmed mean \S+", text) for text in age.telling)
     assert ("confidential" in beyond_noise([*told.values()])) is follows_rows
+
+
+def means_of(part: AttributeParameters, model: NaiveBayes, noises: Noises) -> list[list[float]]:
+    """Per class, the printed mean of an attribute, and the ends of its interval."""
+    assert isinstance(part, Normal)
+    return [list(map(float, re.findall(r"-?[\d.]+", text))) for text in mean_texts(model, part, noises)]
+
+
+@given(st.floats(-1e9, 1e9) | st.floats(-10, 110), st.floats(1e-6, 1e6))
+def test_a_released_mean_is_within_bounds_and_its_own_interval(released: float, scale: float) -> None:
+    """It is no mean of the bell curve that the bounds cut, and the interval is that of the noise, rounded outwards."""
+    part = replace(normal_of("age", [40, 50], [9, 9]), released_mean=(released, 17.25))
+    noises = {("mean", "age"): QueryNoise("laplace", (scale, 2 * scale), "age", whole=False)}
+    found = means_of(part, model_of(declared({"age": TOWN["age"]}), [part]), noises)
+    for (mean, low, high), exact, half in zip(found, part.released_mean, (1, 2), strict=True):
+        ends = [
+            min(max(end, 0.0), 99.0)
+            for end in (exact - half * scale * math.log(20), exact + half * scale * math.log(20))
+        ]
+        rounding = (ends[1] - ends[0]) / 10 + 1e-8
+        assert 0 <= low <= mean <= high <= 99
+        assert mean == pytest.approx(min(max(exact, 0), 99), abs=rounding)
+        assert ends[0] - rounding <= low <= ends[0] + 1e-9
+        assert ends[1] - 1e-9 <= high <= ends[1] + rounding
+
+
+def test_a_released_mean_under_a_logarithm_is_one_of_logarithms() -> None:
+    domain = declared({"wage": {"lower": 0, "upper": 999, "step": 1, "transform": "log1p"}})
+    model = model_of(domain, [replace(normal_of("wage", [3, 4], [1, 1]), released_mean=(3.25, 70.0))])
+    (wage,) = informative_attributes(model)
+    assert wage.telling == ("mean of log(1 + x) 3.25", "mean of log(1 + x) 6.908")
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mean_holds_the_mean_of_the_rows() -> None:
+    """In 93.4 % of all releases or more, of 95 %: padding and cutting the sample moves its mean as well."""
+    rows, domain = rows_of_two_classes(), declared({"age": TOWN["age"]})
+    exact = rows.group_by("label").agg(pl.col("age").mean()).sort("label")["age"]
+    held, releases = 0, 200
+    for _ in range(releases):
+        model = dpnb.train(rows, domain=domain, mechanism="global", attribute_weights="none", epsilon=1)
+        found = means_of(model.attributes[0], model, model_noise(model))
+        held += sum(low <= mean <= high for (_, low, high), mean in zip(found, exact, strict=True))
+    # Beyond four deviations of the number there would be.
+    assert abs(held / (2 * releases) - 0.945) < 4 * math.sqrt(0.95 * 0.05 / (2 * releases))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import glob
 import os
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.object_server import KEY, SECRET, Served, object_server
 
-from dpnb_columnar.errors import DataError, UnavailableError, UsageError
+from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
 from dpnb_columnar.rows import object_stores
 from dpnb_columnar.rows.input_files import files_below, resolve_files
-from dpnb_columnar.rows.object_stores import BLOCK, TAIL, StoredObject, is_address, resolve_address
+from dpnb_columnar.rows.object_stores import BLOCK, TAIL, Store, StoredObject, is_address, resolve_address
 
 NAMES = st.sampled_from(["a.parquet", "b.parquet", "[x].parquet", "A=1", "B=2", "c", "a.csv", "odd +#é%20.parquet"])
 PATTERNS = st.sampled_from(
@@ -123,6 +124,48 @@ def test_an_object_that_became_shorter_has_changed(store: Served) -> None:
     store.put("rows", b"short")
     with pytest.raises(DataError, match="changed while it was read"):
         found.read(900, 1000)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let obstore ask once, where it asks ten times otherwise."""
+    store_module = pytest.importorskip("obstore.store")
+    monkeypatch.setattr(store_module, "S3Store", partial(store_module.S3Store, retry_config={"max_retries": 0}))
+
+
+@pytest.mark.parametrize("asked", ["HEAD", "GET", "LIST"])
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        *((status, TemporaryError) for status in (408, 429, 500, 502, 503, 504)),
+        *((status, MissingInputError) for status in (401, 402, 403)),
+    ],
+)
+@pytest.mark.usefixtures("impatient")
+def test_a_store_that_is_busy_can_be_asked_again(status: int, refusal: type[Error], asked: str, store: Served) -> None:
+    store.put("rows", b"1")
+    store.before = lambda method, key, start: status if method == asked else None
+    with pytest.raises(refusal):
+        resolve_address(f"s3://{store.bucket}/{'*' if asked == 'LIST' else 'rows'}")
+
+
+@pytest.mark.parametrize("status", [408, 429, 503])
+@pytest.mark.usefixtures("impatient")
+def test_a_file_is_read_where_a_store_does_not_list_and_not_where_it_is_busy(status: int, store: Served) -> None:
+    """Else the files of a lake table would be let through while its log is not listed."""
+    store.put("rows", b"1")
+    store.before = lambda method, key, start: 403 if method == "LIST" else None
+    resolve_address(f"s3://{store.bucket}/rows")
+    store.before = lambda method, key, start: status if method == "LIST" else None
+    with pytest.raises(TemporaryError, match="try again later"):
+        resolve_address(f"s3://{store.bucket}/rows")
+
+
+def test_a_service_of_credentials_that_is_busy_can_be_asked_again() -> None:
+    text = "Error performing PUT http://169.254.169.254/latest/api/token, after 10 retries"
+    error = object_stores._error_of(Store("s3", "b"), "s3://b/k", "read", OSError(f"{text}: status code: 429 Busy"))
+    assert isinstance(error, TemporaryError)
+    assert "no credentials" in str(object_stores._error_of(Store("s3", "b"), "s3://b/k", "read", OSError(text)))
 
 
 def test_an_object_is_there_once_whatever_patterns_lead_to_it(store: Served) -> None:

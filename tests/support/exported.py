@@ -32,7 +32,7 @@ from support.scored_rows import AGE, MONEY
 
 EXACT = 1e-12
 ODD_TEXTS = ["", " ", ".", "-", "7.0", " 7 ", "+7", "-7", "07", "1e5", "1_0", "7.", ".5", "- 7", "7 7", "1+1", "é"]
-ODD_TEXTS += ["x" * 70, "0" * 70]
+ODD_TEXTS += ["x" * 70, "0" * 70, "7e0", "70E-01", "7e", "e7", "7e1.5", "7e100"]
 
 
 @dataclass(frozen=True, eq=False)

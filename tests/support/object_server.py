@@ -91,6 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
         if bucket != served.bucket:
             return self._end(404, b"<Error><Code>NoSuchBucket</Code></Error>")
         if "list-type" in query:
+            if isinstance(status := served.before("LIST", query.get("prefix", [""])[0], 0), int):
+                return self._end(status, b"")
             return self._end(200, _listing(served, query.get("prefix", [""])[0]))
         content = served.objects.get(key)
         start, end = _range(self.headers.get("Range"), len(content or b""))

@@ -27,18 +27,28 @@ Counts = dict[tuple[str | None, int, int], int]
 NAN, INFINITY = math.nan, math.inf
 OTHER = object()
 BEYOND_FLOATS = 2**53
+TRUTHS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
+NUMBER_WORDS = {
+    **dict.fromkeys(TRUTHS["true"], 1.0),
+    **dict.fromkeys(TRUTHS["false"], 0.0),
+    **dict.fromkeys(("inf", "Inf", "Infinity"), INFINITY),
+    **dict.fromkeys(("-inf", "-Inf", "-Infinity"), -INFINITY),
+}
 
 
 def number_of(value: Any, missing: Sequence[Fraction]) -> float | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    number = spelled(value) if isinstance(value, str) else float(value)
+    number = NUMBER_WORDS.get(value, spelled(value)) if isinstance(value, str) else float(value)
     return None if number is None or number in [float(declared) for declared in missing] else number
 
 
 def spelled(text: str) -> float | None:
     """The number that a text is, character by character."""
-    rest = text.strip(" ")
+    rest, _, power = text.strip(" ").lower().partition("e")
+    exponent = power[1:] if power[:1] in ("+", "-") else power
+    if "e" in text.lower() and not (exponent.isascii() and exponent.isdigit() and int(exponent) < 100):
+        return None
     rest = rest[1:] if rest[:1] in ("+", "-") else rest
     digits = set("0123456789")
     if len(text) > 64 or rest.count(".") > 1 or not set(rest) <= digits | {"."} or not set(rest) & digits:
@@ -46,10 +56,23 @@ def spelled(text: str) -> float | None:
     return float(text)
 
 
+class Exponent(str):
+    """A text of the data that is itself, where that is declared, else the number with an exponent that it spells."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) if isinstance(other, str) else spelled(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
 def declared(text: str) -> Any:
-    """What a declared value matches: a number of at most 2^53 - 1, else its text."""
-    number = spelled(text)
-    return text if number is None or abs(number) >= BEYOND_FLOATS else number
+    """What a declared value matches: a number of at most 2^53 - 1, a truth value, else its text."""
+    number = None if "e" in text.lower() else spelled(text)
+    truth = next((truth for truth, words in TRUTHS.items() if text in words), text)
+    return truth if number is None or abs(number) >= BEYOND_FLOATS else number
 
 
 def text_of(value: Any, missing: Sequence[str]) -> Any:
@@ -63,6 +86,8 @@ def text_of(value: Any, missing: Sequence[str]) -> Any:
         found = float(value) if abs(value) < BEYOND_FLOATS else OTHER
     else:
         found = value.isoformat() if isinstance(value, date) else declared(value)
+        if isinstance(found, str) and spelled(found) is not None:
+            found = Exponent(found)
     return None if found in list(map(declared, missing)) else found
 
 
@@ -106,6 +131,9 @@ def class_of(row: Row, label: Label) -> int | None:
 
 def category_of(text: Any, values: Sequence[str], groups: Sequence[Group]) -> int | None:
     """The place of the category: the group that has the text as a member, else the value it is."""
+    if isinstance(text, Exponent):
+        itself = category_of(str.__str__(text), values, groups)
+        return category_of(spelled(text), values, groups) if itself is None else itself
     for group in groups:
         if text in list(map(declared, group.members)):
             return values.index(group.name)

@@ -52,33 +52,6 @@ def compare(engine: Engine, model: Model, table: pa.Table, kinds: Kinds, certain
     return worst
 
 
-def compare_explanations(engine: Engine, model: Model, table: pa.Table, kinds: Kinds) -> float:
-    """Explain the rows by the database and by the model; the largest difference, of the size of a row's parts.
-
-    Rows whose two likeliest classes rounding may choose otherwise are left out.
-    """
-    table = numbered(table)
-    engine.load(table)
-    engine.load_terms(model)
-    expected = model.explain(pl.from_arrow(table), ["id"]).to_dicts()  # type: ignore[arg-type]
-    worst = 0.0
-    for terms in (None, "terms"):
-        query = scoring_query(model, engine.dialect, "rows", ["id"], kinds, parameters=terms, explained=True)
-        found = sorted(engine.run(query), key=lambda row: row["id"])
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            assert list(one) == list(other)
-            texts = [name for name, value in other.items() if isinstance(value, str)]
-            if [one[name] for name in texts] != [other[name] for name in texts]:
-                assert abs(other["log_odds"]) < 1e-9 or len(model.domain.classes) > 2
-                continue
-            assert (one["id"], one[SKIPPED]) == (other["id"], other[SKIPPED])
-            numbers = [name for name in other if name not in {*texts, "id", SKIPPED}]
-            size = 1 + sum(abs(other[name]) for name in numbers)
-            worst = max([worst, *(abs(one[name] - other[name]) / size for name in numbers)])
-    return worst
-
-
 def _difference(model: Model, found: Row, expected: Row, certain: float) -> float:
     names = [probability_column(name) for name in model.domain.classes]
     assert found["id"] == expected["id"]

@@ -62,11 +62,11 @@ def command(
     as counts (histogram, adaptive-histogram, tables), and others are refused.
     The output, which copies rows, is readable by its owner alone.
 
-    With --explain a row has the predicted class, the other class that comes
-    next, and the exact parts of log2 of their odds, which add up to log_odds:
-    prior, bits_ATTRIBUTE (negative where the attribute speaks for the other
-    class, 0 where it is left out), and calibration, what the model's line makes
-    of their sum. With --top 3: attribute_1, bits_1, ... and bits_rest.
+    With --explain a row has the predicted class, the other class that it is
+    compared with, and the exact parts of log2 of their odds, which add up to
+    log_odds: prior, and bits_ATTRIBUTE (negative where the attribute speaks for
+    the other class, 0 where it is left out). With --top 3: attribute_1, bits_1,
+    ... and bits_rest.
 
     \b
     Examples:

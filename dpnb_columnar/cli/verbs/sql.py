@@ -140,12 +140,6 @@ def score_command(
             show_default="before the query",
         ),
     ] = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Return what each attribute said for the class, in bits, not the probabilities."
-        ),
-    ] = False,
     template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
@@ -164,8 +158,6 @@ def score_command(
     there are: what the model says of each stands in a table, which the query joins.
     Load the table first; a query that does not find all of it gives null.
 
-    With --explain its columns are those of predict --explain.
-
     \b
     Examples:
       dpnb-columnar sql census.model.json --like census.duckdb --table person
@@ -176,7 +168,6 @@ def score_command(
           --output scored.sql
       dpnb-columnar sql census.model.json --dialect postgres --key serial \\
           --parameters-table census_terms --parameters terms.sql --output score.sql
-      dpnb-columnar sql census.model.json --dialect duckdb --key serial --explain
     """
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.scoring_query import scoring_query
@@ -197,7 +188,6 @@ def score_command(
         columns.kinds,
         view,
         parameters_table,
-        explained=explain,
         names=columns.names,
     )
     if parameters_table is not None:
