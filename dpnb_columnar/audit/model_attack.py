@@ -15,7 +15,7 @@ the model alone, so that all rows measure it; a correct guess counts as a flag (
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -590,15 +590,3 @@ def _implied(guarantee: Guarantee) -> Implied | None:
 def _relation(guarantee: Guarantee) -> str:
     assert guarantee.neighbours is not None
     return relation_text(guarantee.neighbours, guarantee.unit)
-
-
-def scored_rows(model: NaiveBayes, rows: Batches) -> Iterator[pl.DataFrame]:
-    """Yield the probabilities of the classes of the rows that training counts, in their order. Confidential."""
-    domain = model.domain.per_row
-    results = [probability_column(klass) for klass in domain.classes]
-    with small_batches(model):
-        for batch in rows.batches:
-            read = [column for column in batch.schema.names if column in domain.counted_columns]
-            opened = open_frame(pl.DataFrame(pl.from_arrow(batch.select(read))), domain, rows.name)
-            counted = opened.rows.filter(row_fits(domain, opened.kinds)).collect()
-            yield score(model, counted).lazy().collect().select(results)

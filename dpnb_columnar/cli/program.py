@@ -235,7 +235,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "domain": "Show the declared domain of a file, or change it.",
         "sql": "Print SQL that scores rows, or that counts them.",
         "export": "Write a model as one file for ONNX, R, Stata, SAS or SPSS.",
-        "ledger": "Keep account of privacy budgets: init, show, verify, export.",
+        "ledger": "Keep account of privacy budgets: init, show, verify.",
     }
 )
 """Every verb and its line in the help, in the order of the help."""

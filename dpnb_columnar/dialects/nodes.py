@@ -236,8 +236,9 @@ def number_at(
     after = plus(place, integer(1))
     match dialect:
         case Dialect.DUCKDB | Dialect.POSTGRES:
-            constant = exp.Paren(this=number_list(numbers, type_, dialect))
-            return exp.Bracket(this=constant, expressions=[after], offset=1)
+            written = f"[{listed}]" if dialect is Dialect.DUCKDB else f"{{{listed}}}"
+            array = exp.DataType(this=exp.DType.ARRAY, expressions=[type_.into_expr()], nested=True)
+            return exp.Bracket(this=exp.Paren(this=exp.cast(text(written), array)), expressions=[after], offset=1)
         case Dialect.SQLITE:
             # Characters of a text are counted from its beginning, bytes are not.
             width = max(len(str(number)) for number in numbers)
@@ -254,21 +255,6 @@ def number_at(
         case Dialect.SNOWFLAKE:
             found = _function("GET", _function("SPLIT", text(listed), text(",")), place)
     return exp.cast(found, type_)
-
-
-def number_list(
-    numbers: Sequence[int] | Sequence[float], type_: exp.DType, dialect: Dialect = Dialect.DUCKDB
-) -> exp.Cast:
-    """Write a list of numbers as one constant of DuckDB or PostgreSQL.
-
-    Args:
-        numbers: The list.
-        type_: Type of the numbers.
-        dialect: The database.
-    """
-    listed = ",".join(map(str, numbers))
-    written = f"[{listed}]" if dialect is Dialect.DUCKDB else f"{{{listed}}}"
-    return exp.cast(text(written), exp.DataType(this=exp.DType.ARRAY, expressions=[type_.into_expr()], nested=True))
 
 
 def enum_code(value: exp.Expr, texts: Iterable[str]) -> exp.Expr:

@@ -118,18 +118,17 @@ def weight_steps(weight: Weight, value: exp.Expr) -> exp.Expr:
     return case([(is_weight, grid_code(weight.grid, value))], integer(weight.missing_steps))
 
 
-def category_code(attribute: Categorical, kind: Kind | None, absent: int | None = None) -> exp.Expr:
+def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
     """Find the position of the row's category, or the last code, where it is missing as ``row_rules`` says.
 
     Args:
         attribute: A categorical attribute.
         kind: What its column holds.
-        absent: The number of a row that has no code; None for null.
     """
     branches: list[Branch]
+    otherwise: exp.Expr | None = None
     if attribute.missing is Missing.CATEGORY:
-        absent = len(attribute.values)
-    otherwise: exp.Expr | None = None if absent is None else integer(absent)
+        otherwise = integer(len(attribute.values))
     # The declared texts first, since most texts are: only the others are read as numbers.
     if kind in (Kind.TEXT, None) and (numbers := number_keys(attribute.members)):
         branches = [(double(key), integer(position)) for key, position in numbers.items()]

@@ -150,38 +150,14 @@ def _tabulated_by_value(
     """Tabulate values themselves, by their numbers (``value_codes.numbered_values``)."""
     kind, size = kind_of(values.dtype), len(values) - 1
     assert kind is not None
-    known, tables = _terms_of_values(attribute, parameters, weight, kind, values)
+    known = values.to_frame().select(prepared_value(attribute, parameters, kind).alias(VALUE))
+    tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
     place, fits = number.cast(pl.UInt32, wrap_numerical=True).fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1], known[VALUE])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.
     places = known.select(pl.when(fits).then(pl.int_range(pl.len(), dtype=pl.UInt32)).otherwise(size + 1)).to_series()
     return _tabulated(pl.lit(places).gather(place), tables, 0, size, known[VALUE])
-
-
-def _terms_of_values(
-    attribute: Attribute, parameters: AttributeParameters, weight: float, kind: Kind, values: pl.Series
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute the prepared values of a column, and their terms, one column per class."""
-    prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
-    known = values.to_frame().select(prepared)
-    return known, known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
-
-
-def terms_of_numbers(
-    attribute: Attribute, parameters: AttributeParameters, weight: float, numbers: Sequence[int]
-) -> list[list[float]]:
-    """Compute the terms of whole numbers, per class; 0.0 of a number that is a declared missing value.
-
-    Args:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        weight: Its weight.
-        numbers: The numbers.
-    """
-    values = pl.Series(attribute.name, numbers, dtype=pl.Int64)
-    tables = _terms_of_values(attribute, parameters, weight, Kind.INTEGER, values)[1]
-    return [table.to_list() for table in tables.fill_null(0.0)]
 
 
 def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int, prepared: pl.Series) -> TabulatedTerms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import shutil
 import subprocess
@@ -37,6 +38,12 @@ def test_every_command_of_the_document_runs(place: Path) -> None:
     runs = charged()
     assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 23, 24)]
     assert len(runs) == 3 + 1 + 3
+    releases = json.loads(Path("releases.json").read_text())["releases"]
+    rows = pl.read_csv("releases.csv", infer_schema=False).to_dicts()
+    assert rows == [
+        {name: str(release[name]) if release[name] is not None else None for name in rows[0]} for release in releases
+    ]
+    assert rows[0]["run"] == "2026-11-21"
     assert load_model(Path("step-3.json")).guarantee.epsilon == Fraction(1, 10)
 
 

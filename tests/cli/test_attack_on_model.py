@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import stat
 import xml.etree.ElementTree as ElementTree
@@ -99,21 +98,6 @@ def test_the_page_is_for_its_owner_alone(attacked: None, run: Run) -> None:
     assert links <= {element.get("id") for element in root.iter("section")}
 
 
-def test_sacro_reads_the_probabilities(attacked: None, run: Run) -> None:
-    """As ``Target.load`` of sacroml 2.0.1 does: YAML, of which JSON is a part, and CSV without a header."""
-    run(*ATTACK, "--sacro", "target")
-    target = json.loads(Path("target/target.yaml").read_text())
-    assert (target["dataset_name"], target["features"], target["safemodel"]) == ("people", {}, [])
-    model = load_model(Path("people.model.json"))
-    for name, rows in (("proba_train", "members"), ("proba_test", "others")):
-        file = Path("target") / target[f"{name}_path"]
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        with file.open(newline="") as opened:
-            written = [[float(cell) for cell in line] for line in csv.reader(opened)]
-        predicted = model.predict(pl.read_parquet(f"{rows}.parquet"))
-        assert written == [list(row) for row in predicted.select("probability_low", "probability_high").rows()]
-
-
 def test_what_exceeds_the_bound_ends_with_1(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that was released with a thousandth of the noise, under a guarantee of epsilon 1."""
     for name, seed in (("members", 1), ("others", 2)):
@@ -151,17 +135,12 @@ def test_options_that_do_not_go_together(attacked: None, run: Run) -> None:
 
 
 def test_outputs_are_refused_before_any_row_is_read(attacked: None, run: Run) -> None:
-    for option, name in (("--html", "there.html"), ("--output", "there.json"), ("--sacro", "there")):
+    for option, name in (("--html", "there.html"), ("--output", "there.json")):
         Path(name).write_text("mine")
         ended = run(*ATTACK, option, name, expected=73)
         assert ended.out == ""
         assert Path(name).read_text() == "mine"
     assert run(*ATTACK, "--html", "page.txt", expected=64)
-    Path("folder").mkdir()
-    Path("folder/proba_test.csv").write_text("mine")
-    assert "--overwrite" in run(*ATTACK, "--sacro", "folder", expected=73).err
-    run(*ATTACK, "--sacro", "folder", "--overwrite")
-    assert Path("folder/proba_test.csv").read_text() != "mine"
     Path("model.json").write_bytes(Path("people.model.json").read_bytes())
     over = [each if each != "people.model.json" else "model.json" for each in map(str, ATTACK)]
     assert "is an input" in run(*over, "--output", "model.json", "--overwrite", expected=73).err

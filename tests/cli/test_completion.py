@@ -59,7 +59,7 @@ def test_show_completion_prints_a_script() -> None:
     [
         ("dpnb-columnar tra", {"train"}),
         ("dpnb-columnar s", {"simulate", "split", "suggest-domain", "show", "sql"}),
-        ("dpnb-columnar ledger ", {"init", "show", "verify", "export"}),
+        ("dpnb-columnar ledger ", {"init", "show", "verify"}),
         ("dpnb-columnar train --epsi", {"--epsilon"}),
         ("dpnb-columnar train census.parquet --neighbours ", {"add-remove", "replace-one"}),
         ("dpnb-columnar sql census.model.json --dialect post", {"postgres"}),

@@ -157,7 +157,6 @@ READERS = (
         (
             "ledger show {}",
             "ledger verify {}",
-            "ledger export {} --output out.csv",
             "train people.parquet --ledger {} --run-id night --epsilon 0.1 --output out.json",
             "train people.parquet --ledger {} --output out.json --dry-run",
         ),

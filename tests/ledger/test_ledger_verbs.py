@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import stat
 from fractions import Fraction
 from pathlib import Path
 
-import polars as pl
 import pytest
 from support.ledger_cases import change, charge, forge, full_ledger, new_ledger
 from support.people import people
@@ -189,68 +187,16 @@ def test_a_sole_entry_of_an_absurd_number_is_damage(number: int, people_file: Pa
     assert "restore" in run("train", people_file, "--ledger", FILE, "--epsilon", "0.1", expected=65).err
     assert not list(Path().glob("*.json"))
     if number < 1:
-        for verb in (["show"], ["export", "--output", "x.csv"]):
-            assert "its number is below 1" in run("ledger", verb[0], FILE, *verb[1:], expected=65).err
+        assert "its number is below 1" in run("ledger", "show", FILE, expected=65).err
 
 
-@pytest.mark.parametrize("verb", ["show", "verify", "export"])
+@pytest.mark.parametrize("verb", ["show", "verify"])
 def test_what_is_no_ledger_is_refused(verb: str, people_file: Path, run: Run) -> None:
-    output = ["--output", "x.csv"] if verb == "export" else []
-    assert "no such ledger; make one" in run("ledger", verb, "none.ledger", *output, expected=66).err
-    assert "not a ledger" in run("ledger", verb, people_file, *output, expected=65).err
+    assert "no such ledger; make one" in run("ledger", verb, "none.ledger", expected=66).err
+    assert "not a ledger" in run("ledger", verb, people_file, expected=65).err
     FILE.touch()
     FILE.chmod(0o666)
-    assert "chmod o-w x.ledger" in run("ledger", verb, FILE, *output, expected=78).err
-    assert not Path("x.csv").exists()
-
-
-# --- export -------------------------------------------------------------------------------------------------------
-
-
-def test_exports_hold_the_same_releases(folder: Path, run: Run) -> None:
-    full_ledger(FILE)
-    for suffix in ("csv", "json", "parquet"):
-        run("ledger", "export", FILE, "--output", f"x.{suffix}")
-        assert stat.S_IMODE(Path(f"x.{suffix}").stat().st_mode) == 0o600
-    with Path("x.csv").open(newline="") as stream:
-        lines = [{name: value or None for name, value in line.items()} for line in csv.DictReader(stream)]
-    rows = json.loads(Path("x.json").read_text())
-    assert lines == [{**row, "number": str(row["number"])} for row in rows]
-    assert pl.read_parquet("x.parquet").to_dicts() == rows
-    assert [row["run"] for row in rows] == ["a", "b", "c", "d", "e"]
-    assert [row["rho"] for row in rows] == [None, None, "0.001", None, None]
-    assert rows[0]["epsilon"] == rows[0]["total_epsilon"] == "0.1"
-    assert [bool(row["model_digest"]) for row in rows] == [True, True, False, True, False]
-
-
-@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_a_ledger_without_releases_is_exported_too(suffix: str, folder: Path, run: Run) -> None:
-    new_ledger(FILE)
-    run("ledger", "export", FILE, "--output", f"x.{suffix}")
-    content = Path(f"x.{suffix}")
-    if suffix == "json":
-        assert json.loads(content.read_text()) == []
-    else:
-        assert (pl.read_csv if suffix == "csv" else pl.read_parquet)(content).height == 0
-
-
-def test_an_export_replaces_nothing_by_itself(folder: Path, run: Run) -> None:
-    full_ledger(FILE)
-    Path("x.csv").write_text("mine")
-    assert "exists already" in run("ledger", "export", FILE, "--output", "x.csv", expected=73).err
-    assert "end its name in" in run("ledger", "export", FILE, "--output", "x.xlsx", expected=64).err
-    Path("x.json").symlink_to(FILE)
-    ended = run("ledger", "export", FILE, "--output", "x.json", "--overwrite", expected=73)
-    assert "is an input as well" in ended.err
-    run("ledger", "export", FILE, "--output", "x.csv", "--overwrite")
-    assert Path("x.csv").read_text().startswith("number,")
-
-
-def test_an_export_of_a_damaged_ledger_leaves_no_file(folder: Path, run: Run) -> None:
-    full_ledger(FILE)
-    change(FILE, 4, model_digest="0" * 64)
-    run("ledger", "export", FILE, "--output", "x.csv", expected=65)
-    assert not list(Path().glob("*x.csv*"))
+    assert "chmod o-w x.ledger" in run("ledger", verb, FILE, expected=78).err
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,6 @@ WRITES: Mapping[str, str] = {
     "show": "show people.model.json --html OUT/new.html",
     "show a card": "show people.model.json --card --output OUT/new.md",
     "audit": "audit --model people.model.json --members people.parquet --others more.parquet --output OUT/new.json",
-    "audit for SACRO": "audit --model people.model.json --members people.parquet --others more.parquet --sacro OUT/new",
     "datasets prepare": "datasets prepare skin --from raw --catalogue skin.toml --output OUT/new.parquet",
     "domain edit": "domain edit people.parquet --drop age --output OUT/new.parquet",
     "domain edit to an entry": "domain edit people.parquet --drop age --output OUT/new.toml",
@@ -56,8 +55,6 @@ WRITES: Mapping[str, str] = {
     "sql score of terms": "sql score paid.json --dialect duckdb --table a --parameters OUT/a.csv --parameters-table t",
     "sql statistics": "sql statistics people.parquet --dialect duckdb --table people --output OUT/new.sql",
     "ledger init": "ledger init OUT/new.ledger --dataset people --epsilon 1",
-    "ledger export": "ledger export people.ledger --output OUT/new.csv",
-    "ledger export to parquet": "ledger export people.ledger --output OUT/new.parquet",
 }
 """Command lines that write below the folder OUT, by what they are called here."""
 

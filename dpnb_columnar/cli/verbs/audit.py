@@ -33,7 +33,7 @@ OF_PROGRAM = {"quick": "--quick", "mechanism": "--mechanism"}
 
 OF_MODEL = {
     **{"members": "--members", "others": "--others", "sensitive": "--sensitive"},
-    **{"html": "--html", "sacro": "--sacro", "as_json": "--json"},
+    **{"html": "--html", "as_json": "--json"},
 }
 """Parameters that can only be used with --model."""
 
@@ -83,15 +83,6 @@ def command(
         Path | None,
         typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False),
     ] = None,
-    sacro: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --model, write what SACRO-ML (2.0.1) attacks without the model: probabilities as CSV, and "
-            "target.yaml.",
-            metavar="FOLDER",
-            show_default=False,
-        ),
-    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write measurements and findings as JSON.", metavar="FILE.json", show_default=False),
@@ -128,7 +119,7 @@ def command(
       dpnb-columnar audit --model census.model.json --members census.train.parquet \\
         --others census.test.parquet --html attack.html
       dpnb-columnar audit --model census.model.json --members census.train.parquet \\
-        --others census.test.parquet --sensitive INCWAGE,RACE --sacro target
+        --others census.test.parquet --sensitive INCWAGE,RACE
     """
     if output is not None and output.suffix.lower() != ".json":
         raise UsageError(f"{output}: measurements and findings are written as JSON; end its name in .json")
@@ -143,7 +134,7 @@ def command(
             )
         _attack(
             *(model, members, others, (sensitive or "").split(",") if sensitive else ()),
-            *(Written(html, sacro, output, overwrite), as_json),
+            *(Written(html, output, overwrite), as_json),
         )
         return
     if refused := [OF_MODEL[name] for name in typed if name in OF_MODEL]:
@@ -175,10 +166,9 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an attack writes: a page, a folder for SACRO-ML and a document, each None for none."""
+    """What an attack writes: a page and a document, each None for none."""
 
     html: Path | None
-    sacro: Path | None
     output: Path | None
     overwrite: bool
 
@@ -188,13 +178,10 @@ class Written:
         Raises:
             dpnb_columnar.errors.Error: if one of them is refused.
         """
-        from dpnb_columnar.audit.sacro_files import check_folder
         from dpnb_columnar.report.page import check_single_page
 
         if self.html is not None:
             check_single_page(self.html, self.overwrite)
-        if self.sacro is not None:
-            check_folder(self.sacro, self.overwrite)
         for output in (self.html, self.output):
             if output is not None:
                 check_target(output, self.overwrite, inputs)
@@ -228,16 +215,12 @@ def _attack(
     if written.output is not None:
         with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
             partial.write_text(to_json(document), encoding="utf-8")
-    if written.sacro is not None:
-        from dpnb_columnar.audit.sacro_files import write_sacro_files
-
-        write_sacro_files(loaded, rows[0].batches(), rows[1].batches(), written.sacro, overwrite=written.overwrite)
     if as_json:
         print_text(to_json(document).rstrip())
     else:
         print_confidential()
         _print_attack(report)
-        for path in (written.html, written.output, written.sacro):
+        for path in (written.html, written.output):
             if path is not None:
                 print_line(f"wrote {path}", "written", output=str(path))
     if report.exceeded:

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, print_text, print_warning
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Account, Ledger
-    from dpnb_columnar.ledger.export import Row
+    from dpnb_columnar.ledger.shown import Row
 
 app = typer.Typer(
     cls=PlainGroup,
-    help="Keep account of privacy budgets: init, show, verify, export.",
+    help="Keep account of privacy budgets: init, show, verify.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -146,22 +144,22 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.ledger import Ledger, export
+    from dpnb_columnar.ledger import Ledger, shown
 
     with Ledger(file) as ledger:
         accounts = [ledger.account(dataset)] if dataset is not None else list(ledger.accounts())
         rows = list(_releases(ledger, dataset))
         head, witness = ledger.head(), ledger.recorded_witness()
     if as_json:
-        budgets = [export.account_document(account) for account in accounts]
+        budgets = [shown.account_document(account) for account in accounts]
         recorded = None if witness is None else str(witness)
         document = {"head": head, "witness": recorded, "accounts": budgets, "releases": rows}
         print_text(dumps(document, ensure_ascii=False, indent=2))
         _warn_of_corrections(file, accounts)
         return
-    print_table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
+    print_table(shown.ACCOUNT_HEADER, [shown.account_cells(account) for account in accounts])
     print_line()
-    print_table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
+    print_table([*shown.RELEASE_HEADER], [shown.release_cells(row) for row in rows])
     print_line()
     if witness is not None:
         print_line(_unchecked(file, witness))
@@ -243,7 +241,7 @@ def verify(
     if verified.secret is not None:
         print_warning(
             f"{file}: entry {verified.secret} names an address that seems to hold a password: whoever reads the "
-            "ledger, or an export of it, can read it; change that password (docs/batch.md, 'A password in a ledger')"
+            "ledger can read it; change that password (docs/batch.md, 'A password in a ledger')"
         )
     if line is not None:
         print_line(line)
@@ -256,33 +254,6 @@ def verify(
     elif head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")
-
-
-@app.command(cls=PlainCommand)
-def export(
-    file: LedgerFile,
-    output: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .json.", show_default=False)],
-    overwrite: options.Overwrite = False,
-) -> None:
-    """Write one row per release, for reports. Models and digests of data are left out.
-
-    The file names data, so it is readable by its owner alone.
-
-    \b
-    Examples:
-      dpnb-columnar ledger export census.ledger --output releases.csv
-      dpnb-columnar ledger export census.ledger --output releases.parquet --overwrite
-    """
-    from dpnb_columnar.ledger import Ledger
-    from dpnb_columnar.ledger.export import check_suffix, write_releases
-
-    check_suffix(output)
-    check_target(output, overwrite, [file])
-    with Ledger(file) as ledger:
-        accounts = list(ledger.accounts())  # first: where an entry is damaged nothing is written
-        write_releases(ledger, output, overwrite=overwrite)
-    print_line(f"wrote {output}")
-    _warn_of_corrections(file, accounts)
 
 
 def _unchecked(file: Path, witness: Path) -> str:
@@ -346,7 +317,7 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
 
 
 def _releases(ledger: Ledger, dataset: str | None) -> Iterator[Row]:
-    from dpnb_columnar.ledger.export import release_row
+    from dpnb_columnar.ledger.shown import release_row
 
     for spend, model in ledger.releases():
         if dataset in (None, spend.dataset):

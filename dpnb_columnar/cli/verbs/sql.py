@@ -334,7 +334,7 @@ def _file_of(like: str | None) -> list[Path]:
 def _warn_of_unknown_types(remedy: str) -> None:
     """Say on standard error what it costs that nothing tells the types of the table's columns."""
     print_warning(
-        "types of columns are not known, so values are cast to text first, which takes DuckDB 2.9 times as long; "
+        "types of columns are not known, so values are cast to text first, which takes DuckDB 2.6 times as long; "
         f"{remedy} tells them"
     )
 

@@ -1,25 +1,18 @@
-"""Export accounts and releases as tables and files, one row each.
+"""Show accounts and releases as rows of tables and as JSON.
 
 Documents of models and digests of data stay in the ledger.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Correction, Entry, written_relation
 from dpnb_columnar.ledger.refusals import format_amount
-from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 FIELDS = (
     *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),
@@ -27,72 +20,12 @@ FIELDS = (
 )
 """Columns of a release. All are text but the number; amounts are exact, and None where a cost has no such number."""
 
-AT_ONCE = 10_000
-"""Rows of a row group."""
-
 Row = dict[str, int | str | None]
 
 
 def release_row(spend: Entry, model_digest: str | None) -> Row:
     """Make the row of a release from its spend and its model's digest, None while the run is unfinished."""
     return {name: model_digest if name == "model_digest" else getattr(spend, name) for name in FIELDS}
-
-
-def check_suffix(output: Path) -> None:
-    """Refuse an output name that does not end in .csv, .parquet or .json.
-
-    Raises:
-        UsageError: if the suffix is another one.
-    """
-    if output.suffix.lower() not in WRITERS:
-        raise UsageError(f"{output}: releases are written as {', '.join(WRITERS)}; end its name in one of these")
-
-
-def write_releases(ledger: Ledger, output: Path, *, overwrite: bool = False) -> None:
-    """Write every release of a ledger, in order; memory does not grow with their number.
-
-    Raises:
-        UsageError: if the suffix is none of ``WRITERS``.
-        OutputError: if the file exists or cannot be written.
-        DataError: if the ledger is damaged.
-    """
-    check_suffix(output)
-    rows = (release_row(spend, model) for spend, model in ledger.releases())
-    with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
-        WRITERS[output.suffix.lower()](rows, partial)
-
-
-def _write_csv(rows: Iterator[Row], partial: Path) -> None:
-    with partial.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def _write_json(rows: Iterator[Row], partial: Path) -> None:
-    with partial.open("w", encoding="utf-8") as stream:
-        separator = "[\n"
-        for row in rows:
-            stream.write(separator + json.dumps(row, ensure_ascii=False))
-            separator = ",\n"
-        stream.write("[]\n" if separator == "[\n" else "\n]\n")
-
-
-def _write_parquet(rows: Iterator[Row], partial: Path) -> None:
-    import pyarrow as pa
-
-    schema = pa.schema([(name, pa.int64() if name == "number" else pa.string()) for name in FIELDS])
-    with parquet_writer(partial, schema) as writer:
-        while group := list(islice(rows, AT_ONCE)):
-            writer.write_table(pa.Table.from_pylist(group, schema))
-
-
-WRITERS: dict[str, Callable[[Iterator[Row], Path], None]] = {
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
-    ".json": _write_json,
-}
-"""Writers of releases by the suffix of the file."""
 
 
 ACCOUNT_HEADER = (
@@ -114,7 +47,7 @@ RELEASE_HEADER: Mapping[str, str] = {
     "model": "model_digest",
     "version": "version",
 }
-"""Columns of the table of releases, and the fields of ``export.FIELDS`` that they show."""
+"""Columns of the table of releases, and the fields of ``FIELDS`` that they show."""
 
 SHORT_DIGEST = 12
 """Characters of a digest in a table."""
