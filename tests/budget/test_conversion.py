@@ -29,7 +29,6 @@ from dpnb_columnar.budget.costs import (
     floor_digits,
     for_one_row,
     group_cost_within,
-    implied_epsilon,
     implies,
     pure_within,
     to_concentrated,
@@ -179,15 +178,6 @@ def test_a_sum_over_rows_among_concentrated_queries_spends_what_a_group_of_rows_
 
 @given(RHOS, DELTAS, EPSILONS)
 @settings(deadline=None)
-def test_the_epsilon_that_a_rho_implies_is_proven_and_hardly_larger_than_the_least(
-    rho: Fraction, delta: Fraction, least: Fraction
-) -> None:
-    epsilon = implied_epsilon(rho, delta, least)
-    assert epsilon >= least
-    assert implies(rho, Approximate(epsilon, delta))
-    assert epsilon == least or not implies(rho, Approximate(max(epsilon * Fraction(99999, 100000), least), delta))
-
-
 @pytest.mark.parametrize("effect", RowEffect)
 def test_losses_of_different_kinds_are_not_taken_for_each_other(effect: RowEffect) -> None:
     pure, approximate, rho = Pure(Fraction(1)), Approximate(Fraction(1), Fraction(1, 10)), Concentrated(Fraction(1))

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
+from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
@@ -47,7 +47,6 @@ def scores_of(counts: Any, epsilon: Fraction, cap: int | None = None) -> Release
         "laplace",
         Pure(epsilon),
         Pure(epsilon),
-        RowEffect.ONE_DRAW,
     )
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
