@@ -84,7 +84,7 @@ def spark_session(spark_installed: None, tmp_path_factory: pytest.TempPathFactor
         yield session
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")  # of a function that is in no class: its own; Hypothesis takes none of functions
 def invented_models() -> Iterator[None]:
     """Models are read whose parameters are invented: that they follow from released values is not checked."""
     with pytest.MonkeyPatch.context() as patch:

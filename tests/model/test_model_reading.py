@@ -40,8 +40,8 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
             for version in range(1, 6)
         ),
         *(
-            (("version",), version, rf"of version {version}, which this program does not know \(it reads version 6\)")
-            for version in (7, 0, -1, True, 6.0, "6", None)
+            (("version",), version, rf"of version {written}, which this program does not know \(it reads version 6\)")
+            for version, written in ((7, 7), (0, 0), (-1, -1), (True, True), (6.0, 6.0), ("6", "'6'"), (None, None))
         ),
         (("version",), DELETED, "a model of version None, which this program does not know"),
         (("domain",), 7, "domain: expected an object, found 7"),

@@ -238,12 +238,10 @@ def guarantees(draw: st.DrawFn) -> Guarantee:
         neighbours=draw(st.sampled_from(Neighbours)),
         delta=Fraction(0) if kind is Pure else Fraction(1, 10**6),
     )
-    weights = draw(st.lists(st.fractions(min_value=Fraction(1, 10**3), max_value=100), min_size=1, max_size=5))
+    asked = st.tuples(names, st.none() | names, st.fractions(min_value=Fraction(1, 10**3), max_value=100))
     requests = [Request("class counts", None, 2, PARALLEL_CELLS, "laplace", Fraction(1))] + [
-        Request(
-            draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), PARALLEL_CELLS, "noise", weight, kind
-        )
-        for weight in weights
+        Request(query, attribute, draw(st.integers(1, 10**6)), PARALLEL_CELLS, "noise", weight, kind)
+        for query, attribute, weight in draw(st.lists(asked, min_size=1, max_size=5, unique_by=lambda each: each[:2]))
     ]
     shares = compose(requests, budget)
     rho = spent.rho if isinstance(spent := total(shares), Concentrated) else None
