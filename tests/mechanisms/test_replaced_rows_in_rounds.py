@@ -159,7 +159,7 @@ def test_a_replaced_row_costs_a_whole_release_no_more_than_its_rho() -> None:
 def test_a_gradient_reckoned_too_low_for_a_replaced_row_is_found(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an earlier program reckoned: the pair is hard enough to see it."""
+    """The pair is hard enough to see it."""
     plant(monkeypatch)
     planned = planned_rounds()
     for share, pairs in neighbours(planned, 1):
