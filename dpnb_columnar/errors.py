@@ -11,7 +11,7 @@
     ├── OutputError           73  the output exists, or cannot be created
     ├── TemporaryError        75  it passes by itself: a lost connection, a server that does not answer; try again
     │   └── BusyError             another run holds a file that this one needs
-    ├── BudgetError           77  the release would exceed the ledger's limit, or releases have
+    ├── BudgetError           77  the release would exceed the ledger's limit
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
 
