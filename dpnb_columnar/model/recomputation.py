@@ -401,21 +401,12 @@ class _ModelCheck:
         shares = self.model.classes.probability
         if weights.line is not None and weights.line.largest != (largest := shares.index(max(shares))):
             raise part["line"]["class"].invalid(f"is not the largest, {excerpt(self.domain.classes[largest])}")
-        self._check_form(part, method, weights.weights, weights.intercepts, rounds, lined=once)
+        self._check_form(part, method, weights.weights, weights.intercepts, rounds)
         for place, (asked, intercepts) in enumerate(weights.asked):
-            # The first round asks at the calibration's intercepts, which no step has limited yet.
-            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds, stepped=place > 0)
+            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds)
 
     def _check_form(
-        self,
-        part: Part,
-        method: str,
-        weights: Sequence[float],
-        intercepts: Sequence[float],
-        rounds: bool,
-        *,
-        stepped: bool = True,
-        lined: bool = False,
+        self, part: Part, method: str, weights: Sequence[float], intercepts: Sequence[float], rounds: bool
     ) -> None:
         """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
 
@@ -425,14 +416,11 @@ class _ModelCheck:
             weights: One per attribute.
             intercepts: One per class.
             rounds: Whether rounds chose them.
-            stepped: Whether a step of a round has limited the intercepts.
-            lined: Whether there is a line from the margin to the odds of the classes.
         """
         names = [each.attribute for each in self.model.attributes]
-        # Without rounds a line is of the margins of the tempered score.
-        tempered = method == TEMPERED or (method == CALIBRATED and lined)
-        first = tempered_weight(len(names)) if tempered else (weights[0] if weights else 0.0)
-        if method in (TEMPERED, CALIBRATED):
+        tempered = method in (TEMPERED, CALIBRATED)  # without rounds a line is of the margins of the tempered score
+        if tempered:
+            first = tempered_weight(len(names))
             for name, weight in zip(names, weights, strict=True):
                 if not _are_close([weight], [first]):
                     raise part["weights"][name].invalid(f"says {weight!r}, and {first!r} is the weight of all")
@@ -448,7 +436,7 @@ class _ModelCheck:
         for intercept in intercepts:
             if not _is_whole(intercept * units):
                 raise part["intercepts"].invalid(f"says {intercept!r}, and such intercepts are {digits}")
-            if rounds and stepped and abs(intercept) > ROUND_LOG_ODDS:
+            if rounds and abs(intercept) > ROUND_LOG_ODDS:
                 raise part["intercepts"].invalid(f"says {intercept!r}, and rounds keep within {ROUND_LOG_ODDS:g} of 0")
 
 
