@@ -11,7 +11,7 @@
     ├── OutputError           73  the output exists, or cannot be created
     ├── TemporaryError        75  it passes by itself: a lost connection, a server that does not answer; try again
     │   └── BusyError             another run holds a file that this one needs
-    ├── BudgetError           77  the release would exceed the ledger's limit, or releases have
+    ├── BudgetError           77  the release would exceed the ledger's limit
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
 
@@ -95,7 +95,7 @@ class BusyError(TemporaryError):
 
 
 class BudgetError(Error):
-    """The release would exceed the privacy budget of its data set in the ledger, or earlier ones have in truth."""
+    """The release would exceed the privacy budget of its data set in the ledger."""
 
     exit_code = 77
 
@@ -142,6 +142,33 @@ def faults_text(source: str, document: str, faults: Sequence[Fault]) -> str:
     if len(faults) == 1:
         return f"{source}: {faults[0]}"
     return "\n  ".join([f"{source}: {len(faults)} faults in {document}", *map(str, faults)])
+
+
+BEFORE = "0.2.0"
+"""The release of the program that reads files of earlier versions."""
+
+
+def check_version(source: object, what: str, version: object, known: int, remedy: str) -> None:
+    """Refuse a file of another version than the one that is read.
+
+    Args:
+        source: The file.
+        what: What it is.
+        version: The version that it names.
+        known: The version that is read.
+        remedy: What to do about a file of an earlier version.
+
+    Raises:
+        DataError: if it names another version, or none.
+    """
+    if type(version) is int and version == known:
+        return
+    if type(version) is int and 0 < version < known:
+        raise DataError(f"{source}: {what} of version {version}; dpnb-columnar {BEFORE} reads it; {remedy}")
+    raise DataError(
+        f"{source}: {what} of version {excerpt(version)}, which this program does not know (it reads version {known}); "
+        "read it with the release of dpnb-columnar that wrote it, or a later one"
+    )
 
 
 def excerpt(value: object) -> str:

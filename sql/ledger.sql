@@ -123,12 +123,6 @@ SELECT dataset FROM entry WHERE kind = 'account' ORDER BY number LIMIT :most
 -- Returns the last spend of a data set. Parameter: dataset.
 SELECT @columns FROM entry WHERE kind = 'spend' AND dataset = :dataset ORDER BY number DESC LIMIT 1
 
--- name: concentrated_spends
--- Returns the spends of a data set that charge a rho for a replaced row, in order. Parameter: dataset.
-SELECT @columns FROM entry
-WHERE kind = 'spend' AND dataset = :dataset AND rho IS NOT NULL AND neighbours LIKE 'replace-one%'
-ORDER BY number
-
 -- name: last_spend_before
 -- Returns the last spend of a data set up to a number. Parameters: dataset, number.
 SELECT @columns FROM entry WHERE kind = 'spend' AND dataset = :dataset AND number <= :number

@@ -19,6 +19,7 @@ from support.servers import PASSWORD, PostgresServer, postgres_server
 from support.spark import local_session
 
 from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.model import document_reader
 from dpnb_columnar.simulation import simulate_census
 
 # The same examples and the same noise in every run, however busy the machine: what a change did not cause is not held
@@ -82,6 +83,14 @@ def spark_session(spark_installed: None, tmp_path_factory: pytest.TempPathFactor
     """A Spark of two threads with unusual settings; mark the tests that use it slow and xdist_group("spark")."""
     with local_session(tmp_path_factory.mktemp("warehouse")) as session:
         yield session
+
+
+@pytest.fixture(scope="class")  # of a function that is in no class: its own; Hypothesis takes none of functions
+def invented_models() -> Iterator[None]:
+    """Models are read whose parameters are invented: that they follow from released values is not checked."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document_reader, "check_parameters", lambda model, document: None)
+        yield
 
 
 @pytest.fixture

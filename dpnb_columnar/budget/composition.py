@@ -51,13 +51,10 @@ BOUNDED_TOGETHER = Parallel("one row changes all these sums together by a bounde
 GRADIENT = "weight gradient"
 """Query for the gradient of a round, followed by the round's number."""
 
-_EFFECTS = {GRADIENT: BOUNDED_TOGETHER.effect}
-"""Of recorded queries, by name without a number; of all others a row moves one draw."""
 
-
-def recorded_effect(query: str) -> RowEffect:
+def row_effect(query: str) -> RowEffect:
     """Look up what a row does to the draws of a query that a document names; documents do not state it."""
-    return _EFFECTS.get(query.rstrip(" 0123456789"), RowEffect.ONE_DRAW)
+    return BOUNDED_TOGETHER.effect if query.startswith(GRADIENT) else RowEffect.ONE_DRAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,6 @@ class Share:
         row_cost: What the query's noise is calibrated to: the cost for one row added or removed. Under
             ``replace-one`` neighbours are two such steps apart, neighbours of whole units as many as rows of theirs
             count.
-        effect: What one row does to the query's draws, by which the costs of these steps compose.
     """
 
     query: str
@@ -105,7 +101,6 @@ class Share:
     noise: str
     cost: PrivacyCost
     row_cost: PrivacyCost
-    effect: RowEffect
 
     def __repr__(self) -> str:
         """Write the share as one line: the query, its part of the total, and its noise."""
@@ -147,7 +142,6 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
             noise=request.noise,
             cost=cost,
             row_cost=calibration_cost(cost, request.kind, budget.rows, request.parallel.effect),
-            effect=request.parallel.effect,
         )
         for request, cost in zip(wanted, costs, strict=True)
     )

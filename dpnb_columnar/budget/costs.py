@@ -126,19 +126,6 @@ def _times(rows: int, effect: RowEffect) -> int:
     return rows**2 if effect is RowEffect.ALL_DRAWS else rows
 
 
-def cost_by_noise(stated: PrivacyCost, row_cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
-    """Compute what a query costs by the noise that was drawn: what is stated, unless ``rows`` changed rows cost more.
-
-    Raises:
-        ValueError: if they do, and the noise is not of a kind that earlier programs reckoned wrong.
-    """
-    if group_cost_within(row_cost, rows, stated, effect):
-        return stated
-    if isinstance(row_cost, Approximate) or not isinstance(stated, Concentrated):
-        raise ValueError("its noise is made for less than it is said to cost")
-    return concentrated_of_rows(row_cost, rows, effect)
-
-
 def group_cost_within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effect: RowEffect) -> bool:
     """Decide whether ``rows`` changed rows cost at most ``cost`` if each costs ``row_cost``.
 
@@ -180,33 +167,10 @@ def concentrated_within(cost: Approximate) -> Concentrated:
     return Concentrated(floor_digits(low, 6))
 
 
-def implied_epsilon(rho: Fraction, delta: Fraction, least: Fraction) -> Fraction:
-    """Find the smallest epsilon, rounded up to about six digits, that rho-zCDP implies at ``delta``; proven.
-
-    Args:
-        rho: The concentrated cost.
-        delta: Above 0.
-        least: Where to begin, above 0: the smallest epsilon to return.
-    """
-    low, high = Fraction(0), least
-    while not implies(rho, Approximate(high, delta)):
-        low, high = high, 2 * high
-    while low and high - low > low / 10**7:
-        middle = (low + high) / 2
-        low, high = (low, middle) if implies(rho, Approximate(middle, delta)) else (middle, high)
-    return high if high == least else ceil_digits(high, 6)
-
-
 def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
     """Round a positive number down to so many significant decimal digits."""
     unit = _last_digit(number, digits)
     return number // unit * unit
-
-
-def ceil_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """Round a positive number up to so many significant decimal digits."""
-    unit = _last_digit(number, digits)
-    return -(-number // unit) * unit
 
 
 def _last_digit(number: Fraction, digits: int) -> Fraction:

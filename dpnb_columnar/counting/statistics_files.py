@@ -37,7 +37,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import weighs_by
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError, command, excerpt, option
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, check_version, command, option
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
@@ -67,8 +67,7 @@ class Format(ABC, Generic[QueryT, AnswerT]):
 
     Attributes:
         key: Key of the metadata in its files.
-        version: Version of its files.
-        readable: Versions that are read.
+        version: Version of its files, the one that is read.
         columns: Columns by which the result of its SQL is recognised, in any order and in upper or lower case; the
             others, and ``count``, are numbers that are added up.
         name: What a file of it is called, in messages.
@@ -80,7 +79,6 @@ class Format(ABC, Generic[QueryT, AnswerT]):
 
     key: ClassVar[str]
     version: ClassVar[int] = 1
-    readable: ClassVar[tuple[int, ...]] = (1,)
     columns: ClassVar[tuple[str, ...]]
     name: ClassVar[str]
     holds: ClassVar[str]
@@ -140,9 +138,7 @@ class CellFormat(Format[CellQuery, Statistics]):
     """
 
     key = "dpnb_columnar.statistics"
-    version = 3
-    readable = (2, 3)
-    """Version 2 does not record which statistics were added up."""
+    version = 4
     columns = ("attribute", *CELL_NUMBERS, "domain")
     name = "a statistics file"
     holds = "counts the cells of a domain"
@@ -165,7 +161,7 @@ class CellFormat(Format[CellQuery, Statistics]):
     def read(self, table: pa.Table, header: Mapping[str, Any], query: CellQuery | None, path: Path) -> Statistics:
         """Read a statistics file, in the domain that it carries."""
         metadata = decoded_metadata(table)
-        parts, summands = (digests_of(header.get(name, [])) for name in ("parts", "summands"))
+        parts, summands = digests_of(header["parts"]), digests_of(header["summands"])
         carried = domain_from_metadata(metadata, str(path))
         if not isinstance(carried, Domain) or not table.schema.equals(_cells_schema()):
             raise ValueError("no statistics")
@@ -381,11 +377,7 @@ def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) 
         if kind.key not in metadata and held is kind:
             return kind.of_result(pl.DataFrame(table), _required(query, path), path)
         header = json.loads(metadata[kind.key])
-        if header["version"] not in kind.readable:
-            raise DataError(
-                f"{path}: {kind.name} of version {excerpt(header['version'])}, which is not known to this program (it "
-                f"reads {' and '.join(map(str, kind.readable))}); make it again with {_command(kind)}"
-            )
+        check_version(path, kind.name, header["version"], kind.version, f"make it again with {_command(kind)}")
         return kind.read(table, header, query, path)
     except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise DataError(f"{path}: not {kind.name}; make one with {_command(kind)}") from None

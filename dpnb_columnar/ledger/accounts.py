@@ -13,7 +13,7 @@ from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.ledger import former_charges, records, refusals, storage
+from dpnb_columnar.ledger import records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
 from dpnb_columnar.ledger.verification import Verified, verify
@@ -131,7 +131,7 @@ class Ledger:
         return account
 
     def account(self, dataset: str) -> Account:
-        """Return the account of a data set, with what has been spent: more than was charged, for some old releases.
+        """Return the account of a data set, with what has been spent.
 
         Raises:
             ConfigurationError: if the data set has no account.
@@ -143,9 +143,7 @@ class Ledger:
         spend = self._entries.select_one("last_spend", dataset=dataset)
         if spend is None:
             return account
-        recorded = self._entries.decode(spend, records.total_of)
-        account = replace(account, corrections=tuple(former_charges.corrections(self._entries, dataset)))
-        return account.corrected(recorded)
+        return replace(account, spent=self._entries.decode(spend, records.total_of))
 
     def accounts(self) -> Iterator[Account]:
         """Iterate over the accounts in the order in which they were opened."""
@@ -264,14 +262,9 @@ class Ledger:
 
         Raises:
             DataError: if an entry is broken (the first one is named), or the noted head is not in the chain.
-            BudgetError: if no entry is broken, and yet releases have cost more than a limit, beyond their charges.
             UsageError: if ``head`` is not a digest.
         """
-        verified = verify(self._entries, head)
-        for account in self.accounts():
-            if account.exceeded:
-                raise refusals.exceeded(self.path, account)
-        return verified
+        return verify(self._entries, head)
 
     def begin_witness(self, head: str) -> None:
         """Make the witness of a ledger whose witness is lost, or that never had one.
@@ -359,9 +352,9 @@ class Ledger:
         if (charge.neighbours, charge.unit) != (account.neighbours, account.unit):
             raise refusals.other_relation(self.path, account, charge)
         try:
-            total = account.recorded.plus(charge.cost)
+            total = account.spent.plus(charge.cost)
         except ValueError:
             raise refusals.not_composable(self.path, account, charge.cost) from None
-        if not admits(account.limit, account.corrected(total).spent):
+        if not admits(account.limit, total):
             raise refusals.over_budget(self.path, account, charge.cost)
         return total

@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
@@ -20,12 +20,10 @@ from typing import Any, NamedTuple
 
 from dpnb_columnar.budget import (
     Approximate,
-    Concentrated,
     Neighbours,
     PrivacyCost,
     Remaining,
     Spent,
-    admits,
     remaining,
 )
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
@@ -74,20 +72,6 @@ class Charge:
     unit: tuple[str, ...] = ()
 
 
-class Correction(NamedTuple):
-    """A release that cost more than it was charged (``former_charges``).
-
-    Attributes:
-        run: Its run id.
-        charged: What its entry says.
-        true: What it has cost.
-    """
-
-    run: str
-    charged: Concentrated
-    true: Concentrated
-
-
 @dataclass(frozen=True, slots=True)
 class Account:
     """The budget of one data set.
@@ -97,9 +81,8 @@ class Account:
         limit: What all releases together may cost; delta 0 for pure ones only.
         neighbours: The relation that every release from it is stated in.
         parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
-        spent: What all releases have cost so far, in truth.
+        spent: What all releases have cost so far.
         unit: As of a ``Charge``: guarantees of different units do not add up.
-        corrections: The releases that cost more than they were charged; ``spent`` counts what they cost.
     """
 
     dataset: str
@@ -108,25 +91,6 @@ class Account:
     parts: frozenset[str] | None
     spent: Spent
     unit: tuple[str, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-
-    @property
-    def recorded(self) -> Spent:
-        """What the entries add up to."""
-        return replace(self.spent, rho=self.spent.rho - self._uncharged)
-
-    def corrected(self, recorded: Spent) -> Account:
-        """Return the account with another total of its entries."""
-        return replace(self, spent=replace(recorded, rho=recorded.rho + self._uncharged))
-
-    @property
-    def _uncharged(self) -> Fraction:
-        return sum((each.true.rho - each.charged.rho for each in self.corrections), Fraction(0))
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether the releases have cost more than the limit. No charge is admitted that exceeds it: corrections do."""
-        return not admits(self.limit, self.spent)
 
     @property
     def remaining(self) -> Remaining:
@@ -265,9 +229,6 @@ LONGEST_AMOUNT = 4000
 
 LONGEST_TEXT = 2**18
 """Characters of any other text of an entry."""
-
-FORMER_INPUTS = {"weights": "shares"}
-"""Inputs that entries of earlier programs hold under another name."""
 
 
 def account_entry(account: Account, number: int) -> Entry:
@@ -454,7 +415,7 @@ def charge_of(entry: Entry) -> Charge:
         neighbours=neighbours,
         mechanism=entry.mechanism,
         noise=entry.noise,
-        inputs={FORMER_INPUTS.get(str(name), str(name)): value for name, value in inputs.items()},
+        inputs=inputs,
         unit=unit,
     )
 

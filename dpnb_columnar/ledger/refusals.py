@@ -23,7 +23,7 @@ from dpnb_columnar.errors import (
     printable,
     together,
 )
-from dpnb_columnar.ledger.records import Account, Charge, Correction, canonical, written_relation
+from dpnb_columnar.ledger.records import Account, Charge, canonical, written_relation
 
 LONGEST_SHOWN = 20
 """Characters of an amount in a message; longer ones are rounded to nine digits."""
@@ -44,8 +44,6 @@ def format_amount(amount: Fraction) -> str:
 
 def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     """Make the error for a release that the limit does not admit."""
-    if account.exceeded:
-        return exceeded(path, account)
     limit, spent, left = account.limit, account.spent, account.remaining
     requested = _amounts(cost)
     if requested.keys() == {"epsilon"} and not limit.delta:
@@ -60,26 +58,6 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     return BudgetError(
         f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or release nothing more "
         "about these persons"
-    )
-
-
-def correction_text(correction: Correction) -> str:
-    """Say that a release cost more than it was charged, why, and what to do."""
-    return (
-        f"run {correction.run} was charged rho {format_amount(correction.charged.rho)} and cost "
-        f"{format_amount(correction.true.rho)}: the program that made it reckoned weight gradients too low for a "
-        f"replaced row; what is spent and left counts what it cost, and {command('show', 'MODEL')} states its guarantee"
-    )
-
-
-def exceeded(path: Path, account: Account) -> BudgetError:
-    """Make the error for an account whose releases have cost more than its limit, though none was charged so."""
-    runs, show = named([each.run for each in account.corrections]), command("ledger show", str(path))
-    return BudgetError(
-        f"{path}: data set {account.dataset}: its releases have cost {_listed(_amounts(account.spent))}, more than "
-        f"its limit {_listed(_amounts(account.limit))} admits: {runs} cost more than charged ({show}). "
-        f"Release nothing more about these persons, and publish the guarantees that {command('show')} states for its "
-        "models"
     )
 
 
@@ -203,8 +181,7 @@ def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = 
 def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tuple[dict[str, object], list[str]]:
     """Return the options that make a release the one that was charged, and the inputs that no option settles.
 
-    Programs that knew no attribute weights, and no shares but equal ones, wrote none. A public file divides the budget
-    itself, and did so by another rule.
+    Of no attribute weights, and of equal shares, an entry names none. A public file divides the budget itself.
     """
     then, unit = charged.inputs, charged.unit
     public, weight = (each if isinstance(each := then.get(name), Mapping) else {} for name in ("public", "weight"))

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.ledger.records import Account, Correction, Entry, written_relation
+from dpnb_columnar.ledger.records import Account, Entry, written_relation
 from dpnb_columnar.ledger.refusals import format_amount
 
 FIELDS = (
@@ -74,15 +74,6 @@ def account_document(account: Account) -> dict[str, Any]:
         "limit": _texts(account.limit),
         "spent": _texts(account.spent),
         "remaining": _texts(account.remaining),
-        **({"corrections": [_correction(each) for each in account.corrections]} if account.corrections else {}),
-    }
-
-
-def _correction(correction: Correction) -> dict[str, str]:
-    return {
-        "run": correction.run,
-        "charged_rho": number_text(correction.charged.rho),
-        "true_rho": number_text(correction.true.rho),
     }
 
 

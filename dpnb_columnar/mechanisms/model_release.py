@@ -229,8 +229,7 @@ class ReleasePlan:
             "mechanism": self.mechanism.name,
             "noise": self.noise,
         }
-        # Left out where there are none, as programs did that knew none: this one finishes a run that one of them began.
-        # Equal shares are None, as where no other rule was known: of another rule, such a run is refused.
+        # Left out where there are none, as equal shares are None: so 0.2.0 charged runs that this program finishes.
         if self.attribute_weights is not None:
             inputs["attribute_weights"] = self.attribute_weights
         if self.public is not None:
@@ -362,7 +361,6 @@ def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> 
 
 def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], *, seeded: bool) -> Guarantee:
     """State what a model and the weights that were released given it promise together."""
-    guarantee = replace(guarantee, understated=None)  # the new document states what is true
     composition = (*guarantee.composition, share)
     spent, seeded = total(composition), seeded or guarantee.seeded
     if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from all rhos together

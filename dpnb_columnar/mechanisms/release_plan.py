@@ -27,7 +27,7 @@ from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, released_rounds, weights_method
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, planned_margins
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
@@ -369,14 +369,8 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
         )
     share, *others = reserved
     method = weights_method(model)
-    if share.query == CALIBRATION:
-        _check_calibration(model, share)
-    if share.query != CALIBRATION and len(model.domain.classes) != 2:
-        raise UsageError(
-            f"given: this model of {len(model.domain.classes)} classes waits for {share.query}, which an earlier "
-            "version asked the rows, and this one asks of two classes alone; use the model as it is, finish it with "
-            f"the version that made it, or release its statistics anew with {option('attribute-weights', CALIBRATED)}"
-        )
+    if share.query == CALIBRATION and (len(model.domain.classes) < 2 or not model.attributes):
+        raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
     if share.query != CALIBRATION and not _can_go_on(model, share):
         raise UsageError(
             f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
@@ -393,23 +387,6 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
 def _is_of_weights(share: Share) -> bool:
     """Return whether a share is for a pass that releases attribute weights."""
     return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
-
-
-def _check_calibration(model: NaiveBayes, share: Share) -> None:
-    """Refuse a share for other counts than this version asks of the rows.
-
-    Raises:
-        UsageError: if the model has no margin to calibrate, or left the share for the counts of an earlier version.
-    """
-    if len(model.domain.classes) < 2 or not model.attributes:
-        raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
-    cells = planned_margins(model.domain).cells
-    if share.values != cells:
-        raise UsageError(
-            f"given: this model waits for {share.values} calibration counts, as an earlier version asked the rows, and "
-            f"this one asks for {cells}; use the model as it is, finish it with the version that made it, or release "
-            f"its statistics anew with {option('attribute-weights', CALIBRATED)}"
-        )
 
 
 def _can_go_on(model: NaiveBayes, share: Share) -> bool:

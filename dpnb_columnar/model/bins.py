@@ -17,9 +17,6 @@ SMALLEST_VARIANCE = 1 / 12
 AMOUNTS = 300
 """A range of more whole units than this is that of an amount: money, weights, populations; or its bounds are loose."""
 
-EARLIER_AMOUNTS = 1000
-"""The same in models of versions before 4."""
-
 REACH = 2.5
 """Bins of equal width reach this many deviations to both sides of the released mean."""
 
@@ -27,7 +24,7 @@ GROWTH = 3
 """Beyond them, each bin is this many times as wide as the one before."""
 
 
-def declared_edges(attribute: Numeric, bins: int, amounts: int = AMOUNTS) -> list[int]:
+def declared_edges(attribute: Numeric, bins: int) -> list[int]:
     """Place bins by the declaration alone.
 
     They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
@@ -36,10 +33,9 @@ def declared_edges(attribute: Numeric, bins: int, amounts: int = AMOUNTS) -> lis
     Args:
         attribute: The numeric attribute.
         bins: Number of bins.
-        amounts: A range of more whole units than this is that of an amount.
     """
     last = attribute.scale.cells
-    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > amounts:
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
         zero = min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(last))
         return geometric_edges(last, math.floor(zero), bins)
     return equal_edges(last, bins)
@@ -68,13 +64,7 @@ def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
 
 
 def adaptive_edges(
-    attribute: Numeric,
-    bins: int,
-    mean: float,
-    variance: float,
-    size: int,
-    noise: Smoothness,
-    amounts: int = AMOUNTS,
+    attribute: Numeric, bins: int, mean: float, variance: float, size: int, noise: Smoothness
 ) -> list[int]:
     """Place bins where a released mean and variance say the values are; by the declaration where these are noise.
 
@@ -88,14 +78,13 @@ def adaptive_edges(
         variance: Released trimmed variance, in squares of its unit.
         size: Public size of the sample.
         noise: The noise of the variance, which says how many values were cut.
-        amounts: As for ``declared_edges``.
     """
     scale, cells = attribute.scale, attribute.scale.cells
     code, squared = float((mean - scale.origin) / scale.step), float(variance / scale.step**2)
     spread = min(max(squared, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
     if spread > SMALLEST_VARIANCE:
         return placed_edges(cells, bins, min(max(code, 0.0), float(cells)), math.sqrt(spread))
-    return declared_edges(attribute, bins, amounts)
+    return declared_edges(attribute, bins)
 
 
 def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:

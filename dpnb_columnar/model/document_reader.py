@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, RowEffect, Share, total
-from dpnb_columnar.budget.composition import recorded_effect
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
+from dpnb_columnar.budget.composition import row_effect
 from dpnb_columnar.budget.costs import cost_parameters, group_cost_within, implies
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
-from dpnb_columnar.errors import DataError, excerpt
+from dpnb_columnar.errors import DataError, check_version, excerpt
 from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
-from dpnb_columnar.model.guarantee import Guarantee, corrected_guarantee
-from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VERSIONS
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
@@ -29,6 +29,7 @@ from dpnb_columnar.model.parameters import (
     LEAST_STEP,
     MOST_MARGINS,
     SPREADS,
+    VERSION,
     AttributeParameters,
     AttributeWeights,
     CalibrationLine,
@@ -67,8 +68,6 @@ def _library(name: str, entry: Part) -> str:
 def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
 
-    One that an earlier program reckoned too low is returned with the loss that is true (``corrected_guarantee``).
-
     Raises:
         InvalidPartError: if they are not.
     """
@@ -93,7 +92,7 @@ def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     _check_total(part, guarantee)
     if part["private"].flag() is not guarantee.private:
         raise part["private"].invalid("contradicts epsilon and seeded")
-    return corrected_guarantee(guarantee)
+    return guarantee
 
 
 def _reserved(part: Part, rows: int | None) -> tuple[Share, ...]:
@@ -111,22 +110,18 @@ def _neighbours(part: Part) -> Neighbours | None:
 
 
 def _share(part: Part, rows: int | None) -> Share:
-    """Read a share; neighbours are so many rows apart, None where nothing is promised.
-
-    Earlier programs took every query for one of which a row moves one draw: what they wrote is read, and corrected.
-    """
-    cost, row_cost = _loss(part, ""), _loss(part, "row_")
-    if rows is not None and not group_cost_within(row_cost, rows, cost, RowEffect.ONE_DRAW):
+    """Read a share; neighbours are so many rows apart, None where nothing is promised."""
+    query, cost, row_cost = part["query"].text(), _loss(part, ""), _loss(part, "row_")
+    if rows is not None and not group_cost_within(row_cost, rows, cost, row_effect(query)):
         raise part[f"row_{next(iter(cost_parameters(row_cost)))}"].invalid("costs more than the share")
     return Share(
-        query=(query := part["query"].text()),
+        query=query,
         attribute=part["attribute"].text_or_none(),
         values=part["values"].count(),
         composition=part["composition"].text(),
         noise=part["noise"].text(),
         cost=cost,
         row_cost=row_cost,
-        effect=recorded_effect(query),
     )
 
 
@@ -227,12 +222,7 @@ def model_in(document: Part, source: str) -> NaiveBayes:
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
         raise not_a_model(source, f"its format is {excerpt(kind)}, and not {FORMAT!r}")
-    if type(version) is not int or version not in READ_VERSIONS:
-        raise DataError(
-            f"{source}: model version {excerpt(version)} is not known to this program (it reads versions "
-            f"{', '.join(map(str, READ_VERSIONS))}); "
-            "read it with the release of dpnb-columnar that wrote it, or a later one"
-        )
+    check_version(source, "a model", version, VERSION, "use it with that version, or train it again")
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
     domain = read_domain(document["domain"]["name"].text(), declaration, f"{source}: domain")
     size, attributes = len(domain.classes), {attribute.name: attribute for attribute in domain.attributes}
@@ -245,7 +235,6 @@ def model_in(document: Part, source: str) -> NaiveBayes:
         software=read_software(document["software"]),
         attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), domain.classes),
         weighted_classes=_weighted_classes(document, domain),
-        version=version,
     )
     check_parameters(model, document)
     return model

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.budget import Concentrated, Neighbours, Share, total
-from dpnb_columnar.budget.composition import calibration_cost
-from dpnb_columnar.budget.costs import cost_by_noise, group_cost_within, implied_epsilon
+from dpnb_columnar.budget import Neighbours, Share
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.declared_domain import allocated_text, counts_by, linked_text, of_whom
 from dpnb_columnar.domain.numbers import number_text
@@ -86,8 +84,6 @@ class Guarantee:
         reserved: Shares that are left for later releases, each given the model of the last one, in their order; no
             part of the composition, and not spent.
         unit: The unit that the relation is of; None where it is of rows.
-        understated: The guarantee as it was stated by a program that reckoned a replaced row too low; None where it was
-            stated right. All else is what is true.
     """
 
     mechanism: str
@@ -100,7 +96,6 @@ class Guarantee:
     rho: Fraction | None = None
     reserved: tuple[Share, ...] = ()
     unit: Unit | None = None
-    understated: Guarantee | None = None
 
     @property
     def private(self) -> bool:
@@ -116,45 +111,6 @@ class Guarantee:
         if left:
             lines.append(f"{left} left for further releases: reserved")
         return "\n".join(lines)
-
-
-def corrected_guarantee(guarantee: Guarantee) -> Guarantee:
-    """Return what a guarantee as it is stated promises in truth: itself, unless it was reckoned too low.
-
-    Earlier programs halved the rho of every query for a replaced row. In sums over rows, the gradients of attribute
-    weights, the row that goes and the one that comes move the same draws, which costs four times one row's rho, not
-    twice (docs/privacy.md, Lemma 2.9). The noise that was drawn stands in each share, and is what counts: a share costs
-    what follows from it, rho is the sum, and epsilon what rho implies at the stated delta. A share that is reserved was
-    not drawn: it keeps its cost, and is calibrated to it.
-    """
-    if guarantee.rho is None or guarantee.epsilon is None or not guarantee.delta or guarantee.neighbours is None:
-        return guarantee
-    rows = guarantee.neighbours.rows
-    composition = tuple(_with_true_cost(share, rows) for share in guarantee.composition)
-    reserved = tuple(_with_true_noise(share, rows) for share in guarantee.reserved)
-    if (composition, reserved) == (guarantee.composition, guarantee.reserved):
-        return guarantee
-    spent, at_most = total(composition), total((*composition, *reserved))
-    assert isinstance(spent, Concentrated)
-    assert isinstance(at_most, Concentrated)
-    return replace(
-        guarantee,
-        epsilon=implied_epsilon(at_most.rho, guarantee.delta, guarantee.epsilon),
-        composition=composition,
-        rho=spent.rho,
-        reserved=reserved,
-        understated=guarantee,
-    )
-
-
-def _with_true_cost(share: Share, rows: int) -> Share:
-    return replace(share, cost=cost_by_noise(share.cost, share.row_cost, rows, share.effect))
-
-
-def _with_true_noise(share: Share, rows: int) -> Share:
-    if group_cost_within(share.row_cost, rows, share.cost, share.effect):
-        return share
-    return replace(share, row_cost=calibration_cost(share.cost, type(share.row_cost), rows, share.effect))
 
 
 def statement(guarantee: Guarantee) -> str:
@@ -177,19 +133,4 @@ def statement(guarantee: Guarantee) -> str:
     return (
         f"{amount}-differentially private for {relation}: no such change makes any outcome more than "
         f"exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}.{accounting}"
-        f"{f' CORRECTED: {correction}.' if (correction := correction_text(guarantee)) else ''}"
-    )
-
-
-def correction_text(guarantee: Guarantee) -> str:
-    """Say what a model's file states in place of the true loss, why, and the remedy; empty where it states it right."""
-    stated = guarantee.understated
-    if guarantee.epsilon is None or guarantee.rho is None or stated is None or stated.rho == guarantee.rho:
-        return ""  # or nothing that was drawn was reckoned too low
-    amounts = [number_text(number or Fraction(0)) for number in (stated.epsilon, stated.rho)]
-    true = [number_text(number) for number in (guarantee.epsilon, guarantee.rho)]
-    return (
-        f"its file states epsilon {amounts[0]} and rho {amounts[1]}, since the program that made it reckoned weight "
-        f"gradients too low for a replaced row; quote epsilon {true[0]} and rho {true[1]} instead (a release made anew "
-        "would cost its budget on top of them)"
     )

@@ -24,10 +24,6 @@ CALIBRATION = "calibration counts"
 
 CALIBRATION_RANGES = 24
 
-EARLIER_CALIBRATION = 24
-"""Number of calibration counts of earlier versions, of two classes: rows of each class by 12 bins of the score. More
-classes they calibrated in rounds."""
-
 LAPLACE = "laplace"
 """Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
 

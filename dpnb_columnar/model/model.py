@@ -345,7 +345,6 @@ class Model(NaiveBayes):
             values.software,
             values.attribute_weights,
             values.weighted_classes,
-            values.version,
         )
 
 

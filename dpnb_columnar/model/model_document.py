@@ -28,17 +28,6 @@ from dpnb_columnar.model.parameters import (
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 
 FORMAT = "dpnb_columnar model"
-READ_VERSIONS = (1, 2, 3, 4, VERSION)
-"""Version 1 had no numeric attribute that declares what a missing value means, no attribute weights, no bounds of
-log-likelihoods and no value labels. Under version 2 the rules by which parameters are made of released values changed,
-and a file does not say by which its were made; histograms did not hold the mean and variance that placed their bins.
-So parameters are computed again from version 3 on (``model.recomputation``). Version 3 had no line: calibrated weights
-were a slope and intercepts, of more than two classes fitted in rounds; a program that knows no line would score such a
-model by its linear score, and be wrong without a word. Version 4 did not state the scale of each query's noise, nor
-draw the shares of weights towards those of rows (``recomputation.FIRST_SHRUNK``)."""
-
-FIRST_SCALES = 5
-"""Version of documents from which on each query's share states the scale of its noise, where that is public."""
 
 LARGEST_MODEL_FILE = 2**28
 """Bytes; a larger file is not opened."""
@@ -63,7 +52,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
     """Write the document of a model. Equal models have equal documents, key order included."""
     return {
         "format": FORMAT,
-        "version": model.version,
+        "version": VERSION,
         "software": dict(sorted(model.software.items())),
         "guarantee": _with_noise(model),
         "domain": {"name": model.domain.name, **document_of(model.domain)},
@@ -161,8 +150,7 @@ def _line_document(model: NaiveBayes) -> dict[str, Any]:
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
-    """Write the entry of a guarantee: as it was stated, where it was read from a document."""
-    guarantee = guarantee.understated or guarantee
+    """Write the entry of a guarantee."""
     return {
         "private": guarantee.private,
         "mechanism": guarantee.mechanism,
@@ -180,9 +168,8 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
 def _with_noise(model: NaiveBayes) -> dict[str, Any]:
     """Write the entry of a model's guarantee, each share with the scale of its noise."""
     document = guarantee_document(model.guarantee)
-    if model.version >= FIRST_SCALES:
-        shares = zip(document["composition"], model_noise(model).values(), strict=True)
-        document["composition"] = [{**share, **noise_document(noise)} for share, noise in shares]
+    shares = zip(document["composition"], model_noise(model).values(), strict=True)
+    document["composition"] = [{**share, **noise_document(noise)} for share, noise in shares]
     return document
 
 

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
 
-VERSION = 5
+VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
@@ -246,7 +246,6 @@ class NaiveBayes:
         weighted_classes: What the domain adds up over the rows of each class, in steps, and the priors made of it; None
             where it adds up nothing. They take the place of the priors of ``classes`` in the score, and nowhere else:
             whatever is fitted is fitted to unweighted rows.
-        version: Version of the document that the model was read from, by whose rules its parameters were made.
     """
 
     domain: Domain
@@ -256,7 +255,6 @@ class NaiveBayes:
     software: Mapping[str, str]
     attribute_weights: AttributeWeights | None = None
     weighted_classes: ClassCounts | None = None
-    version: int = VERSION
 
     @property
     def priors(self) -> tuple[float, ...]:

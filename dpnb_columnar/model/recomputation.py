@@ -20,12 +20,12 @@ from fractions import Fraction
 from itertools import product
 
 from dpnb_columnar.budget import Concentrated, Share
-from dpnb_columnar.budget.composition import GRADIENT, calibration_cost
+from dpnb_columnar.budget.composition import GRADIENT, calibration_cost, row_effect
 from dpnb_columnar.code_limits import UNITS, squares_shift
 from dpnb_columnar.domain import Categorical, Missing, Numeric
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.bins import AMOUNTS, EARLIER_AMOUNTS, adaptive_edges, declared_edges
+from dpnb_columnar.model.bins import adaptive_edges, declared_edges
 from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
@@ -33,7 +33,6 @@ from dpnb_columnar.model.mechanism_rules import (
     CALIBRATION_RANGES,
     CLASS_COUNTS,
     COUNTS,
-    EARLIER_CALIBRATION,
     LAPLACE,
     LARGEST_LOG_RATIO,
     LEARNED,
@@ -48,7 +47,6 @@ from dpnb_columnar.model.mechanism_rules import (
     MechanismRules,
     tempered_weight,
 )
-from dpnb_columnar.model.model_document import FIRST_SCALES
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     Histogram,
@@ -59,16 +57,6 @@ from dpnb_columnar.model.parameters import (
 )
 from dpnb_columnar.model.query_noise import model_noise
 from dpnb_columnar.model.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
-
-FIRST_CHECKED = 3
-"""Version of documents from which on parameters follow from released values by the rules of this program."""
-
-FIRST_LINE = 4
-"""Version of documents from which on calibrated weights have a line, of any number of classes, the classes' shares are
-made of all released counts, and more ranges are those of amounts."""
-
-FIRST_SHRUNK = 5
-"""Version of documents from which on shares of weights are drawn towards those of rows."""
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""
@@ -83,8 +71,6 @@ Key = tuple[str, str | None]
 def check_parameters(model: NaiveBayes, document: Part) -> None:
     """Refuse a model whose parameters, or whose composition table, do not follow from what was released.
 
-    Models of versions before ``FIRST_CHECKED`` are not looked at.
-
     Args:
         model: The model, read from the document.
         document: The document, for the places of errors.
@@ -92,8 +78,6 @@ def check_parameters(model: NaiveBayes, document: Part) -> None:
     Raises:
         InvalidPartError: if it contradicts itself; with the place, what stands there and what follows.
     """
-    if model.version < FIRST_CHECKED:
-        return
     mechanism = model.guarantee.mechanism
     if mechanism not in RULES:
         raise document["guarantee"]["mechanism"].invalid(f"{excerpt(mechanism)} is no mechanism of this version")
@@ -106,8 +90,7 @@ class _ModelCheck:
     def __init__(self, model: NaiveBayes, document: Part, rules: MechanismRules) -> None:
         self.model, self.document, self.rules = model, document, rules
         self.domain = model.domain
-        # As the file states it: of one that was reckoned too low the shares are not those that its noise was made for.
-        self.guarantee = model.guarantee.understated or model.guarantee
+        self.guarantee = model.guarantee
         self.shares: dict[Key, Share] = {(each.query, each.attribute): each for each in self.guarantee.composition}
         self.bodies = document["attributes"].entries()
 
@@ -172,8 +155,6 @@ class _ModelCheck:
 
     def _check_noise(self) -> None:
         """Check that the scale that each share states follows from the share, and from the released sizes."""
-        if self.model.version < FIRST_SCALES:
-            return
         entries = self.document["guarantee"]["composition"].items()
         for entry, noise in zip(entries, model_noise(self.model).values(), strict=True):
             if noise is None:
@@ -217,12 +198,11 @@ class _ModelCheck:
         Raises:
             InvalidPartError: if the share is of another query.
         """
-        classes, earlier = len(self.domain.classes), self.model.version < FIRST_LINE
-        if share.attribute is None and share.query == CALIBRATION and (classes == 2 or not earlier):
-            return EARLIER_CALIBRATION if earlier else CALIBRATION_RANGES * min(classes, 3), False
-        if share.attribute is None and share.query.startswith(GRADIENT) and (classes == 2 or earlier):
-            # Earlier versions asked of more than two classes about one weight and the other classes' log-odds.
-            return len(self.model.attributes) + 1 if classes == 2 else classes, False
+        classes = len(self.domain.classes)
+        if share.attribute is None and share.query == CALIBRATION:
+            return CALIBRATION_RANGES * min(classes, 3), False
+        if share.attribute is None and share.query.startswith(GRADIENT) and classes == 2:
+            return len(self.model.attributes) + 1, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
 
     def _check_row_cost(self, share: Share, entry: Part, smooth: bool) -> None:
@@ -230,7 +210,7 @@ class _ModelCheck:
         if self.guarantee.neighbours is None:
             return
         rows = self.guarantee.neighbours.rows * (1 if self.domain.unit is None else self.domain.unit.rows)
-        follows = calibration_cost(share.cost, type(share.row_cost), rows, share.effect)
+        follows = calibration_cost(share.cost, type(share.row_cost), rows, row_effect(share.query))
         if follows != share.row_cost:
             name = "rho" if isinstance(share.row_cost, Concentrated) else "epsilon"
             raise entry[f"row_{name}"].invalid("is not the share's loss divided by the rows that neighbours differ in")
@@ -248,10 +228,10 @@ class _ModelCheck:
         population = None
         if weighted is not None and sums is not None:
             population = postprocessing.class_counts(weighted.released, sums.steps)
-        if self.model.version >= FIRST_LINE and self.rules.private and not self.rules.truncated:
+        if self.rules.private and not self.rules.truncated:
             sizes = postprocessing.class_sizes(self.domain, classes.released, self.model.attributes, self.shares)
             follows = replace(follows, probability=postprocessing.class_shares(sizes))
-            if population is not None and sums is not None and self.model.version >= FIRST_SHRUNK:
+            if population is not None and sums is not None:
                 share = self.shares[WEIGHTED_COUNTS, None]
                 shares = postprocessing.population_shares(follows.probability, sizes, population, sums.steps, share)
                 population = replace(population, probability=shares)
@@ -373,7 +353,6 @@ class _ModelCheck:
 
     def _check_edges(self, body: Part, attribute: Numeric, parameters: Histogram, sizes: list[int]) -> None:
         name, placed = attribute.name, (parameters.released_mean, parameters.released_variance)
-        amounts = AMOUNTS if self.model.version >= FIRST_LINE else EARLIER_AMOUNTS
         if self.rules.placing:
             share = self.shares[self.rules.placing[-1], name]
             noise, size = smoothness(share.noise, share.row_cost), sample_size(positive_sum(sizes))
@@ -382,13 +361,13 @@ class _ModelCheck:
                 raise body.invalid("holds no released_mean and released_variance, which placed the bins")
             bins = share_bins(sizes, self.shares[COUNTS, name])
             possible = [  # another machine's library may round the last digit otherwise
-                adaptive_edges(attribute, bins, mean, variance * (1 + off * ROUNDING), size, noise, amounts)
+                adaptive_edges(attribute, bins, mean, variance * (1 + off * ROUNDING), size, noise)
                 for off in (0, -1, 1)
             ]
         elif placed != (None, None):
             raise body.entry("released_mean").invalid(f"mechanism {self.guarantee.mechanism} releases none")
         else:
-            possible = [declared_edges(attribute, share_bins(sizes, self.shares[COUNTS, name]), amounts)]
+            possible = [declared_edges(attribute, share_bins(sizes, self.shares[COUNTS, name]))]
         if list(parameters.edges) not in possible:
             raise body["edges"].invalid("other edges follow from the released values")
 
@@ -407,8 +386,8 @@ class _ModelCheck:
         needed = {
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
-            CALIBRATED: rounds if classes > 2 and self.model.version < FIRST_LINE else once and not rounds,
-            LEARNED: rounds and classes == 2 and (once or self.model.version >= FIRST_LINE),
+            CALIBRATED: once and not rounds,
+            LEARNED: rounds and classes == 2,
         }
         if not needed.get(method, False):
             raise part["method"].invalid(f"{excerpt(method)} does not suit the composition")
@@ -417,27 +396,17 @@ class _ModelCheck:
         goes_on = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
         if weights.asked and not (rounds and goes_on):
             raise part["asked"].invalid("is stated between two rounds, and only there")
-        lined = once and self.model.version >= FIRST_LINE
-        if (weights.line is not None) is not lined:
-            raise part.entry("line").invalid("is missing" if lined else f"does not suit {method} weights of this model")
+        if (weights.line is not None) is not once:
+            raise part.entry("line").invalid("is missing" if once else f"does not suit {method} weights of this model")
         shares = self.model.classes.probability
         if weights.line is not None and weights.line.largest != (largest := shares.index(max(shares))):
             raise part["line"]["class"].invalid(f"is not the largest, {excerpt(self.domain.classes[largest])}")
-        self._check_form(part, method, weights.weights, weights.intercepts, rounds, lined=lined)
+        self._check_form(part, method, weights.weights, weights.intercepts, rounds)
         for place, (asked, intercepts) in enumerate(weights.asked):
-            # The first round asks at the calibration's intercepts, which no step has limited yet.
-            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds, stepped=place > 0)
+            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds)
 
     def _check_form(
-        self,
-        part: Part,
-        method: str,
-        weights: Sequence[float],
-        intercepts: Sequence[float],
-        rounds: bool,
-        *,
-        stepped: bool = True,
-        lined: bool = False,
+        self, part: Part, method: str, weights: Sequence[float], intercepts: Sequence[float], rounds: bool
     ) -> None:
         """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
 
@@ -447,14 +416,11 @@ class _ModelCheck:
             weights: One per attribute.
             intercepts: One per class.
             rounds: Whether rounds chose them.
-            stepped: Whether a step of a round has limited the intercepts.
-            lined: Whether there is a line from the margin to the odds of the classes.
         """
         names = [each.attribute for each in self.model.attributes]
-        # Without rounds a line is of the margins of the tempered score.
-        tempered = method == TEMPERED or (method == CALIBRATED and lined)
-        first = tempered_weight(len(names)) if tempered else (weights[0] if weights else 0.0)
-        if method in (TEMPERED, CALIBRATED):
+        tempered = method in (TEMPERED, CALIBRATED)  # without rounds a line is of the margins of the tempered score
+        if tempered:
+            first = tempered_weight(len(names))
             for name, weight in zip(names, weights, strict=True):
                 if not _are_close([weight], [first]):
                     raise part["weights"][name].invalid(f"says {weight!r}, and {first!r} is the weight of all")
@@ -470,7 +436,7 @@ class _ModelCheck:
         for intercept in intercepts:
             if not _is_whole(intercept * units):
                 raise part["intercepts"].invalid(f"says {intercept!r}, and such intercepts are {digits}")
-            if rounds and stepped and abs(intercept) > ROUND_LOG_ODDS:
+            if rounds and abs(intercept) > ROUND_LOG_ODDS:
                 raise part["intercepts"].invalid(f"says {intercept!r}, and rounds keep within {ROUND_LOG_ODDS:g} of 0")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from dpnb_columnar.budget import Concentrated, Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
 from dpnb_columnar.domain.names import html_fragment
-from dpnb_columnar.errors import DataError, MissingInputError, excerpt
+from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures
 from dpnb_columnar.model.guarantee import statement
@@ -39,11 +39,7 @@ from dpnb_columnar.model.score_values import EDGES, PARTS, GroupedCounts, ScoreV
 from dpnb_columnar.runtime.outputs import atomic_output
 
 FORMAT = "dpnb_columnar scores"
-VERSION = 2
-"""Of files with groups."""
-
-WITHOUT_GROUPS = 1
-"""Version of files without groups, which are as before there were any."""
+VERSION = 3
 
 LEAST_EPSILON = Fraction(1, 10**12)
 """Far below what one row of any release may cost."""
@@ -137,7 +133,7 @@ def scores_document(scores: ReleasedScores) -> dict[str, Any]:
     name, bins = _bins(scores.domain)
     return {
         "format": FORMAT,
-        "version": VERSION if scores.groups else WITHOUT_GROUPS,
+        "version": VERSION,
         "software": dict(sorted(scores.software.items())),
         "guarantee": guarantee_document(scores.guarantee),
         "domain": {"name": scores.domain.name, **document_of(scores.domain)},
@@ -167,8 +163,10 @@ def read_scores(document: object, source: str) -> ReleasedScores:
     part = Part(document)
     try:
         kind, version = part.entry("format").value, part.entry("version").value
-        if kind != FORMAT or version not in (WITHOUT_GROUPS, VERSION):
-            raise part.invalid(f"expected format {FORMAT!r} of version {WITHOUT_GROUPS} or {VERSION}")
+        if kind != FORMAT:
+            raise part.invalid(f"expected format {FORMAT!r}")
+        remedy = "use it with that version, or release scores again"
+        check_version(source, "a file of released scores", version, VERSION, remedy)
         if not SHA256.fullmatch(part["model"].text()):
             raise part["model"].invalid("expected 64 hexadecimal digits")
         declaration = {key: entry for key, entry in part["domain"].mapping().items() if key != "name"}
@@ -178,7 +176,7 @@ def read_scores(document: object, source: str) -> ReleasedScores:
             raise part[name].invalid("other bins than this program's, or other classes than the domain's")
         released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
-        groups = tuple(_read_groups(each, domain) for each in part["groups"].items()) if version == VERSION else ()
+        groups = _groups(part.entry("groups"), domain)
         if not all(map(_is_countable, guarantee.composition)):
             raise part["guarantee"].invalid("expected queries of pure noise")
         if [share.values for share in guarantee.composition] != _numbers_released(domain, groups):
@@ -193,6 +191,11 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         )
     except InvalidPartError as error:
         raise DataError(f"{source}: not valid scores: {error}; restore the file as it was written") from None
+
+
+def _groups(part: Part, domain: Domain) -> tuple[GroupedCounts, ...]:
+    """Read the counts of every division into groups; of none where there is none."""
+    return () if part.value is None else tuple(_read_groups(each, domain) for each in part.items())
 
 
 def _read_groups(part: Part, domain: Domain) -> GroupedCounts:

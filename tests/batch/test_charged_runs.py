@@ -6,7 +6,6 @@ import hashlib
 import json
 import threading
 import time
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -103,22 +102,6 @@ def test_a_run_id_belongs_to_one_release(other: tuple[str, ...], ledger: Path, p
     assert ID in run("train", *others, "--ledger", ledger, "--run-id", ID, expected=64).err
     assert spent() == ("3/10", 1)
     assert not TARGET.exists()
-
-
-def test_a_run_that_an_earlier_program_began_is_finished(ledger: Path, people_file: Path, run: Run) -> None:
-    """It called the shares of the budget weights, and knew no weights of attributes."""
-    others = ("train", people_file, "--epsilon", "0.3", "--ledger", ledger)
-    command = (*others, "--shares", "1:1:1")
-    run(*command, "--run-id", "model")
-    with Ledger(ledger) as opened:
-        known = opened.run("model")
-        assert known is not None
-        inputs = {"weights" if name == "shares" else name: value for name, value in known.charge.inputs.items()}
-        assert inputs["weights"] == "1:1:1"
-        opened.spend(replace(known.charge, run=ID, inputs=inputs))
-    run(*command, "--run-id", ID, "--overwrite")
-    assert spent() == ("3/5", 2)
-    assert "(shares)" in run(*others, "--run-id", ID, "--shares", "2:1:1", expected=64).err
 
 
 def test_a_run_that_would_pass_the_limit_opens_no_row(

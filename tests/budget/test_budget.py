@@ -18,7 +18,6 @@ from dpnb_columnar.budget import (
     PrivacyCost,
     Pure,
     Request,
-    RowEffect,
     Share,
     compose,
     parse_division,
@@ -197,7 +196,6 @@ def test_share_repeats_its_request() -> None:
         noise="laplace",
         cost=Pure(Fraction(1, 3)),
         row_cost=Pure(Fraction(1, 3)),
-        effect=RowEffect.ONE_DRAW,
     )
 
 

@@ -74,6 +74,7 @@ def test_without_onnx_the_remedy_is_the_extra(model_file: Path, run: Run, monkey
     assert not Path("scores.onnx").exists()
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_types_of_a_file_say_what_columns_hold(folder: Path, run: Run) -> None:
     import polars as pl
 

@@ -93,6 +93,7 @@ def test_the_points_of_a_line_are_listed_and_what_it_predicts_is_said(folder: Pa
     assert "Of the probabilities, the odds of the best other class to mid follow" in Path("sheet.html").read_text()
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_attribute_weights_stand_last_with_what_they_mean(folder: Path, run: Run) -> None:
     golden_model().save("model.json")
     lines = [" ".join(line.split()) for line in run("show", "model.json", "--all").out.splitlines()]

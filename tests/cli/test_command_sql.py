@@ -37,6 +37,7 @@ def test_the_query_scores_as_predict_does(model_file: Path, people_file: Path, r
         assert (found[name] - expected[name]).abs().max() < 1e-12  # type: ignore[operator]
 
 
+@pytest.mark.usefixtures("invented_models")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_categories_far_apart_take_no_room_between_them(dialect: str, folder: Path, run: Run) -> None:
     values, shares = [1, 2, 10**9, *range(-(10**15), 0, 10**14)], [[c + k for c in range(1, 14)] for k in (1, 5)]

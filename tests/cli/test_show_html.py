@@ -76,6 +76,7 @@ def test_released_models_of_every_kind(name: str, folder: Path, run: Run) -> Non
         assert "had that row said something else" in text
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_digests_weights_and_the_public_file(folder: Path, run: Run) -> None:
     golden_model().save("model.json")
     text = sheet(run, "model.json")[1]

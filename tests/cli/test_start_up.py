@@ -9,13 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.golden_model import golden_model
 from support.running import parser_of
 
 from dpnb_columnar.cli import verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
-from dpnb_columnar.model.model_files import save_model
 
 UNUSED = (
     "pyarrow scipy sqlglot sqlite3 rich tomlkit pydantic sklearn pyspark jinja2 dpnb_columnar.ledger "
@@ -56,10 +54,10 @@ def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Pa
     assert ended.returncode == 0, ended.stderr
 
 
-def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
-    save_model(golden_model(), tmp_path / "model.json")
+def test_show_loads_no_engine_for_a_json_model() -> None:
+    model = Path(__file__).parents[1] / "golden" / "model_with_line.json"
     ended = subprocess.run(
-        [sys.executable, "-c", PROBE, f"{UNUSED} polars duckdb", "show", str(tmp_path / "model.json")],
+        [sys.executable, "-c", PROBE, f"{UNUSED} polars duckdb", "show", str(model)],
         capture_output=True,
         text=True,
         check=False,

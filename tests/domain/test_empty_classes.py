@@ -90,7 +90,7 @@ def test_a_condition_that_contradicts_itself_has_one_outcome(text: str, outcome:
 
 
 def test_a_declared_one_is_read_as_ever() -> None:
-    """Bounds of the label's columns are not declared, and models of earlier versions stay readable."""
+    """Bounds of the label's columns are not declared."""
     label = {"condition": "age > 5 AND age < 3", "classes": ["no", "yes"]}
     assert read_domain("town", {"label": label, "attributes": {"sex": {"values": ["f", "m"]}}}, "test").classes
 

@@ -1,8 +1,8 @@
-/* Written by dpnb-columnar 0.1.0. */
+/* Written by dpnb-columnar 0.2.0+g6f4ab433b0. */
 /* CONFIDENTIAL: computed from the rows without noise; do not release. */
 /* Scores rows by a model of test: predicts label: 'no', 'yes'. Holds what the model holds, and no row. */
 /* Guarantee: NO GUARANTEE: mechanism none protects nobody. Keep this model as confidential as the rows. */
-/* Source: model 761909019192c775, the first 16 digits of the SHA-256 of its JSON file. */
+/* Source: model 87d8bd4f0f6fe88c, the first 16 digits of the SHA-256 of its JSON file. */
 /* Use: data scored; set rows; %include 'FILE'; run; */
 /* The session's encoding has to be UTF-8. */
 length nb_predicted $3;

@@ -10,6 +10,7 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget.composition import row_effect
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.query import Query
 from dpnb_columnar.domain import Domain
@@ -64,7 +65,7 @@ def test_shares_state_what_the_queries_do(mechanism: str) -> None:
     assert first.part == pytest.approx(1 if mechanism == "majority" else 0.9)
     assert all(asked.query.later for asked in later)
     for asked, share in zip(later, [share for share in planned.shares if share is planned.calibration], strict=True):
-        assert (asked.query.cells, asked.query.parallel.effect) == (share.values, share.effect)
+        assert (asked.query.cells, asked.query.parallel.effect) == (share.values, row_effect(share.query))
 
 
 def test_what_a_unit_changes_is_said_beside_the_table() -> None:

@@ -20,7 +20,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.model_release import release
@@ -32,7 +32,8 @@ from dpnb_columnar.mechanisms.score_calibration import (
     margins_given,
 )
 from dpnb_columnar.model.likelihood import population_line
-from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model import Model, from_document, load_model
+from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.training import train
@@ -304,7 +305,7 @@ def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None
 
 
 @pytest.mark.parametrize(("classes", "values"), [(2, 24), (3, 48), (3, 24)])
-def test_counts_of_earlier_versions_are_not_asked_for(classes: int, values: int) -> None:
+def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     """Catches: a share of other counts than these, drawn with noise that it does not pay for."""
     declared, statistics, _ = correlated(3, classes)
     planned = reserve_later_passes(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
@@ -312,9 +313,11 @@ def test_counts_of_earlier_versions_are_not_asked_for(classes: int, values: int)
     assert plan_given(model).shares == model.guarantee.reserved
     (share,) = model.guarantee.reserved
     assert share.values == 24 * classes
-    earlier = replace(model, guarantee=replace(model.guarantee, reserved=(replace(share, values=values),)))
-    with pytest.raises(UsageError, match=f"waits for {values} calibration counts, as an earlier version asked"):
-        plan_given(earlier)
+    other = replace(model, guarantee=replace(model.guarantee, reserved=(replace(share, values=values),)))
+    with pytest.raises(
+        DataError, match=f"guarantee.reserved.values: says {values}, and the model holds {24 * classes}"
+    ):
+        from_document(to_document(other), "other.json")
 
 
 def test_a_tenth_where_losses_are_concentrated() -> None:

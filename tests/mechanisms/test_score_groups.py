@@ -371,13 +371,12 @@ def test_a_fault_in_the_draws_of_groups_is_found(small: Model, fault: Any, monke
 # What is kept.
 
 
-def test_files_of_both_versions_are_read(small: Model, tmp_path: Path) -> None:
+def test_files_with_and_without_groups_are_read(small: Model, tmp_path: Path) -> None:
     frame = everyday()
     plain = dpnb.release_scores(small, frame, epsilon=1)
     grouped = dpnb.release_scores(small, frame, epsilon=1, by=["sex", ("sex", "hours")])
-    for version, scores in ((1, plain), (2, grouped)):
+    for scores in (plain, grouped):
         scores.save(tmp_path / "s.json", overwrite=True)
-        assert json.loads((tmp_path / "s.json").read_text())["version"] == version
         assert dpnb.load_scores(tmp_path / "s.json") == scores
     assert "groups" not in scores_document(plain)
     assert [division.columns for division in grouped.figures.groups] == [("sex",), ("sex", "hours")]

@@ -30,7 +30,6 @@ from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_ter
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.model.postprocessing import class_counts
 from dpnb_columnar.model.score_values import EDGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
@@ -231,7 +230,6 @@ def test_a_release_has_a_line_in_every_form(released: Any, tmp_path: Path) -> No
         model = from_document(document, "x")
         line = document["attribute_weights"]["line"]
         assert list(line) == ["class", "margins", "log_odds", *(["others", "evidence"] if number else [])], name
-        assert document["version"] == 5
         for path in (tmp_path / f"{number}.json", tmp_path / f"{number}.parquet"):
             model.save(path)
             assert load_model(path) == model
@@ -270,7 +268,6 @@ LINE = ("attribute_weights", "line")
         ("calibrated classes", (*LINE, "evidence"), DELETED, "attribute_weights.line.evidence: missing"),
         ("calibrated", ("attribute_weights", "weights", "age"), 0.5, "weights.age: says 0.5, and 1.0 is the weight"),
         ("calibrated", ("attribute_weights", "intercepts", 1), 0.5, "attribute_weights.intercepts: not 0"),
-        ("calibrated", ("version",), 3, "says 48, and the model holds 24"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_fault_is_refused_by_its_place(
@@ -287,35 +284,10 @@ def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest
         from_document(edited(document, LINE, line), "x")
 
 
-def test_models_of_version_3_keep_their_rules(released: Any) -> None:
-    """Two classes: 24 counts, a slope of three digits and an intercept; no line."""
-    document = copy.deepcopy(released["calibrated"])
-    weights, share = document["attribute_weights"], document["guarantee"]["composition"][-1]
-    document["version"], share["values"] = 3, 24
-    for each in document["guarantee"]["composition"]:
-        each.pop("scale")
-        each.pop("unit", None)
-    line = weights.pop("line")
-    weights["weights"] = dict.fromkeys(weights["weights"], 0.55)
-    weights["intercepts"] = [0.0, -0.25]
-    document["classes"]["probability"] = list(class_counts(document["classes"]["released"], 1).probability)
-    model = from_document(document, "x")
-    assert to_document(model) == document
-    assert model.weights == (0.55,) * len(model.attributes)
-    for place, value, words in (
-        (LINE, line, r"attribute_weights\.line: does not suit calibrated weights"),
-        (("attribute_weights", "intercepts"), [0.0, 0.12345], "such intercepts are of at most three digits"),
-        (("guarantee", "composition", len(document["guarantee"]["composition"]) - 1, "values"), 48, "says 48, and the"),
-    ):
-        with pytest.raises(DataError, match=words):
-            from_document(edited(document, place, value), "x")
-
-
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:
     """``python tests/golden/write_model_with_line.py`` writes the file."""
     model = load_model(GOLDEN)
     assert to_json(to_document(model)) == GOLDEN.read_text(encoding="utf-8")
-    assert model.version == 4
     weights = model.attribute_weights
     assert weights is not None
     assert weights.line == CalibrationLine(

@@ -31,7 +31,7 @@ DOMAIN = read_domain(
 
 def share(query: str, attribute: str | None, epsilon: Fraction) -> Share:
     cost = Pure(epsilon)
-    return Share(query, attribute, 2, PARALLEL_CELLS.reason, "laplace", cost, cost, PARALLEL_CELLS.effect)
+    return Share(query, attribute, 2, PARALLEL_CELLS.reason, "laplace", cost, cost)
 
 
 def test_sizes_are_unbiased_and_as_noisy_as_they_say() -> None:

@@ -239,6 +239,7 @@ def test_what_cannot_be_explained() -> None:
         model.explain(ROWS.drop("age"))
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_predict_writes_explanations_of_files(folder: Path, run: Run) -> None:
     model = small_model()
     model.save("model.json")

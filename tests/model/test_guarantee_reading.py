@@ -58,6 +58,20 @@ def test_deltas_of_rows_are_within_the_share() -> None:
         guarantee(share(**amounts, row_delta="0.0000006"), **stated)
 
 
+@pytest.mark.parametrize(
+    ("query", "row", "read"), [("counts", "1/2", 1), ("weight gradient 1", "1/2", 0), ("weight gradient 1", "1/4", 1)]
+)
+def test_a_replaced_row_moves_the_sums_of_a_gradient_twice(query: str, row: str, read: int) -> None:
+    """Lemma 2.5: the rho of counts is twice that of one row, and the rho of a gradient four times."""
+    stated = {"rho": str(RHO), "delta": "0.000001", "neighbours": "replace-one"}
+    one = share(query, rho=RHO, row_rho=RHO * Fraction(row))
+    if read:
+        guarantee(one, **stated)
+        one = share(query, rho=RHO, row_rho=RHO * Fraction(row) * Fraction(1001, 1000))
+    with pytest.raises(InvalidPartError, match="row_rho: costs more than the share"):
+        guarantee(one, **stated)
+
+
 def test_no_delta_is_read_of_whole_units() -> None:
     with pytest.raises(InvalidPartError, match="delta: must be 0, since the guarantee is for whole units"):
         guarantee(

@@ -22,6 +22,8 @@ from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 
+pytestmark = pytest.mark.usefixtures("invented_models")
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -92,14 +94,6 @@ def test_an_existing_model_is_kept(model: Model, tmp_path: Path) -> None:
 def test_the_json_form_is_the_golden_file() -> None:
     assert to_json(to_document(golden_model())) == (GOLDEN / "model.json").read_text(encoding="utf-8")
     assert load_model(GOLDEN / "model.json") == golden_model()
-
-
-def test_a_model_of_version_1_is_read_and_stays_one(tmp_path: Path) -> None:
-    """Version 1 had no numeric attribute that declares what a missing value means, and no attribute weights."""
-    old, today = load_model(GOLDEN / "model_version_1.json"), golden_model()
-    domain = replace(today.domain, attributes=today.domain.attributes[:4])
-    assert old == replace(today, domain=domain, attributes=today.attributes[:4], attribute_weights=None, version=1)
-    check_round_trip(old, tmp_path)
 
 
 SCHEMA = [("attribute", "string"), ("class", "string"), ("cell", "string"), ("parameter", "string")]

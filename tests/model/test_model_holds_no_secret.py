@@ -13,6 +13,7 @@ import pytest
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
 from dpnb_columnar.budget import Pure, total
+from dpnb_columnar.budget.composition import row_effect
 from dpnb_columnar.budget.costs import group_cost_within
 from dpnb_columnar.mechanisms.model_release import LIBRARIES
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
@@ -133,7 +134,7 @@ def test_the_shares_add_up_exactly(model: Model) -> None:
     assert total(guarantee.composition) == Pure(guarantee.epsilon or Fraction(0))
     for share in guarantee.composition:
         assert guarantee.neighbours is not None
-        assert group_cost_within(share.row_cost, guarantee.neighbours.rows, share.cost, share.effect)
+        assert group_cost_within(share.row_cost, guarantee.neighbours.rows, share.cost, row_effect(share.query))
 
 
 def test_the_guarantee_in_words() -> None:

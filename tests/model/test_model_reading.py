@@ -17,6 +17,8 @@ from dpnb_columnar.model.model import from_document, load_model
 from dpnb_columnar.model.model_document import document_digest, to_document, to_json
 from dpnb_columnar.model.model_files import save_model
 
+pytestmark = pytest.mark.usefixtures("invented_models")
+
 SHARE: Place = ("guarantee", "composition", 0)
 
 
@@ -33,10 +35,15 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
     [
         (("format",), "other", "not a model: its format is 'other'"),
         (("format",), DELETED, "not a model"),
-        (("version",), 6, r"version 6 is not known to this program \(it reads versions 1, 2, 3, 4, 5\); read it with"),
-        (("version",), True, "version True is not known"),
-        (("version",), 1.0, "version 1.0 is not known"),
-        (("version",), DELETED, "version None is not known"),
+        *(
+            (("version",), version, rf"of version {version}; dpnb-columnar 0.2.0 reads it; use it with")
+            for version in range(1, 6)
+        ),
+        *(
+            (("version",), version, rf"of version {written}, which this program does not know \(it reads version 6\)")
+            for version, written in ((7, 7), (0, 0), (-1, -1), (True, True), (6.0, 6.0), ("6", "'6'"), (None, None))
+        ),
+        (("version",), DELETED, "a model of version None, which this program does not know"),
         (("domain",), 7, "domain: expected an object, found 7"),
         (("domain", "name"), DELETED, "domain.name: missing"),
         (("domain", "name"), 7, "domain.name: expected text, found 7"),

@@ -17,6 +17,8 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 
+pytestmark = pytest.mark.usefixtures("invented_models")
+
 
 @pytest.fixture
 def parquet(tmp_path: Path) -> Path:

@@ -148,18 +148,6 @@ def test_a_reader_computes_the_shares_of_weights_again() -> None:
         from_document(other, "model.json")
 
 
-def test_a_model_of_version_4_has_the_shares_of_the_weights_alone() -> None:
-    document = to_document(Model.of(replace(released(), version=4)))
-    sums = document["weighted_classes"]
-    with pytest.raises(DataError, match="weighted_classes"):
-        from_document(document, "model.json")
-    alone = list(class_counts(sums["released"], 400).probability)
-    earlier = {**document, "weighted_classes": {**sums, "probability": alone}}
-    model = from_document(earlier, "model.json")
-    assert model.priors == tuple(alone)
-    assert to_document(model) == earlier
-
-
 @pytest.mark.parametrize("mechanism", ["paper", "none"])
 def test_what_truncates_and_nothing_else_has_the_shares_of_the_weights_alone(mechanism: str) -> None:
     model = plan_and_release(

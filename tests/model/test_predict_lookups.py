@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.model_cases import (
+    UNCHECKED,
     declared,
     histogram_of,
     model_of,
@@ -190,12 +191,12 @@ def test_what_is_looked_up_is_bounded() -> None:
     assert not reads_rows(wide, pl.Int8)
 
 
-MODULES_PROBE = """
+MODULES_PROBE = f"""{UNCHECKED}
 import sys
 from dpnb_columnar.cli.main import exit_code
 code = exit_code(sys.argv[2:])
 found = set(sys.argv[1].split()).intersection(sys.modules)
-sys.exit(f"{code} {sorted(found)}" if code or found else 0)
+sys.exit(f"{{code}} {{sorted(found)}}" if code or found else 0)
 """
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from support.memory import PEAK_MEBIBYTES
-from support.model_cases import declared, model_of, normal_of, table_of
+from support.model_cases import UNCHECKED, declared, model_of, normal_of, table_of
 from support.random_models import held, models_and_rows
 from support.scored_rows import MIXED, ROW, types
 
@@ -118,7 +118,7 @@ def test_kept_columns_may_have_any_name() -> None:
     assert MIXED.predict(frame.lazy(), ["__kept_1", "__value_0", "age"]).collect().equals(found)
 
 
-PEAK_PROBE = f"""{PEAK_MEBIBYTES}
+PEAK_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
+from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
@@ -47,7 +47,6 @@ def scores_of(counts: Any, epsilon: Fraction, cap: int | None = None) -> Release
         "laplace",
         Pure(epsilon),
         Pure(epsilon),
-        RowEffect.ONE_DRAW,
     )
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
@@ -364,7 +363,7 @@ def test_a_file_of_three_classes_names_the_predicted_ones(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        *((("format",), "dpnb_columnar model"), (("version",), 2), (("log_odds",), [0.0]), (("model",), "x")),
+        *((("format",), "dpnb_columnar model"), (("log_odds",), [0.0]), (("model",), "x")),
         *((("released",), [[1], [2]]), (("released", 0, 3), 0.5), (("guarantee", "composition"), [])),
         *((("guarantee", "composition", 0, "row_epsilon"), "2"), (("guarantee", "epsilon"), "2")),
         *((("domain", "label", "classes"), ["a", "b", "c"]), (("software",), None)),
@@ -380,6 +379,23 @@ def test_a_changed_document_is_refused(place: tuple[str | int, ...], value: obje
     part[place[-1]] = value
     file.write_text(json.dumps(document))
     with pytest.raises(DataError, match="not valid scores"):
+        load_scores(file)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (1, "of version 1; dpnb-columnar 0.2.0 reads it; use it with that version, or release scores again"),
+        (2, "of version 2; dpnb-columnar 0.2.0 reads it; use it with that version, or release scores again"),
+        (4, r"of version 4, which this program does not know \(it reads version 3\)"),
+        (None, r"of version None, which this program does not know"),
+    ],
+)
+def test_scores_of_another_version_are_refused(version: object, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    scores_of(np.ones((2, BINS)), Fraction(1)).save(file)
+    file.write_text(json.dumps({**json.loads(file.read_text()), "version": version}))
+    with pytest.raises(DataError, match=f"s.json: a file of released scores {words}"):
         load_scores(file)
 
 

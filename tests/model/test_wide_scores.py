@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from support.memory import PEAK_MEBIBYTES
-from support.model_cases import declared, model_of, normal_of
+from support.model_cases import UNCHECKED, declared, model_of, normal_of
 
 from dpnb_columnar.errors import DataError, OutputError
 from dpnb_columnar.model import scored_files
@@ -106,7 +106,7 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
-PEAK_PROBE = f"""{PEAK_MEBIBYTES}
+PEAK_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
 from dpnb_columnar.model import scored_files
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.rows.parquet import scan_files

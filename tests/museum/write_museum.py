@@ -23,23 +23,12 @@ HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 
 COMMITS = {
-    "0ba269a": "models of version 1, the first ledger; mechanism smooth, equal shares, no attribute weights by default",
-    "f8a0128": "the last models of version 1; a missing value is left out, and does not drop its row",
-    "4e01ebc": "models of version 2, the last whose default is no attribute weights; public files",
-    "6a83e04": "the last models of version 2; attribute weights auto by default; released scores",
-    "0449e25": "models of version 3, the last whose default is mechanism smooth with equal shares",
-    "793fce2": "models of version 4: a line; mechanism auto, and shares by size, by default",
-    "267c154": "the last models of version 4",
-    "48586ed": "models of version 5: scales of noise; scores by group",
-    "b966898": "imputed answers in a domain; a ledger's witness",
+    "6f4ab43": "the first state whose files are promised: models of version 6",
 }
 """The states that are shown, and why."""
 
 UNPACKED = ("public.", "flagged.", "datasets.")
 """What begins the names of files that nobody reads again."""
-
-WRITTEN = 1_795_000_000
-"""When the rows were last written, in seconds: a part of the name of a checkpoint."""
 
 CATALOGUE = """[people]
 title = "People of the museum"
@@ -100,6 +89,12 @@ Ledger.spend, Ledger.refuse_if_unaffordable = map(relative, (Ledger.spend, Ledge
 """
 """Has a ledger name files without their folder, which is another one wherever the museum is opened."""
 
+HERE_ALONE = "import pathlib; pathlib.Path.absolute = lambda path: path\n"
+"""Has a ledger name its witness without the folder."""
+
+HEAD = "HEAD"
+"""Stands for the last word that the command before has printed: the head of the ledger."""
+
 KILLED = "Ledger.keep = lambda *_: os._exit(9)\n"
 """Ends a run when its charge is durable and its noise is drawn, before anything is kept."""
 
@@ -113,7 +108,7 @@ def commands() -> Iterator[tuple[list[str], bool]]:
     yield ["train", rows, "--output", "finished.model.json", *spent, "finished"], False
     yield ["train", rows, "--output", "night.model.json", *spent, "night"], True
     yield ["train", rows, "--output", "learning.model.json", "--attribute-weights", "learned", *spent, "learning"], True
-    yield ["train", rows, "--output", "divided.model.json", "--weights", "2:1:1", *spent, "divided"], True
+    yield ["train", rows, "--output", "divided.model.json", "--shares", "2:1:1", *spent, "divided"], True
     public = ["--attribute-weights", "public.parquet"]
     yield ["train", rows, "--output", "public.model.json", *public, *spent, "public"], True
     yield ["aggregate", rows, "--output", "sum.statistics.parquet"], False
@@ -141,7 +136,9 @@ def commands() -> Iterator[tuple[list[str], bool]]:
     flagged = ["flagged.parquet", "--catalogue", "flagged.toml", "--dataset", "people"]
     yield ["train", *flagged, "--output", "imputed.json", "--mechanism", "histogram"], False
     yield ["aggregate", *flagged, "--output", "imputed.statistics.parquet"], False
-    yield ["ledger", "verify", "people.ledger", "--begin-witness", "--witness", "seen/people.witness"], False
+    yield ["ledger", "verify", "people.ledger"], False
+    witness = ["--witness", "seen/people.witness", "--head", HEAD]
+    yield ["ledger", "verify", "people.ledger", "--begin-witness", *witness], False
 
 
 def write_rows(folder: Path) -> None:
@@ -159,7 +156,6 @@ def write_rows(folder: Path) -> None:
     flagged = frame.with_columns(QJOB=place % 5 // 4)
     for name, rows in {"people": frame, "public": frame.reverse(), "flagged": flagged}.items():
         rows.write_parquet(folder / f"{name}.parquet")
-        os.utime(folder / f"{name}.parquet", (WRITTEN, WRITTEN))
     (folder / "datasets.toml").write_text(CATALOGUE, encoding="utf-8")
     (folder / "flagged.toml").write_text(FLAGGED, encoding="utf-8")
     (folder / "seen").mkdir(exist_ok=True)
@@ -178,10 +174,13 @@ def write_state(commit: str) -> None:
             archive.extractall(program, filter="data")
         write_rows(folder)
         environment = {**os.environ, "PYTHONPATH": str(program), "PYTHONDONTWRITEBYTECODE": "1"}
-        for arguments, killed in commands():
-            paid = "--run-id" in arguments
-            command = [sys.executable, "-c", (RELATIVE + KILLED * killed) * paid + PROGRAM, *arguments]
+        printed = [""]
+        for wanted, killed in commands():
+            arguments = [printed[-1] if each == HEAD else each for each in wanted]
+            changed = (RELATIVE + KILLED * killed) * ("--run-id" in arguments) + HERE_ALONE * ("--witness" in arguments)
+            command = [sys.executable, "-c", changed + PROGRAM, *arguments]
             ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            printed = ended.stdout.split() or [""]
             if ended.returncode != 9 * killed:
                 print(commit, *arguments, ended.returncode, ended.stderr.strip().splitlines()[-1:])  # it knows no such
         with tarfile.open(HERE / f"{commit}.tar.xz", "w:xz", preset=9) as archive:

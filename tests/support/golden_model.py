@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
+from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model, load_model
@@ -22,7 +22,7 @@ from dpnb_columnar.model.parameters import (
     PublicSource,
     Table,
 )
-from support.model_cases import UNCHECKED, declared
+from support.model_cases import declared
 
 
 def golden_model() -> Model:
@@ -47,7 +47,6 @@ def golden_model() -> Model:
             "laplace",
             Pure(Fraction(1, 3)),
             Pure(Fraction(1, 6)),
-            RowEffect.ONE_DRAW,
         ),
         Share(
             "mean",
@@ -57,7 +56,6 @@ def golden_model() -> Model:
             "polyplace",
             Pure(Fraction(1, 6)),
             Pure(Fraction(1, 12)),
-            RowEffect.ONE_DRAW,
         ),
     ]
     return Model(
@@ -86,7 +84,6 @@ def golden_model() -> Model:
             (0.0, -1.5),
             PublicSource("public-use sample", "0123456789abcdef" * 4, ("sex",)),
         ),
-        version=UNCHECKED,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ from dpnb_columnar.cli.console import print_line, print_table, print_text, print
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 
 if TYPE_CHECKING:
-    from dpnb_columnar.ledger import Account, Ledger
+    from dpnb_columnar.ledger import Ledger
     from dpnb_columnar.ledger.shown import Row
 
 app = typer.Typer(
@@ -155,7 +155,6 @@ def show(
         recorded = None if witness is None else str(witness)
         document = {"head": head, "witness": recorded, "accounts": budgets, "releases": rows}
         print_text(dumps(document, ensure_ascii=False, indent=2))
-        _warn_of_corrections(file, accounts)
         return
     print_table(shown.ACCOUNT_HEADER, [shown.account_cells(account) for account in accounts])
     print_line()
@@ -164,7 +163,6 @@ def show(
     if witness is not None:
         print_line(_unchecked(file, witness))
     print_line(f"head {head}")
-    _warn_of_corrections(file, accounts)
 
 
 @app.command(cls=PlainCommand)
@@ -197,9 +195,6 @@ def verify(
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.
 
     Checked are the chain of digests, the totals, the limits, and the models.
-    It ends with 77 where nothing is broken, and yet releases of an earlier
-    version have cost more than a limit: by the noise of their models, which
-    was reckoned too low. Each such run is named.
     The last line is the head, the digest of the last entry. Note it where
     those who can write the ledger cannot: only a noted head tells whether the
     last entries were taken away, or a backup was put back. A witness does
@@ -233,7 +228,6 @@ def verify(
             verified = ledger.verify(head)
         known = None if witness is None else ledger.witnessed()
         recorded = ledger.recorded_witness()
-        accounts = list(ledger.accounts())
         paid, line = (True, None) if model is None else payment(model, ledger)
     if not paid:
         raise DataError(line)
@@ -245,7 +239,6 @@ def verify(
         )
     if line is not None:
         print_line(line)
-    _warn_of_corrections(file, accounts)
     if known is not None:
         behind = "" if known >= verified.entries else "; the next run that is given it brings it up to date"
         print_line(f"{witness}: has seen {known} entries{behind}")
@@ -262,17 +255,6 @@ def _unchecked(file: Path, witness: Path) -> str:
 
     compare = command("ledger verify", str(file), witness=str(witness))
     return f"its witness {witness} was not read; compare the two: {compare}"
-
-
-def _warn_of_corrections(file: Path, accounts: Iterable[Account]) -> None:
-    """Warn of releases that cost more than they were charged, and of limits that were exceeded so."""
-    from dpnb_columnar.ledger.refusals import correction_text, exceeded
-
-    for account in accounts:
-        for correction in account.corrections:
-            print_warning(f"{file}: data set {account.dataset}: {correction_text(correction)}")
-        if account.exceeded:
-            print_warning(str(exceeded(file, account)))
 
 
 def _opened(file: Path, witness: Path | None) -> Ledger:

@@ -121,11 +121,10 @@ def command(
       dpnb-columnar show census.model.json --registry --record release.toml
       dpnb-columnar show census.model.json --card --output card.md
     """
-    from dpnb_columnar.model.guarantee import correction_text, statement
+    from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
-    from dpnb_columnar.model.recomputation import FIRST_CHECKED
     from dpnb_columnar.model.released_scores import holds_scores
 
     papers = Papers(record, ledger, scores, audit)
@@ -165,8 +164,6 @@ def command(
         document["intervals"] = intervals_document(loaded, document)
     if as_json:
         print_text(to_json(document).rstrip())
-        if correction := correction_text(loaded.guarantee):
-            print_warning(f"{model}: {correction}")
         return
     guarantee = loaded.guarantee
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
@@ -174,11 +171,6 @@ def command(
     print_line(statement(guarantee))
     if allocated := allocated_text(loaded.domain):
         print_line(allocated)
-    if loaded.version < FIRST_CHECKED:
-        print_line(
-            f"made by an earlier version (document {loaded.version}): whether its parameters follow from its released "
-            "values is not checked"
-        )
     if ledger is not None:
         _print_payment(model, ledger)
     print_line()
