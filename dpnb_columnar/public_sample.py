@@ -26,8 +26,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.scores import UNITS, ScoreTable
 from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.datasets.catalogue import own_declaration
 from dpnb_columnar.domain import Declaration, Domain, digest, document_of, labelled
-from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import (
@@ -51,7 +51,7 @@ from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.object_stores import DataFile, stored_objects
-from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, read_metadata
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.paths import exists, is_folder
@@ -174,7 +174,7 @@ def open_public_file(
     with _named():
         if copy is not None:
             raise _is_input(path, f" ({copy})")
-        carried = domain_from_metadata(read_metadata(path), str(path))
+        carried = own_declaration(path)
         if carried is not None:
             _check_domain(carried, domain, label, path)
         source = _open_source(path, domain)

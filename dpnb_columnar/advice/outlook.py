@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from shlex import quote
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.plan_text import (
+    IN_ITS_DECLARATION,
     asked_lines,
     budget_line,
     composition_lines,
@@ -68,7 +68,7 @@ class Outlook:
         rule: The rule for delta, if delta is one.
         wide: Attributes whose declared range is too wide.
         rehearsal: What a rehearsal says, if wanted.
-        edit: The command that edits the domain; None where the domain is no file's.
+        place: Where the domain is declared, for what is to be changed in it.
     """
 
     plan: ReleasePlan
@@ -81,7 +81,7 @@ class Outlook:
     rule: str | None
     wide: Sequence[WideRange]
     rehearsal: Rehearsal | None
-    edit: str | None
+    place: str
 
     @property
     def small(self) -> Sequence[SmallCells]:
@@ -176,7 +176,7 @@ def outlook(
     sizes_from: str,
     label_chosen: bool = True,
     rule: str | None = None,
-    edit: str | None = None,
+    place: str = IN_ITS_DECLARATION,
     class_shares: str | None = None,
     rehearsed: bool = True,
 ) -> Outlook:
@@ -191,7 +191,7 @@ def outlook(
         sizes_from: Where the sizes come from, for the text.
         label_chosen: Whether the label is one to train for.
         rule: The rule for delta, if delta is one.
-        edit: The command that edits the domain.
+        place: Where the domain is declared, for what is to be changed in it.
         class_shares: Published sizes of the classes, as typed; None where they are not known.
         rehearsed: Whether to rehearse the release, which takes a second or so per ten attributes.
 
@@ -216,7 +216,7 @@ def outlook(
         rehearsal=rehearse(plan, assumed.rows, class_shares, None if known is None else known.rows)
         if private and rehearsed
         else None,
-        edit=edit,
+        place=place,
     )
 
 
@@ -306,13 +306,12 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     relatives = label_relatives(planned.domain) if outlook.label_chosen else None
     if relatives is not None:
         yield ""
-        dropped = " ".join(f"{option('drop')} {quote(name)}" for name in relatives.names)
-        yield f"{relatives}; to leave them out: {_edited(outlook, dropped)}"
+        yield f"{relatives}; to leave them out, take {named(relatives.names)} out of attributes {outlook.place}"
     if outlook.wide:
         yield ""
         epsilon = number_text(planned.budget.epsilon)
         found_at = f"at {outlook.class_rows} rows in each class and epsilon {epsilon}"
-        yield f"{hidden_ranges(outlook.wide, found_at)}: {edit_command(outlook)}"
+        yield f"{hidden_ranges(outlook.wide, found_at)}: {narrower(outlook)}"
     for one in outlook.small:
         yield ""
         yield small_cells_line(one, outlook.class_rows)
@@ -348,18 +347,9 @@ def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
     yield ""
 
 
-def edit_command(outlook: Outlook) -> str | None:
-    """Write the command that narrows the ranges that are too wide; None where none is."""
-    if not outlook.wide:
-        return None
-    return _edited(outlook, narrower_ranges(outlook.wide))
-
-
-def _edited(outlook: Outlook, change: str) -> str:
-    """Write the command that edits the domain, given the options of the edit."""
-    if outlook.edit is None:
-        return f"declare {change}"
-    return f"dpnb-columnar domain edit {outlook.edit} {change} {option('output', 'datasets.toml')}"
+def narrower(outlook: Outlook) -> str | None:
+    """Say which ranges to declare in place of those that are too wide; None where none is."""
+    return f"declare {narrower_ranges(outlook.wide)} {outlook.place}" if outlook.wide else None
 
 
 def _automatic_line(outlook: Outlook) -> str:
@@ -462,7 +452,7 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
             for one in outlook.wide
         ],
         "small_cells": [asdict(one) for one in outlook.small],
-        "edit": edit_command(outlook),
+        "edit": narrower(outlook),
         **_rehearsal_document(outlook.rehearsal),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.declared_domain import Declaration, Titles, sums_text, table_lines, with_title
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import option
 from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
@@ -139,10 +137,16 @@ def small_cells_line(small: SmallCells, class_rows: int) -> str:
     )
 
 
+IN_ITS_DECLARATION = "in its declaration"
+"""Where a domain is changed that no file is known to declare, as in Python."""
+
+
 def narrower_ranges(wide: Sequence[WideRange]) -> str:
-    """Write the options of ``domain edit`` that narrow the ranges of attributes."""
-    bounds = [f"{one.attribute.name}={number_text(one.suggested[0])}:{number_text(one.suggested[1])}" for one in wide]
-    return " ".join(f"{option('bounds')} {quote(text)}" for text in bounds)
+    """Write narrower ranges of attributes as a domain declares them."""
+    return ", ".join(
+        f"{one.attribute.name} = {{ lower = {number_text(one.suggested[0])}, upper = {number_text(one.suggested[1])} }}"
+        for one in wide
+    )
 
 
 def weights_line(plan: ReleasePlan) -> str:

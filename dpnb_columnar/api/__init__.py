@@ -94,9 +94,6 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 FrameT = TypeVar("FrameT", bound=Frame)
 
-DECLARE = "declare"
-"""How a domain is edited in Python: in its declaration."""
-
 
 class Parts(NamedTuple, Generic[Part]):
     """The two parts of a split: names of files, or frames of the library of the frame that was split.
@@ -286,6 +283,7 @@ def check(given: CheckArguments) -> Findings:
         >>> [column.above for column in findings.diagnosis.columns if column.name == "age"]
         [1]
     """
+    from dpnb_columnar.advice.plan_text import IN_ITS_DECLARATION
     from dpnb_columnar.report.findings import find
 
     if is_frame(given.data):
@@ -298,7 +296,7 @@ def check(given: CheckArguments) -> Findings:
         resolved = declared_domain(opened, given, given.label).by_flags(given.imputed)
         rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     spent = resolved.effective_epsilon(None) if given.epsilon is None else given.epsilon
-    return find(rows, resolved, spent, DECLARE, files)
+    return find(rows, resolved, spent, IN_ITS_DECLARATION, files)
 
 
 FEW_ROWS = 200

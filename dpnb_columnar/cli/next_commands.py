@@ -1,21 +1,22 @@
-"""Commands that messages tell the user to type next: train by a domain, edit it, release what a model waits for."""
+"""What messages ask the user to do next: train by a domain, edit it, release what a model waits for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import join
+from shlex import join, quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import PrivacyCost, Share, total
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, read_catalogue
+from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, domain_file
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.runtime.resources import resource
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
     from dpnb_columnar.mechanisms.expected_error import WideRange
 
 
@@ -28,45 +29,50 @@ def training_command(domain: Declaration, source: object, catalogue: Path) -> st
         catalogue: File with the entry.
     """
     named = ["--dataset", domain.name]
-    if catalogue.resolve() != Path(CATALOGUE_NAME).resolve():
+    if isinstance(source, Path) and catalogue.resolve() == domain_file(source).resolve():
+        named = []
+    elif catalogue.resolve() != Path(CATALOGUE_NAME).resolve():
         named = ["--catalogue", str(catalogue), *named]
     label = "" if isinstance(domain, Domain) else ' --label "..."'
     return f"dpnb-columnar train {join([str(source or 'DATA.parquet'), *named])}{label}"
 
 
-def edit_command(source: object, name: str, dataset: str | None, catalogue: Path | None) -> str:
-    """Return the command that edits a domain, to which edits are added.
+def declared_in(source: object, found: ResolvedDeclaration | ResolvedDomain, dataset: str | None) -> str:
+    """Say where a domain is declared, or how to write a declaration of it, for what is to be changed in it.
 
     Args:
         source: File of the domain; None where only a catalogue has it.
-        name: Name of the domain.
-        dataset: Value of --dataset of the run that prints the command.
-        catalogue: Value of its --catalogue.
+        found: The domain and its origin.
+        dataset: Value of --dataset of the run that prints it.
     """
-    output = catalogue or Path(CATALOGUE_NAME)
-    words = [*([] if source is None else [str(source)]), *([] if dataset is None else ["--dataset", dataset])]
-    words += [] if catalogue is None else ["--catalogue", str(catalogue)]
-    words += ["--output", str(output)]
-    if is_file(output) and any(entry.name == name for entry in read_catalogue(output)):
-        words.append("--overwrite")
-    return f"dpnb-columnar domain edit {join(words)}"
+    entry = found.entry
+    if entry is not None and found.origin == str(entry) and entry.catalogue != resource(CATALOGUE_NAME):
+        return f"in {CATALOGUE_NAME if entry.catalogue == Path.cwd() / CATALOGUE_NAME else entry.catalogue}"
+    if not isinstance(source, Path):
+        return f"in an entry of {CATALOGUE_NAME}"
+    target = domain_file(source)
+    if dataset is None:
+        return f"in {target}, which is written by: dpnb-columnar domain edit {quote(str(source))}"
+    show = join(["domain", "show", str(source), "--dataset", dataset, "--toml"])
+    return f"in {target}, which is written by: dpnb-columnar {show} > {quote(str(target))}"
 
 
-def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: str) -> None:
-    """Print the attributes that a release would say nothing about, and the command that mends it; nothing for none.
+def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: Path) -> None:
+    """Print the attributes that a release would say nothing about, and what mends it; nothing for none.
 
     Args:
         wide: Attributes whose declared range is too wide.
         circumstances: Rows and budget for which they are.
-        source: Arguments of ``domain edit`` that name the domain.
+        source: The file whose domain it is.
     """
     from dpnb_columnar.advice.plan_text import hidden_ranges, narrower_ranges
 
     if not wide:
         return
-    edit = f"dpnb-columnar domain edit {source} {narrower_ranges(wide)} --output datasets.toml"
+    command = f"dpnb-columnar domain edit {quote(str(source))}"
+    change = f"declare {narrower_ranges(wide)} in {domain_file(source)}, which is written by: {command}"
     names = [one.attribute.name for one in wide]
-    print_line(f"{hidden_ranges(wide, circumstances)}: {edit}", "wide ranges", attributes=names, command=edit)
+    print_line(f"{hidden_ranges(wide, circumstances)}: {change}", "wide ranges", attributes=names, command=command)
 
 
 def awaits(shares: Sequence[Share], path: Path) -> str:

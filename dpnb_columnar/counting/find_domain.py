@@ -1,4 +1,4 @@
-"""Find the domain of files: the one named, the one in their metadata, or the one that a catalogue has for them."""
+"""Find the domain of files: the one named, the one beside them, the one in their metadata, or the catalogue's."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dpnb_columnar.datasets.catalogue import (
     entry_declaring,
     entry_for,
     entry_named,
+    entry_of_file,
 )
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
@@ -190,14 +191,20 @@ def find_declaration(
         return ResolvedDeclaration(entry.declared, str(entry), entry)
     if catalogue is not None:
         return _claiming(files, catalogue)
+    declaring: list[Entry] = []
     carried: dict[str | None, Declaration | None] = {}
     for file in files:
+        if isinstance(file, Path) and (own := entry_of_file(file)) is not None:
+            declaring.append(own)
+            continue
         pairs = metadata(file)
         if (text := pairs.get(DOMAIN_KEY)) not in carried:  # most files carry the same text
             carried[text] = domain_from_metadata(pairs, str(file))
-    domains = [domain for domain in carried.values() if domain is not None]
+    domains = [*(entry.declared for entry in declaring), *(each for each in carried.values() if each is not None)]
     if len({*map(digest, domains)}) == 1 and None not in carried:
         domain = united(domains)  # they differ in what is for people alone
+        if declaring:
+            return ResolvedDeclaration(domain, str(declaring[0]), declaring[0])
         return ResolvedDeclaration(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
@@ -210,8 +217,9 @@ def find_declaration(
             read_schema(Path(file) if isinstance(file, str) else file)  # a model, or statistics, is told as such
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; take it from "
-            f"a codebook ({command('domain edit', codebook='FILE')}), name an entry with {option('dataset')}, its file "
-            f"with {option('catalogue')}, or declare one in {CATALOGUE_NAME} in the working directory (docs/domain.md)"
+            f"a codebook ({command('domain edit', 'FILE', codebook='CODEBOOK')}), name an entry with "
+            f"{option('dataset')}, its file with {option('catalogue')}, or declare one in {CATALOGUE_NAME} in the "
+            "working directory (docs/domain.md)"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 

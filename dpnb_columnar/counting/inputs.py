@@ -398,9 +398,15 @@ class LocalFiles:
         Raises:
             DataError: if a file is damaged, or has other columns, or another domain, than the first.
         """
+        from dpnb_columnar.datasets.catalogue import entry_of_file
+        from dpnb_columnar.domain.declaration import domain_metadata
         from dpnb_columnar.rows.holdout import batches_of_files
 
-        return batches_of_files(self.files)
+        beside: dict[DataFile, dict[str, str]] = {}
+        for file in self.files:
+            if isinstance(file, Path) and (entry := entry_of_file(file)) is not None:
+                beside[file] = domain_metadata(entry.declared)
+        return batches_of_files(self.files, beside)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the files as ``open_once`` does, for counting.

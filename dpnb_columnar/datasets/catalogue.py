@@ -1,7 +1,8 @@
 """The catalogue of data sets: ``datasets.toml`` in the working directory, then the packaged one.
 
-Entries are read, written from a domain, and put into a catalogue that people edit. A catalogue's comments and its other
-entries stay, byte for byte.
+A file's own domain stands in ``NAME.domain.toml`` beside it, a catalogue of one entry.
+
+Entries are read, and written from a domain. People edit catalogues; no command changes one.
 """
 
 from __future__ import annotations
@@ -9,31 +10,24 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpnb_columnar.domain.attributes import Numeric
-from dpnb_columnar.domain.declaration import document_of, read_declaration
+from dpnb_columnar.domain.declaration import document_of, domain_from_metadata, read_declaration
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, OutputError, UsageError, excerpt, option
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.outputs import CONFIDENTIAL_MODE, atomic_output, check_output
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.resources import resource
-
-if TYPE_CHECKING:
-    from tomlkit.items import AbstractTable
-
 
 CATALOGUE_NAME = "datasets.toml"
 ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
@@ -262,184 +256,55 @@ def entry_declaring(domain: Declaration, catalogue: Path | None = None) -> Entry
     return entry if counted == replace(domain, unit=None, weight=None) else None
 
 
+DOMAIN_SUFFIX = ".domain.toml"
+"""How the name of the file ends that declares the domain of the file beside it."""
+
+
+def domain_file(path: Path) -> Path:
+    """Return the file that declares the domain of a file beside it: ``NAME.domain.toml`` for ``NAME.parquet``."""
+    return path.with_name(f"{path.stem}{DOMAIN_SUFFIX}")
+
+
+def entry_of_file(path: Path) -> Entry | None:
+    """Return the one entry of the file that declares the domain of a file beside it; None where there is none.
+
+    Raises:
+        MissingInputError: If that file cannot be read.
+        ConfigurationError: If it is no catalogue of one entry.
+    """
+    declaring = domain_file(path)
+    if not exists(declaring):
+        return None
+    declared = read_catalogue(declaring)
+    if len(declared) != 1:
+        raise ConfigurationError(
+            f"{declaring}: has {len(declared)} entries, and declares the domain of {path.name} alone; keep one entry, "
+            f"and move the others to {CATALOGUE_NAME}"
+        )
+    return declared[0]
+
+
+def own_declaration(file: Path) -> Declaration | None:
+    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
+
+    Raises:
+        MissingInputError: If a file cannot be opened.
+        ConfigurationError: If the declaration has faults.
+        DataError: If the file is damaged.
+    """
+    from dpnb_columnar.rows.parquet import read_metadata
+
+    entry = entry_of_file(file)
+    return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared
+
+
 def entry_for(paths: Sequence[Path], catalogue: Path | None = None) -> Entry | None:
     """Return the first entry to which all of some files belong by their names, or None."""
     return next((entry for entry in entries(catalogue) if all(entry.claims(path) for path in paths)), None)
 
 
-ATTRIBUTES = "attributes"
-"""Key of the table whose order counts: it is that of the attributes in a model."""
-
-
-def check_entry_output(path: Path, name: str, *, overwrite: bool) -> Entry | None:
-    """Refuse a catalogue into which an entry cannot be put.
-
-    Args:
-        path: The catalogue; it need not exist.
-        name: Name of the entry.
-        overwrite: Whether an entry of this name may be replaced.
-
-    Returns:
-        The entry that will be replaced, if any.
-
-    Raises:
-        OutputError: if the file cannot be written, or has an entry of this name that may not be replaced.
-        ConfigurationError: if there is a file, and it is no catalogue.
-    """
-    check_output(path, overwrite=exists(path))
-    if not exists(path):
-        return None
-    if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        raise OutputError(f"{path}: is read-only; make it writable, or choose another {option('output')}")
-    entries = read_catalogue(path)
-    if entries and not any(ATTRIBUTES in entry.table for entry in entries):
-        raise ConfigurationError(
-            f"{path}: is no catalogue: no table of it declares attributes; choose another {option('output')}"
-        )
-    replaced = next((entry for entry in entries if entry.name == name), None)
-    if replaced is not None and not overwrite:
-        raise OutputError(
-            f"{path}: has an entry {quoted(name)} already; replace that entry with {option('overwrite')}, or choose "
-            f"another {option('output')} or {option('name')}"
-        )
-    return replaced
-
-
-def put_entry(path: Path, name: str, entry: str, *, overwrite: bool = False) -> None:
-    """Write an entry into a catalogue, which is made if it is not there; through a link, into the file it leads to.
-
-    Args:
-        path: The catalogue.
-        name: Name of the entry.
-        entry: The entry in TOML, as ``entry_toml`` writes it.
-        overwrite: Whether to replace an entry of this name.
-
-    Raises:
-        OutputError: if the file cannot be written, or has an entry of this name that may not be replaced.
-        ConfigurationError: if there is a file, and it is no catalogue.
-        BusyError: if another run writes to the catalogue.
-    """
-    check_entry_output(path, name, overwrite=overwrite)
-    target = path.resolve()
-    with output_lock(target):
-        check_entry_output(path, name, overwrite=overwrite)
-        there = exists(target)
-        text = target.read_bytes().decode("utf-8") if there else ""
-        private = there and stat.S_IMODE(target.stat().st_mode) == CONFIDENTIAL_MODE
-        try:
-            merged = with_entry(text, name, entry)
-        except ValueError as error:
-            raise ConfigurationError(f"{path}: {error}; write the entry to another {option('output')}") from None
-        with atomic_output(target, overwrite=there, confidential=private) as partial:
-            partial.write_bytes(merged.encode("utf-8"))
-
-
-def with_entry(text: str, name: str, entry: str) -> str:
-    """Return the text of a catalogue with an entry added, or put in the place of the one of its name.
-
-    Of an entry that is replaced, the comments stay, and so do the lines of keys whose values are the same.
-
-    Raises:
-        ValueError: if the entry in the text cannot be replaced without touching others.
-    """
-    before, new = parse_toml(text), parse_toml(entry)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    entry = entry.replace("\n", newline)
-    lines = text if not text or text.endswith("\n") else text + newline
-    if name in before:
-        merged = _with_replaced(lines, name, entry)
-    else:
-        merged = lines + (newline if lines.strip() else "") + entry
-    after = parse_toml(merged)
-    others = [{key: value for key, value in each.items() if key != name} for each in (before, after)]
-    orders = [list(each[name].get(ATTRIBUTES, ())) for each in (new, after)]
-    # The text of a mapping tells order and types, too. Of a replaced entry only the order of attributes means anything.
-    if after != {**before, **new} or repr(others[0]) != repr(others[1]) or orders[0] != orders[1]:
-        raise ValueError(f"the tables of {quoted(name)} stand apart, or among those of other entries")
-    return merged
-
-
-def _with_replaced(text: str, name: str, entry: str) -> str:
-    """Replace an entry; the result is still to be compared with what it should declare."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-    from tomlkit.items import Table
-
-    try:
-        document, new = tomlkit.parse(text), tomlkit.parse(entry)[name]
-        old = document[name]
-        if not isinstance(old, Table) or not isinstance(new, Table) or document.as_string() != text:
-            raise ValueError(f"{quoted(name)} is not written as one table [{quoted(name)}] with tables below it")
-        body = _body(old)
-        following: list[Any] = []
-        while body and body[-1][0] is None:  # comments and blank lines before the next entry
-            following.insert(0, body.pop())
-        _replace(old, new, parse_toml(text)[name], parse_toml(entry)[name], [*old])
-        _body(old).extend(following)
-        return document.as_string()
-    except (TOMLKitError, RecursionError) as error:
-        raise ValueError(f"{quoted(name)} cannot be replaced there: {error!s:.200}") from None
-
-
-def _body(table: AbstractTable) -> list[Any]:
-    """Return the body of the table that ends last: the table's own, or that of the last table below it."""
-    from tomlkit.items import Table
-
-    body: list[Any] = table.value.body
-    return _body(body[-1][1]) if body and isinstance(body[-1][1], Table) else body
-
-
-def _replace(
-    old: AbstractTable,
-    new: AbstractTable,
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    order: Sequence[str],
-) -> None:
-    """Give a table of a document the keys of another; comments stay before the keys they stood before.
-
-    Args:
-        old: The table to change.
-        new: The table with the keys to set.
-        before: The values of the old table, exact: tomlkit knows floats alone.
-        after: The values of the new table.
-        order: Keys in the order wanted; others of the new table follow.
-    """
-    from tomlkit.items import Table
-
-    leading: list[Any] = []
-    places: dict[str, tuple[list[Any], Any, Any]] = {}
-    for key, item in old.value.body:
-        if key is None:
-            leading.append((key, item))
-        elif key.key in places:
-            places[key.key][0].extend(leading)
-            leading = []
-        else:
-            places[key.key] = leading, key, item
-            leading = []
-    body: list[Any] = []
-    items = {key.key: (key, item) for key, item in new.value.body if key is not None}
-    names = dict.fromkeys([*(name for name in order if name in items), *items])
-    for name in sorted(names, key=lambda name: isinstance(items[name][1], Table)):  # no key goes below a table
-        key, item = items[name]
-        comments, kept_key, kept = places.pop(key.key, ([], None, None))
-        body += comments
-        if isinstance(kept, Table) and isinstance(item, Table) and not kept_key.is_dotted():
-            _replace(kept, item, before[key.key], after[key.key], () if key.key == ATTRIBUTES else [*kept])
-            body.append((kept_key, kept))
-        elif kept is not None and repr(before[key.key]) == repr(after[key.key]):
-            body.append((kept_key, kept))
-        else:
-            if kept is not None and not isinstance(item, Table):
-                item.trivia.comment_ws, item.trivia.comment = kept.trivia.comment_ws, kept.trivia.comment
-            body.append((key, item))
-    old.value.body[:] = [*body, *(line for comments, _, _ in places.values() for line in comments), *leading]
-
-
-# The writer of an entry is our own, since people edit it: numbers are exact decimals, which tomlkit refuses to write
-# (it knows floats alone), and a list of hundreds of codes fills its lines, which tomlkit writes on one line of any
-# length or one value a line. Reading what is written gives the same domain, to the last digit.
+# The writer of an entry is our own, since people edit it: Python has none, numbers are exact decimals, and a list of
+# hundreds of codes fills its lines. Reading what is written gives the same domain, to the last digit.
 
 WIDEST_LINE = 100
 """Longer lists are broken into lines of about this many characters."""

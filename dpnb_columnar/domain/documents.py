@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any, NoReturn
 
-from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
+from dpnb_columnar.errors import excerpt
 
 LARGEST_DOCUMENT = 16 * 2**20
 """Characters, or bytes, of one document."""
@@ -58,45 +55,6 @@ def parse_json(text: str) -> Any:
     _check_text(text)
     with _short_errors():
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
-
-
-def csv_pairs(path: Path, first: str, second: str) -> Iterator[tuple[str, str, str]]:
-    """Read two columns of a CSV file with a header; other columns are ignored.
-
-    Args:
-        path: The file.
-        first: Name of one column.
-        second: Name of the other.
-
-    Yields:
-        The place of a line, for errors, and its two texts, neither of them empty.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If it is not CSV, has no such columns, or a line leaves one of them empty.
-    """
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_DOCUMENT + 1)
-        if len(content) > LARGEST_DOCUMENT:
-            raise ConfigurationError(
-                f"{path}: larger than {LARGEST_DOCUMENT >> 20} MiB; give a list of codes, not the data"
-            )
-        with io.StringIO(content.decode("utf-8-sig"), newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            if not {first, second} <= set(rows.fieldnames or ()):
-                raise ConfigurationError(
-                    f"{path}: its first line needs the columns {first} and {second}, such as: {first},{second}"
-                )
-            for row in rows:
-                place = f"{path}, line {rows.line_num}"
-                if not row[first] or not row[second]:
-                    raise ConfigurationError(f"{place}: expected a {first} and its {second}; fill both columns in")
-                yield place, row[first], row[second]
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: not a CSV file in UTF-8 ({error}); save it as one") from None
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

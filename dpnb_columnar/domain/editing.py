@@ -1,4 +1,4 @@
-"""Edits of a domain: made on its declaration and read again, so that faults are found as in any declaration.
+"""Choices made in place of what a domain declares, and read again, so that faults are found as in any declaration.
 
 *The label*: ``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
 ``INCWAGE > 1500``. Columns of the label are no longer attributes, and their missing values become the label's.
@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -26,12 +26,10 @@ from dpnb_columnar.domain.condition import (
     possible_values,
 )
 from dpnb_columnar.domain.declaration import (
-    attribute_document,
     document_of,
     read_declaration,
     read_domain,
     weight_document,
-    words_document,
 )
 from dpnb_columnar.domain.declared_domain import (
     MOST_UNIT_COLUMNS,
@@ -40,170 +38,25 @@ from dpnb_columnar.domain.declared_domain import (
     Label,
     Unit,
     UnlabelledDomain,
-    columns_of,
 )
-from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
-from dpnb_columnar.domain.words import applicable_labels, keep_words
-from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, command, excerpt, option
+from dpnb_columnar.domain.words import keep_words
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 
 Body = dict[str, Any]
 
-REDECLARED = {"values": ("missing", "missing_values"), "bounds": ("step", "transform", "missing", "missing_values")}
-"""Keys kept by an option that may turn a numeric column into a categorical one, or the other way round."""
 
-
-@dataclass(frozen=True, slots=True)
-class Edits:
-    """Edits of attributes, each by column. Numbers and values are as typed.
-
-    Attributes:
-        values: Categories to declare; the column becomes categorical.
-        bounds: ``(lower, upper)``; the column becomes numeric.
-        step: Grid widths.
-        transform: ``identity`` or ``log1p``.
-        missing_values: Values that mean "missing"; the label's, for a column it is read from.
-        missing: ``skip``, ``category`` or ``row`` (``Missing``).
-        merge: Group of each code (``groups.read_merge_map``).
-        rest: Group of the codes that such a map does not name; None if they keep their categories.
-        value_labels: The label of each value (``words.read_label_file``).
-        titles: The title of each column.
-    """
-
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    step: Mapping[str, str] = field(default_factory=dict)
-    transform: Mapping[str, str] = field(default_factory=dict)
-    missing_values: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-    merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    rest: str | None = None
-    value_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)
-
-
-def edit_domain(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
-    """Edit a domain. Its words stay, but those of values that it no longer has.
-
-    Args:
-        domain: A domain, with a label or without.
-        edits: The edits.
-        source: File of the domain, named in the error.
-        name: Another name for the domain; None if it keeps its own.
+def select_attributes(domain: Declaration, keep: Iterable[str]) -> Declaration:
+    """Return a domain of some of its attributes, in the order in which they are named.
 
     Raises:
-        UsageError: If an edit names a column that the domain does not declare, or cannot be made; the text names every
-            such edit.
-        DomainError: If the edited domain has faults.
-    """
-    document = document_of(domain, defaults=False, words=False)
-    faults = [*_merge(domain, edits, document["attributes"])]
-    for column in edits.values:
-        if column in edits.bounds:
-            faults.append(
-                Fault(
-                    f"{option('values')} {column}",
-                    f"cannot be combined with {option('bounds')} of the column; give one of them",
-                )
-            )
-    if isinstance(domain, Domain):
-        for column in set(domain.label.columns) & set(edits.missing_values):
-            document["label"]["missing_values"] = list(edits.missing_values[column])
-    for edit, names in (("value-labels", edits.value_labels), ("title", edits.titles)):
-        faults += [_unknown(edit, name, domain.columns) for name in names if name not in domain.columns]
-    for edit, column, change in _changes(edits):
-        if column in document["attributes"]:
-            body = document["attributes"][column]
-            left = {key: body[key] for key in REDECLARED.get(edit, tuple(body)) if key in body}
-            document["attributes"][column] = left | change
-        elif edit != "missing-values" or column not in domain.columns:
-            faults.append(_unknown(edit, column, document["attributes"]))
-    _refuse(faults)
-    read = read_declaration(name or domain.name, document, source)
-    kept = keep_words(read, domain)
-    labels = {**_still_true(domain, read, edits.merge), **edits.value_labels}
-    words = {**words_document(kept), "titles": {**kept.titles, **edits.titles}, "value_labels": labels}
-    return read_declaration(read.name, {**document, **words}, source)
-
-
-def select_attributes(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
-    """Leave out attributes of a domain.
-
-    Args:
-        domain: A domain, with a label or without.
-        keep: The attributes to keep, in this order; None for all.
-        drop: Attributes to leave out.
-
-    Raises:
-        UsageError: If the domain has no attribute of a name given; the text names every such name.
         DomainError: If no attribute is left.
     """
     document = document_of(domain, defaults=False, words=False)
-    bodies: Body = document["attributes"]
-    named = [("attributes", column) for column in keep or ()] + [("drop", column) for column in drop]
-    _refuse(_unknown(chosen, column, bodies) for chosen, column in named if column not in bodies)
-    columns = dict.fromkeys(keep if keep is not None else bodies)
-    document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
+    document["attributes"] = {column: document["attributes"][column] for column in keep}
     read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
     return keep_words(read, domain)
-
-
-def _still_true(before: Declaration, after: Declaration, merged: Iterable[str]) -> dict[str, Mapping[str, str]]:
-    """Return the value labels of a domain that an edited one still has: not those of codes that now name a group."""
-    labels: dict[str, Mapping[str, str]] = {**applicable_labels(after, before.value_labels)}
-    for column in labels.keys() & merged:
-        groups = [getattr(columns_of(domain)[column], "groups", ()) for domain in (before, after)]
-        names = {group.name for group in groups[1] if group not in groups[0]}
-        labels[column] = {value: label for value, label in labels[column].items() if value not in names}
-    return labels
-
-
-def _changes(edits: Edits) -> Iterator[tuple[str, str, Body]]:
-    """List the edits in the order they are made: option, column, and the keys that the option sets."""
-    for column, values in edits.values.items():
-        yield "values", column, {"values": list(values)}
-    for column, (lower, upper) in edits.bounds.items():
-        yield "bounds", column, {"lower": lower, "upper": upper}
-    for edit, chosen in (("step", edits.step), ("transform", edits.transform), ("missing", edits.missing)):
-        for column, value in chosen.items():
-            yield edit, column, {edit: value}
-    for column, values in edits.missing_values.items():
-        yield "missing-values", column, {"missing_values": list(values)}
-
-
-def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
-    """Merge codes in the bodies of attributes, and list the faults of those that cannot be merged."""
-    attributes = {attribute.name: attribute for attribute in domain.attributes}
-    for column, groups in edits.merge.items():
-        if column not in attributes:
-            yield _unknown("merge", column, attributes)
-            continue
-        if column in edits.values or column in edits.bounds:
-            yield Fault(
-                f"{option('merge')} {column}",
-                f"cannot be combined with {option('values')} or {option('bounds')} of the column; edit in two steps",
-            )
-            continue
-        try:
-            attribute = merge_codes(attributes[column], groups, edits.rest)
-        except ValueError as error:
-            yield Fault(f"{option('merge')} {column}", str(error))
-            continue
-        bodies[column] = attribute_document(attribute)
-
-
-def _unknown(edit: str, column: str, known: Iterable[str]) -> Fault:
-    names = list(known)
-    hint = did_you_mean(column, names, f"they are {', '.join(names[:8])}")
-    return Fault(f"{option(edit)} {column}", f"the domain has no attribute of this name; {hint}")
-
-
-def _refuse(faults: Iterable[Fault]) -> None:
-    """Raise faults, if any, as one error."""
-    if listed := [str(fault) for fault in faults]:
-        heading = [f"{len(listed)} options do not fit the domain"] * (len(listed) > 1)
-        raise UsageError("\n  ".join([*heading, *listed]))
 
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -355,7 +208,7 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
         raise UsageError(
             f"{option('label')} {excerpt(condition.text)}: {'every' if outcome else 'no'} declared value meets it"
             f"{declared}, so one class would be empty; give a condition that divides the rows, or, if the codebook "
-            f"knows other values, declare them first: {command('domain edit', 'FILE', bounds='NAME=LOWER:UPPER')}"
+            "knows other values, declare them first (lower and upper of a number)"
         )
 
 
@@ -472,17 +325,6 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
     return chosen
 
 
-def without_unit(domain: DomainT) -> DomainT:
-    """Return a domain that is counted row by row; the columns of its unit stay those of an available one.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
-    if domain.unit is None:
-        return domain
-    return replace(domain, unit=None, available_unit=domain.available_unit or domain.unit.columns)
-
-
 # Values that were allocated.
 
 
@@ -566,15 +408,6 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: N
             "such as 400, from the publisher's documentation and not from the rows"
         )
     return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
-
-
-def without_weight(domain: DomainT) -> DomainT:
-    """Return a domain whose rows have no weight; the one that it declares stays available.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
-    return replace(domain, weight=None, available_weight=domain.available_weight or domain.weight)
 
 
 def _typed(number: Number) -> str | int:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Numeric
 from dpnb_columnar.domain.declared_domain import Domain, Provenance, Titles, UnlabelledDomain, ValueLabels, columns_of
-from dpnb_columnar.domain.documents import csv_pairs
 from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.domain.names import is_printable, quoted
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
-from dpnb_columnar.errors import ConfigurationError, excerpt
+from dpnb_columnar.errors import excerpt
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)
 
@@ -243,21 +241,3 @@ def within_bounds(labels: Mapping[str, Mapping[str, str]]) -> ValueLabels:
         if room >= 0:
             kept.add(column)
     return {column: own for column, own in labels.items() if column in kept}
-
-
-def read_label_file(path: Path) -> dict[str, str]:
-    """Read a file of value labels.
-
-    Args:
-        path: CSV file with the columns ``code`` and ``label``; other columns are ignored.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is no such list, or labels a code twice.
-    """
-    labels: dict[str, str] = {}
-    for place, code, label in csv_pairs(path, "code", "label"):
-        if code in labels:
-            raise ConfigurationError(f"{place}: {excerpt(code)} has a label already; a code has one")
-        labels[code] = label
-    return labels

@@ -26,7 +26,7 @@ NAMES_SHOWN = 4
 
 
 def shared_codebook_domain(
-    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
+    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None = None
 ) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
     """Build the domain of some columns, on which all codebooks must agree.
 
@@ -108,13 +108,12 @@ class CodebookDomain:
     notes: tuple[str, ...] = ()
 
 
-def read_codebook_domain(codebook: str, file: Path | None = None, name: str | None = None) -> CodebookDomain:
+def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDomain:
     """Read the domain that a codebook declares; of a file, the footer alone is read.
 
     Args:
         codebook: File, or packaged layout, as ``read_codebook`` takes it.
         file: Parquet file whose columns the domain is for; None for all variables of the codebook.
-        name: Name of the data set; None for the one that the codebook gives it.
 
     Raises:
         MissingInputError: If a file cannot be opened.
@@ -135,7 +134,7 @@ def read_codebook_domain(codebook: str, file: Path | None = None, name: str | No
     unused: dict[str, LeftOut] = {}
     if file is not None:
         unused = {left.name: left for left in _unused(variables, types)}
-    domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused], name)
+    domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused])
     left_out = (*left_out, *unused.values())
     if domain is None:
         columns = "" if file is None else f" of the columns of {file}"
@@ -154,12 +153,11 @@ def read_codebook_domain(codebook: str, file: Path | None = None, name: str | No
 
 
 def _stated_universe(file: Path) -> str:
-    """Return who the persons of a Parquet file are by the domain that it carries; empty where that does not say it."""
-    from dpnb_columnar.domain.declaration import domain_from_metadata
-    from dpnb_columnar.rows.parquet import read_metadata
+    """Return who the persons of a Parquet file are by its present domain; empty where that does not say it."""
+    from dpnb_columnar.datasets.catalogue import own_declaration
 
     try:
-        carried = domain_from_metadata(read_metadata(file), str(file))
+        carried = own_declaration(file)
     except ConfigurationError:  # faulty, and about to be replaced by the codebook's
         return ""
     return "" if carried is None else carried.universe

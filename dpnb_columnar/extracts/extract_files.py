@@ -123,7 +123,7 @@ def _extracts_at(path: Path) -> Iterator[Extract]:
                 yield Extract(path, member, True)
         case [".parquet"]:
             codebook = str(codebook_beside(path) or "CODEBOOK.xml")
-            edit = command("domain edit", str(path), codebook=codebook, output="datasets.toml")
+            edit = command("domain edit", str(path), codebook=codebook)
             raise UsageError(f"{path}: is Parquet already; take its domain from its codebook: {edit}")
         case _:
             raise UsageError(

@@ -54,6 +54,6 @@ class PublicWeights:
 
 def _only(domain: Domain, names: Collection[str]) -> Domain:
     """Leave out the other attributes of a domain."""
-    kept = select_attributes(domain, [each.name for each in domain.attributes if each.name in names], ())
+    kept = select_attributes(domain, [each.name for each in domain.attributes if each.name in names])
     assert isinstance(kept, Domain)
     return kept

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, combinations
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, parse_epsilon
@@ -43,18 +42,18 @@ MANY = 0.05
 """Share of all rows; an attribute that alone drops more of them, or that more of them lack, gets a remark."""
 
 
-def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iterator[str]:
+def advice(diagnosis: Diagnosis, domain: Domain, place: str, least_rows: int) -> Iterator[str]:
     """Yield remarks on losses of rows and of accuracy, each with its remedy.
 
     Args:
         diagnosis: The diagnosis. Confidential.
         domain: The domain of the diagnosis.
-        edit: How this domain is edited, to which options are added.
+        place: Where this domain is declared, for what is to be changed.
         least_rows: Rows that a class needs for a useful release.
     """
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
-        yield from _column(column, diagnosis.rows, domain[column.name], edit)
+        yield from _column(column, diagnosis.rows, domain[column.name], place)
     yield from _allocated(diagnosis, domain)
     if diagnosis.weight is not None and domain.weight is not None:
         yield from _weights(diagnosis.weight, diagnosis.rows, domain.weight)
@@ -65,8 +64,7 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
                 f"it; choose another {option('label')}, or a larger {option('epsilon')}"
             )
     if (relatives := label_relatives(domain)) is not None:
-        dropped = " ".join(f"{option('drop')} {quote(name)}" for name in relatives.names)
-        yield f"{relatives}; to leave them out: {edit} {dropped}"
+        yield f"{relatives}; to leave them out, take {named(relatives.names)} out of attributes {place}"
 
 
 FORMS: Mapping[str, Callable[[str], str]] = {
@@ -103,13 +101,13 @@ def _plain(value: str, forms: Sequence[str]) -> str:
     return value
 
 
-def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
+def faults(diagnosis: Diagnosis, domain: Domain, place: str) -> Iterator[str]:
     """Yield faults that must be corrected before a release, each with its remedy.
 
     Args:
         diagnosis: The diagnosis. Confidential.
         domain: The domain of the diagnosis.
-        edit: How this domain is edited, to which options are added.
+        place: Where this domain is declared, for what is to be changed.
     """
     label = ", ".join(domain.label.columns)
     alike = _alike(diagnosis, domain)
@@ -117,8 +115,7 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
         how = [name for name in FORMS if any(name in forms for forms in alike.values())]
         yield (
             f"column {named(alike)}: values differ from the declared ones by {' or '.join(how)} alone, and so are no "
-            f"declared category: ingest the file anew, or declare them as they are: {edit} {option('values')} "
-            f"{quote(f'{next(iter(alike))}=A,B,...')}"
+            f"declared category: ingest the file anew, or declare the values as they are {place}"
         )
     for column in diagnosis.columns:
         if column.name in alike:
@@ -127,15 +124,11 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
             if column.name == LABEL:
                 yield f"label column {label} has no value in any row: fill it, or choose another {option('label')}"
             elif domain[column.name].missing is not Missing.CATEGORY:
-                yield (
-                    f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
-                    f"{edit} {option('drop')} {quote(column.name)}"
-                )
+                yield (f"column {column.name!r} has no value in any row: fill it, or take it out of attributes {place}")
         elif column.name != LABEL and 0 < column.outside == diagnosis.rows - column.missing:
             yield (
-                f"column {column.name!r} holds no declared category in any row: declare what it holds, or take it out "
-                f"of the domain: {edit} {option('values')} {quote(f'{column.name}=A,B,...')}, or {option('drop')} "
-                f"{quote(column.name)}"
+                f"column {column.name!r} holds no declared category in any row: declare the values that it holds, or "
+                f"take it out of attributes, {place}"
             )
     if diagnosis.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
@@ -152,33 +145,34 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
         )
 
 
-def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str) -> Iterator[str]:
+def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, place: str) -> Iterator[str]:
     name = column.name
     if column.below or column.above:
         share = (column.below + column.above) / (rows - column.missing)
         yield (
             f"{name}: values beyond the declared bounds count as the nearest bound ({share:.1%} of its values); if the "
-            f"codebook knows wider bounds, or codes for missing: {edit} {option('bounds')} "
-            f"{quote(f'{name}=LOWER:UPPER')}, or {option('missing-values')} {quote(f'{name}=CODES')}"
+            f"codebook knows wider bounds, or codes for missing, declare lower and upper, or missing_values, {place}"
         )
     if 0 < column.outside < rows - column.missing:
         yield (
-            f"{name}: undeclared categories count as missing; if the codebook knows them: {edit} {option('values')} "
-            f"{quote(f'{name}=A,B,...')} (all of them), or {option('merge')} {quote(f'{name}=MAP.csv')}"
+            f"{name}: undeclared categories count as missing; if the codebook knows them, declare all values, or "
+            f"groups of them, {place}"
         )
     if column.only > MANY * rows:
         yield (
-            f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "
-            f"{option('missing')} {quote(f'{name}=category')}, or {option('drop')} {quote(name)}"
+            f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them, declare "
+            f'missing = "category", or take it out of attributes, {place}'
         )
     if attribute.missing is None and column.lacking > MANY * rows:
         yield (
-            f"{name}: {column.lacking / rows:.1%} of the rows have no value of it; to use that too: {edit} "
-            f"{option('missing')} {quote(f'{name}=category')}"
+            f"{name}: {column.lacking / rows:.1%} of the rows have no value of it; to use that too, declare "
+            f'missing = "category" {place}'
         )
     if column.constant:
-        drop = f"{edit} {option('drop')} {quote(name)}"
-        yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
+        yield (
+            f"{name}: all rows that fit hold the same, so it says nothing and costs budget: take it out of attributes "
+            f"{place}"
+        )
 
 
 def _allocated(diagnosis: Diagnosis, domain: Domain) -> Iterator[str]:
@@ -310,14 +304,14 @@ class Findings:
         return "\n".join([CONFIDENTIAL, *self.lines()])
 
 
-def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, edit: str, files: int = 0) -> Findings:
+def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, place: str, files: int = 0) -> Findings:
     """Compare the rows with the declared domain.
 
     Args:
         data: Checked rows, or a frame.
         resolved: The domain.
         epsilon: Budget of the release to come.
-        edit: How this domain is edited, to which options are added.
+        place: Where this domain is declared, for what is to be changed.
         files: Number of files.
 
     Raises:
@@ -328,8 +322,8 @@ def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, edit: 
     least_rows = _least_rows(domain, epsilon)
     result = diagnose(data, domain)
     repeats = count_repeats(data, domain, result.rows)
-    notes = tuple(advice(result, domain, edit, least_rows))
-    return Findings(domain, resolved.origin, files, result, repeats, notes, tuple(faults(result, domain, edit)))
+    notes = tuple(advice(result, domain, place, least_rows))
+    return Findings(domain, resolved.origin, files, result, repeats, notes, tuple(faults(result, domain, place)))
 
 
 def _least_rows(domain: Domain, epsilon: object) -> int:

@@ -135,7 +135,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
         if isinstance(attribute, Categorical) and (impossible := impossible_values(attribute, kind)):
             problems.append(
                 f"{described[attribute.name]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
-                "take the values out of the domain (domain edit)"
+                "take the values out of its declaration"
             )
     for flag in dict.fromkeys(flag for flags in domain.imputed.values() for flag in flags):
         kind = kinds[flag.column]

@@ -386,8 +386,12 @@ def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
     return known
 
 
-def batches_of_files(files: Sequence[DataFile]) -> Batches:
+def batches_of_files(files: Sequence[DataFile], beside: Mapping[DataFile, Mapping[str, str]] | None = None) -> Batches:
     """Return the rows of Parquet files, with the columns and the metadata that all of them have.
+
+    Args:
+        files: At least one file.
+        beside: Metadata that take the place of a file's own.
 
     Raises:
         DataError: if a file is damaged, or has other columns, or another domain, than the first.
@@ -406,6 +410,7 @@ def batches_of_files(files: Sequence[DataFile]) -> Batches:
                     for key, value in (opened.metadata.metadata or {}).items()
                     if key != ARROW_SCHEMA.encode()
                 }
+                metadata |= {key.encode(): value.encode() for key, value in (beside or {}).get(file, {}).items()}
                 schema = opened.schema_arrow.with_metadata(metadata)
                 for name in folder_values(file, schema.names):
                     schema = schema.append(pa.field(name, pa.string()))

@@ -6,22 +6,19 @@ To open a file reads its footer alone. Rows come as a lazy frame, or batch by ba
 from __future__ import annotations
 
 import sys
-from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpnb_columnar.domain import Declaration, Domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
-from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, Error, MissingInputError, option
+from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import (
     arrow_file,
@@ -37,11 +34,10 @@ from dpnb_columnar.rows.input_files import (
     unread_columns,
 )
 from dpnb_columnar.rows.object_stores import DataFile, check_unchanged, failure_of, stored_objects
-from dpnb_columnar.rows.parquet_footer import footer_of, unpacked_bytes, with_metadata
+from dpnb_columnar.rows.parquet_footer import unpacked_bytes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.machine_memory import machine_memory
-from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.row_progress import Size, begin_work
+from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,9 +126,6 @@ OWN_TABLES = {
     frozenset(("attribute", "class", "code", "count")): "statistics",
 }
 """Columns of files that this program writes and that hold no rows, and what they hold."""
-
-BLOCK = 2**20
-"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,81 +323,6 @@ def _schema(file: DataFile, domain: Domain) -> dict[str, pl.DataType]:
     types = check_columns(read_schema(file), domain, str(file))
     check_texts(file, _texts_among(types))
     return types
-
-
-def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwrite: bool = False) -> None:
-    """Copy a Parquet file, byte for byte, with another domain in the metadata of the copy's footer.
-
-    Only its owner can read the copy, which holds confidential rows.
-
-    Args:
-        source: Parquet file.
-        domain: The domain to write into the metadata; the file has its columns.
-        output: File to write.
-        overwrite: Whether to replace an existing file.
-
-    Raises:
-        MissingInputError: if the source cannot be opened.
-        DataError: if the source is not a complete Parquet file, is cut meanwhile, or lacks a column of the domain.
-        OutputError: if the output exists, or cannot be written.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    check_file(source)
-    try:
-        columns = pq.read_schema(source).names
-    except (pa.ArrowException, UnicodeDecodeError):
-        raise not_parquet_error(source) from None
-    except OSError as error:  # that of Arrow has no number
-        raise (open_error(source, error) if error.errno else not_parquet_error(source)) from None
-    if absent := [column for column in domain.counted_columns if column not in columns]:
-        raise DataError(
-            f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with {option('drop')}, "
-            f"or, where it is of a unit or a weight, with {option('unit')}, {option('per-row')}, {option('weight')} or "
-            f"{option('unweighted')}"
-        )
-    with source.open("rb") as stream:
-        try:
-            footer = footer_of(stream, str(source))
-            end = stream.tell() - len(footer)
-            stream.seek(0)
-        except OSError as error:
-            raise open_error(source, error) from None
-        carrying = with_metadata(footer, _domain_metadata(domain, read_metadata(source)), str(source))
-        with (
-            atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-            partial.open("wb") as copy,
-        ):
-            advance = begin_work(end, "bytes")
-            for start in range(0, end, BLOCK):
-                size = min(BLOCK, end - start)
-                try:
-                    block = stream.read(size)
-                except OSError:
-                    raise damaged_file_error(source) from None
-                if len(block) < size:
-                    raise DataError(f"{source}: was cut while it was copied; start again when it is complete")
-                copy.write(block)
-                if advance is not None:
-                    advance(len(block))
-            copy.write(carrying)
-
-
-def _domain_metadata(domain: Declaration, metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the pairs that carry a domain in a file of this metadata.
-
-    Arrow writes a file's pairs into its own schema as well, and reads them there.
-    """
-    import pyarrow as pa
-
-    pairs = domain_metadata(domain)
-    if ARROW_SCHEMA not in metadata:
-        return pairs
-    schema = pa.ipc.read_schema(pa.BufferReader(b64decode(metadata[ARROW_SCHEMA])))
-    carried = {key.encode(): value.encode() for key, value in pairs.items()}
-    schema = schema.with_metadata({**(schema.metadata or {}), **carried})
-    return {**pairs, ARROW_SCHEMA: b64encode(schema.serialize()).decode()}
 
 
 def is_plain(type_: pa.DataType) -> bool:

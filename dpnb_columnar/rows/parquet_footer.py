@@ -1,29 +1,28 @@
-"""Read the footer of a Parquet file, and write it with other metadata. No row is read.
+"""Read the footer of a Parquet file. No row is read.
 
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO
+from collections.abc import Callable, Collection, Iterator
+from typing import IO, Any
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.thrift import BINARY, LIST, STRUCT, Struct, read_struct, varint
 
 MAGIC = b"PAR1"
 TRAILER = 8
 """Bytes at the end of a Parquet file: the length of its footer, and the magic."""
 
-ROW_GROUPS, KEY_VALUES, ENCRYPTION = 4, 5, 8
-"""Fields of a footer, FileMetaData in the format's words."""
+ROW_GROUPS, CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 4, 1, 3, 3, 6
+"""Fields: a footer's row groups; a group's column chunks; a chunk's ColumnMetaData; its path, its bytes unpacked."""
 
-CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 1, 3, 3, 6
-"""Fields of a row group, of its column chunk, and of the ColumnMetaData in that: its path, and its bytes unpacked."""
+BOOLEANS, BYTE, WHOLE_NUMBERS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
+"""Types of the protocol that a footer has."""
 
-KEY_VALUES_HEAD = (KEY_VALUES - ROW_GROUPS) << 4 | LIST
-"""The byte that begins the key-value metadata, which follows the row groups."""
+DEEPEST = 16
+"""Levels of structs and lists; a footer has six."""
 
 
 def footer_of(stream: IO[bytes], name: str) -> bytes:
@@ -57,73 +56,79 @@ def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> byte
 def unpacked_bytes(footer: bytes, columns: Collection[str], name: str) -> Iterator[dict[str, int]]:
     """Yield for each row group how many bytes some columns have once they are unpacked, as the footer says.
 
+    Libraries say it as well, which a training of Parquet files would load for nothing else: of 1,000 rows it would take
+    a twentieth longer with Arrow, and a tenth with DuckDB.
+
     Args:
         footer: The footer and its trailer.
-        columns: Names of columns; of those that the file lacks nothing is told.
+        columns: Names of columns; those that the file lacks are ignored.
         name: Name of the file in messages.
 
     Raises:
         DataError: if the footer is damaged.
     """
-    with _footer_errors(name):
-        struct, _ = read_struct(footer, levels=6, last=ROW_GROUPS)
-        for group in struct[ROW_GROUPS]:
+    try:
+        for group in _value(footer, 0, STRUCT, 0)[0][ROW_GROUPS]:
             total: dict[str, int] = {}
             for chunk in group[CHUNKS]:
-                described = chunk.get(CHUNK) or {}  # absent where the column is encrypted, and nobody reads it
+                described = chunk.get(CHUNK) or {}  # absent where the column is encrypted, and is not read
                 column = described[CHUNK_PATH][0].decode() if described else ""
                 if column in columns:
                     total[column] = total.get(column, 0) + max(described[CHUNK_BYTES], 0)
             yield total
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise incomplete_file_error(name) from None
 
 
-def with_metadata(footer: bytes, metadata: Mapping[str, str], name: str) -> bytes:
-    """Return a footer with other key-value metadata; everything else in it stays as it is, byte for byte.
-
-    Args:
-        footer: The footer and its trailer.
-        metadata: Values to set by their keys; those of other keys stay.
-        name: Name of the file in messages.
+def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    """Read a value, a struct as a mapping of its fields' numbers, and return the place behind it as well.
 
     Raises:
-        DataError: if the footer is damaged, or if it is signed, so that nobody else can write it.
+        LookupError: if the data ends within it.
+        ValueError: if it is not written in the protocol, is of a type that no footer has, or is nested too deep.
     """
-    with _footer_errors(name):
-        struct, _ = read_struct(footer, levels=1)
-        _, place = read_struct(footer, levels=1, last=ROW_GROUPS)
-        before, after = footer[:place], footer[place:-TRAILER]
-        pairs: list[Struct] = []
-        # A field's number is told as its distance from the one before.
-        if after[0] == KEY_VALUES_HEAD:
-            held, end = read_struct(after, last=1)
-            pairs, after = held[1], after[end:]
-        elif after[0] > 15:
-            after = bytes([after[0] - 16]) + after[1:]
-        kept = [(pair[1], pair.get(2)) for pair in pairs if pair[1].decode() not in metadata]
-        if not all(isinstance(value, bytes | None) for _, value in kept):
-            raise ValueError("a value that is no text")
-    if ENCRYPTION in struct:
-        raise DataError(f"{name}: is signed for encryption; write it again without where only you can read it")
-    written = [*kept, *((key.encode(), value.encode()) for key, value in metadata.items())]
-    head = bytes([len(written) << 4 | STRUCT]) if len(written) < 15 else bytes([0xF0 | STRUCT]) + varint(len(written))
-    new = b"".join([before, bytes([KEY_VALUES_HEAD]), head, *(_pair(*each) for each in written), after])
-    return new + len(new).to_bytes(4, "little") + MAGIC
+    if kind in WHOLE_NUMBERS:
+        number, place = _varint(data, place)
+        return number >> 1 ^ -(number & 1), place
+    if kind == BINARY:
+        size, place = _varint(data, place)
+        return data[place : place + size], place + size
+    if kind in BOOLEANS:
+        return kind, place
+    if depth == DEEPEST or kind not in (*LISTS, STRUCT, BYTE, DOUBLE):
+        raise ValueError("nested too deep, or of a type that no footer has")
+    if kind == STRUCT:
+        struct, field = {}, 0
+        while head := data[place]:
+            step, place = (head >> 4, place + 1) if head > 15 else _value(data, place + 1, WHOLE_NUMBERS[0], depth)
+            field = field + step if head > 15 else step
+            struct[field], place = _value(data, place, head & 15, depth + 1)
+        return struct, place + 1
+    if kind in LISTS:
+        size, kind, place = data[place] >> 4, data[place] & 15, place + 1
+        if size == 15:
+            size, place = _varint(data, place)
+        if size > len(data):  # an item takes a byte at least
+            raise IndexError("more items than bytes")
+        items = []
+        for _ in range(size):
+            item, place = _value(data, place, BYTE if kind in BOOLEANS else kind, depth + 1)
+            items.append(item)
+        return items, place
+    return None, place + (1 if kind == BYTE else 8)
 
 
-def _pair(*texts: bytes | None) -> bytes:
-    fields = (bytes([1 << 4 | BINARY]) + varint(len(text)) + text for text in texts if text is not None)
-    return b"".join([*fields, b"\0"])
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    number = shift = 0
+    while shift < 64:
+        byte = data[place]
+        number |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return number, place
+    raise ValueError("a number of more than 64 bits")
 
 
 def incomplete_file_error(name: object) -> DataError:
     """Return the error to raise for a file that is not complete Parquet."""
     return DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again")
-
-
-@contextmanager
-def _footer_errors(name: str) -> Iterator[None]:
-    """Report a footer that is not written as the format says."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise incomplete_file_error(name) from None

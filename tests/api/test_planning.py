@@ -73,7 +73,7 @@ def test_a_plan_says_in_the_words_of_a_declaration_which_range_is_too_wide(folde
     write_people(folder / "people.parquet", document=WIDE)
     ahead = dpnb.plan("people.parquet", mechanism="smooth", rehearse=False)
     (line,) = [line for line in repr(ahead).splitlines() if line.startswith("declared too widely")]
-    assert line.partition("leave the attribute out: ")[2].startswith("declare bounds hours=0:")
+    assert line.partition("leave the attribute out: ")[2].startswith("declare hours = { lower = 0, upper = ")
     assert "dpnb-columnar" not in repr(ahead)
 
 
@@ -83,7 +83,7 @@ def test_a_plan_says_in_the_words_of_a_declaration_which_range_is_too_wide(folde
 def test_a_plan_of_a_domain_that_is_given(data: Any) -> None:
     ahead = dpnb.plan(data, domain=WIDE, epsilon=1, mechanism="smooth", rehearse=False)
     assert "domain data, from the argument domain" in repr(ahead)
-    assert "leave the attribute out: declare bounds hours=0:" in repr(ahead)
+    assert "leave the attribute out: declare hours = { lower = 0, upper = " in repr(ahead)
     unlabelled = dpnb.plan(domain={"attributes": PEOPLE["attributes"]}, rehearse=False)
     assert not unlabelled.label_chosen
     assert 'such as label "COLUMN > 1000"' in repr(unlabelled)
@@ -133,10 +133,11 @@ def test_findings_are_those_of_the_command_line(folder: Path, run: Run) -> None:
     printed = run("check", "people.parquet").out.splitlines()
     plain = [line for line in printed if not line.startswith("note:")]
     assert [line for line in shown if not line.startswith("note:")] == plain
-    printed_notes = [line.partition(": dpnb-columnar domain edit")[0] for line in printed if line.startswith("note:")]
-    assert [line.partition(": declare")[0] for line in shown if line.startswith("note:")] == printed_notes
+    place = "in people.domain.toml, which is written by: dpnb-columnar domain edit people.parquet"
+    printed_notes = [line.replace(place, "in its declaration") for line in printed if line.startswith("note:")]
+    assert [line for line in shown if line.startswith("note:")] == printed_notes
     assert "note: age: values beyond the declared bounds count" in repr(found)
-    assert "declare bounds age=LOWER:UPPER, or missing_values age=CODES" in repr(found)
+    assert "declare lower and upper, or missing_values, in its declaration" in repr(found)
     assert not any("--" in note for note in found.notes)
     assert found.ready
     assert not dpnb.check(people(30).with_columns(income=pl.lit("low")), domain=people_domain()).ready

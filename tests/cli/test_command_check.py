@@ -91,9 +91,7 @@ def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> N
     assert found["'a\\nb'"] == ["2"]
     assert found["'middle'"] == ["1"]
     assert "middle" not in ended.err
-    assert "sex: undeclared categories count as missing; if the codebook knows them: dpnb-columnar domain edit " in (
-        ended.out
-    )
+    assert "sex: undeclared categories count as missing; if the codebook knows them, declare all values" in ended.out
 
 
 def test_very_many_undeclared_values_take_bounded_memory(
@@ -133,7 +131,7 @@ def test_rows_that_one_attribute_alone_drops(folder: Path, run: Run) -> None:
     assert "100 rows in 1 file(s), 100 count, 70 of them with every attribute" in ended.out
     assert rows_of(ended.out)["age"][2:5] == ["30", "0", "0"]
     assert "note: age: 30.0% of the rows have no value of it; to use that too" in ended.out
-    assert "--missing age=category" in ended.out
+    assert 'declare missing = "category" in people.domain.toml' in ended.out
     dropping = {name: {**body, "missing": "row"} for name, body in PEOPLE["attributes"].items()}
     write_people(folder / "people.parquet", frame, {**PEOPLE, "attributes": dropping})
     ended = run("check", "people.parquet")
@@ -141,7 +139,7 @@ def test_rows_that_one_attribute_alone_drops(folder: Path, run: Run) -> None:
     assert rows_of(ended.out)["age"][2:5] == ["0", "30", "20"]
     assert rows_of(ended.out)["sex"][2:5] == ["0", "10", "0"]
     assert "note: age: its missing values alone drop 20.0% of the rows" in ended.out
-    assert "--drop age" in ended.out
+    assert "or take it out of attributes, in people.domain.toml" in ended.out
     assert "sex: its missing" not in ended.out
 
 
@@ -150,10 +148,11 @@ def test_what_can_be_done_is_told(folder: Path, run: Run) -> None:
     frame.write_parquet("raw.parquet")
     write_people(folder / "people.parquet", frame)
     out = run("check", "people.parquet", "--epsilon", "0.01").out
-    edit = "dpnb-columnar domain edit people.parquet --output datasets.toml"
+    place = "in people.domain.toml, which is written by: dpnb-columnar domain edit people.parquet"
     assert "count as the nearest bound (100.0% of its values)" in out
-    assert f"{edit} --bounds age=LOWER:UPPER, or --missing-values age=CODES" in out
-    assert f"note: sex: all rows that fit hold the same, so it tells nothing and costs budget: {edit} --drop sex" in out
+    assert f"declare lower and upper, or missing_values, {place}" in out
+    assert "note: sex: all rows that fit hold the same, so it says nothing and costs budget: take it out of " in out
+    assert f"take it out of attributes {place}" in out
     assert "note: class high: fewer than" in out
     assert "hours:" not in out
 
@@ -174,15 +173,10 @@ def test_another_label(people_file: Path, run: Run) -> None:
     assert [column["name"] for column in report["columns"]] == ["(label)", "age", "sex", "income"]
 
 
-def test_remedies_can_be_pasted_whatever_a_column_is_called(folder: Path, run: Run) -> None:
-    name = "age; rm -rf x"
-    document = {**PEOPLE, "attributes": {name: PEOPLE["attributes"]["age"]}}
-    write_people(
-        folder / "people.parquet", people(50).rename({"age": name}).with_columns(pl.lit(101).alias(name)), document
-    )
-    ended = run("check", "people.parquet")
-    assert "--drop 'age; rm -rf x'" in ended.out
-    assert "--bounds 'age; rm -rf x=LOWER:UPPER'" in ended.out
+def test_remedies_can_be_pasted_whatever_a_file_is_called(folder: Path, run: Run) -> None:
+    name = "people; rm -rf x.parquet"
+    write_people(folder / name, people(50).with_columns(age=pl.lit(101)))
+    assert f"which is written by: dpnb-columnar domain edit '{name}'" in run("check", name).out
 
 
 @pytest.mark.parametrize("most", [100, 2**22])

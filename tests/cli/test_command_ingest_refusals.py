@@ -118,7 +118,7 @@ def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
     (folder / "town.parquet").write_bytes(b"PAR1")
     refused = refusal(64, "town.parquet")
     assert "town.parquet: is Parquet already" in refused
-    assert "dpnb-columnar domain edit town.parquet --codebook CODEBOOK.xml --output datasets.toml" in refused
+    assert "dpnb-columnar domain edit town.parquet --codebook CODEBOOK.xml" in refused
     write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
     assert "domain edit town.parquet --codebook town.xml" in refusal(64, "town.parquet")
     archive(folder / "csv_hxx.zip", psam_hxx=PERSONS)

@@ -259,11 +259,15 @@ def test_ranges_too_wide_for_the_rows_are_named_with_the_command_that_narrows_th
     assert "declared too widely" in run(*command, "--declared-rows", 4_000_000, "--epsilon", 0.001).out
     for histogram in ("histogram", "adaptive-histogram"):
         assert "declared too widely" not in run("plan", path, "--no-advice", "--mechanism", histogram).out
-    edit = shlex.split(usual.rsplit("leave the attribute out: ", 1)[1])
-    assert edit[:3] == ["dpnb-columnar", "domain", "edit"]
-    run(*edit[1:])
-    mended = run(*command, "--dataset", "people").out
-    assert "from datasets.toml, entry people" in mended
+    declared, _, edit = usual.rsplit("leave the attribute out: declare ", 1)[1].partition(
+        " in wide people.domain.toml, which is written by: dpnb-columnar "
+    )
+    run(*shlex.split(edit))
+    entry = Path("wide people.domain.toml")
+    (old,) = [line for line in entry.read_text().splitlines() if line.startswith("hours = ")]
+    entry.write_text(entry.read_text().replace(old, declared.replace(" }", ", step = 1 }")))
+    mended = run(*command).out
+    assert "from wide people.domain.toml, entry people" in mended
     assert "declared too widely" not in mended
 
 

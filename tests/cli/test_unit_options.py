@@ -137,12 +137,6 @@ def test_a_capped_unit_from_the_option_to_every_page(folder: Path, run: Run) -> 
     assert scores.guarantee.composition[0].composition == "one row changes one of these counts by at most 4"
     run("show", "model.json", "--html", "model.html")
     assert "noise of a sum of rows of SERIAL is less than" in Path("model.html").read_text()
-    run("domain", "edit", "people.parquet", *unit, "4", "--output", "capped.parquet")
-    assert "at most 4, dealt out" in run("domain", "show", "capped.parquet").out
-    refused = run(
-        "domain", "edit", "people.parquet", "--per-row", "--unit-cap", "4", "--output", "x.parquet", expected=64
-    )
-    assert "give no --unit, --unit-rows or --unit-cap beside it" in refused.err
 
 
 def test_plan_divides_every_share_by_the_rows_of_a_unit(tmp_path: Path, run: Run) -> None:

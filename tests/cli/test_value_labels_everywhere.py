@@ -9,10 +9,9 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain, write_people
+from support.people import PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.domain import digest
 from dpnb_columnar.model.model import load_model
 
 INCOME = {"low": "Below the median", "high": "Above the median"}
@@ -86,32 +85,12 @@ def test_domain_show_prints_one_form_at_a_time(worded_file: Path, run: Run) -> N
 
 
 def test_an_entry_keeps_labels_and_trains_the_same(worded_file: Path, run: Run) -> None:
-    Path("datasets.toml").write_text("# mine\n[other]\ntitle = 'x'\n[other.attributes]\nx = { values = [1] }\n")
-    for _ in range(2):
-        run("domain", "edit", worded_file, "--output", "datasets.toml", "--overwrite")
+    run("domain", "edit", worded_file, "--output", "datasets.toml")
     text = Path("datasets.toml").read_text()
-    assert text.startswith("# mine\n[other]\n")
     assert '[people.titles]\nincome = "Income of the year"\nage = "Age in years"\n' in text
     assert '[people.value_labels.sex]\nf = "Female"\nm = "Male"\n' in text
     run("train", worded_file, "--dataset", "people", "--seed", 7, "--output", "entry.json")
     assert load_model(Path("entry.json")).domain.value_labels == WORDED["value_labels"]
-
-
-def test_labels_from_a_file(people_file: Path, run: Run) -> None:
-    Path("sex.csv").write_text("code,label\nf,woman\nm,man\n")
-    run("domain", "edit", people_file, "--value-labels", "sex=sex.csv", "--output", "worded.parquet")
-    assert "2: f = woman, m = man" in run("domain", "show", "worded.parquet").out
-    assert digest(people_domain(WORDED)) == digest(people_domain())
-    Path("sex.csv").write_text("code,label\nf,woman\nx,man\n")
-    ended = run("domain", "edit", people_file, "--value-labels", "sex=sex.csv", "--output", "x.parquet", expected=78)
-    assert "people.value_labels.sex.x: labels a value that the column does not declare" in ended.err
-
-
-def test_titles_from_the_command_line(people_file: Path, run: Run) -> None:
-    run("domain", "edit", people_file, "--title", "sex=Sex or gender", "--output", "worded.parquet")
-    assert "  sex Sex or gender  categorical" in run("domain", "show", "worded.parquet").out
-    ended = run("domain", "edit", people_file, "--title", "sax=Sex", "--output", "x.parquet", expected=64)
-    assert "--title sax: the domain has no attribute of this name; did you mean sex?" in ended.err
 
 
 def test_plan_check_and_the_first_table_name_columns_in_words(worded_file: Path, run: Run) -> None:
@@ -155,8 +134,8 @@ def test_the_values_of_a_condition_are_shown_with_their_labels(worded_file: Path
     assert shown.startswith(
         "people: predicts whether sex = 'm' AND hours > 35 (hours Usual hours worked, sex m = Male): "
     )
-    run("domain", "edit", worded_file, "--label", "sex = 'm'", "--output", "men.parquet")
-    assert "predicts sex = 'm' (sex m = Male): 2: " in run("domain", "show", "men.parquet").out
+    run("domain", "edit", worded_file, "--label", "sex = 'm'")
+    assert "predicts sex = 'm' (sex m = Male): 2: " in run("domain", "show", worded_file).out
 
 
 def test_predict_adds_the_label_beside_the_class(worded_model: Path, worded_file: Path, run: Run) -> None:

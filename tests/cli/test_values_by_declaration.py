@@ -117,7 +117,7 @@ def test_a_declared_value_that_the_column_cannot_hold(declared: Path, run: Run) 
     assert ended.err.splitlines() == [
         "dpnb-columnar: town.parquet: does not fit the domain 'town'",
         "  column 'RATE' has type Int64, which cannot hold the declared 0.5, low: cast it to text, or take the values "
-        "out of the domain (domain edit)",
+        "out of its declaration",
         "  label column 'KIND' has type Int64, which cannot hold the declared AB: cast it to text, or correct classes",
     ]
 

@@ -20,7 +20,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.domain import Domain, digest, read_declaration
+from dpnb_columnar.domain import Domain, digest, document_of, read_declaration
 from dpnb_columnar.domain.editing import ImputedValues, labelled, with_imputed
 from dpnb_columnar.errors import DomainError, UsageError
 from dpnb_columnar.model.guarantee import SCOPE, scope
@@ -172,13 +172,11 @@ def test_the_command_line(folder: Path, run: Run) -> None:
 
 
 def test_either_treatment_may_follow_the_other(folder: Path, run: Run) -> None:
-    write_people(folder / "people.parquet", flagged_people(), declared())
-    run("domain", "edit", "people.parquet", "--imputed", "counted", "--output", "all.parquet")
-    shown = run("domain", "show", "all.parquet").out
-    assert "flags of allocated values available: for income, hours" in shown
-    run("domain", "edit", "all.parquet", "--imputed", "missing", "--output", "datasets.toml", "--name", "people")
-    entry = run("domain", "show", "--dataset", "people").out
-    assert entry.splitlines()[1:] == run("domain", "show", "people.parquet").out.splitlines()[1:]
+    domain = people_domain(declared())
+    counted = with_imputed(domain, "counted")
+    write_people(folder / "people.parquet", flagged_people(), document_of(counted))
+    assert "flags of allocated values available: for income, hours" in run("domain", "show", "people.parquet").out
+    assert with_imputed(counted, "missing") == domain
     usage = run("train", "people.parquet", "--imputed", "perhaps", expected=64).err
     assert "--imputed" in usage
 

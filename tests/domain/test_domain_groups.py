@@ -34,9 +34,8 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.editing import Edits, edit_domain
 from dpnb_columnar.domain.groupings import divisions_of
-from dpnb_columnar.domain.groups import compress_members, expand_member, in_order, merge_codes
+from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.errors import DomainError, UsageError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -222,9 +221,14 @@ def test_a_model_of_groups_predicts_what_one_of_the_groups_names_would(folder: P
 def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
     file = prepared("adult", tmp_path)
     schools = {**dict.fromkeys(["10th", "11th", "12th"], "school"), **dict.fromkeys(["Masters", "Doctorate"], "degree")}
-    young = {str(age): "young" for age in range(17, 30)}
-    merging = Edits(merge={"education": schools, "age": young}, rest="other")
-    domain = labelled(edit_domain(CATALOGUE["adult"].domain, merging, "x"), '"hours-per-week" >= 40')
+    document = document_of(CATALOGUE["adult"].domain)
+    bodies = document["attributes"]
+    groups = {"other": [value for value in bodies["education"]["values"] if value not in schools]}
+    for code, group in schools.items():
+        groups.setdefault(group, []).append(code)
+    bodies["education"] = {"values": [*groups], "groups": groups}
+    bodies["age"] = {"values": ["young", "other"], "groups": {"young": ["17-29"], "other": ["30-90"]}}
+    domain = labelled(read_domain("adult", document, "x"), '"hours-per-week" >= 40')
     some = pl.read_parquet(file, columns=list(domain.columns)).gather_every(8)
     some.write_parquet(tmp_path / "some.parquet")
     source = open_parquet([tmp_path / "some.parquet"], domain)
@@ -252,14 +256,6 @@ def test_texts_of_one_number_may_stand_in_one_group() -> None:
         {"values": ["a", "1E2", "100"], "groups": {"a": ["7", "007", "7.0"]}, "missing_values": ["9", "09"]}
     )
     assert found.members == {"007": 0, "7": 0, "7.0": 0, "1E2": 1, "100": 2}
-
-
-@pytest.mark.parametrize("code", ["1", "01", "1.0"])
-def test_a_map_names_a_code_however_its_number_is_written(code: str) -> None:
-    """So the rest of the codes is without it: no code is in two categories."""
-    for body in ({"values": ["1", "2"]}, {"lower": 1, "upper": 2, "step": 1}):
-        (attribute,) = read_declaration("x", {"attributes": {"OCC": body}}, "x").attributes
-        assert merge_codes(attribute, {code: "low"}, "rest").members == {code: 0, "2": 1}
 
 
 @pytest.mark.parametrize("values", ["1,01", "true,True", "1,1.0,2"])

@@ -77,10 +77,10 @@ def test_the_message_names_bounds_and_remedy(folder: Path, run: Run) -> None:
     pl.DataFrame({"age": [1, 2], "sex": ["f", "m"]}).write_parquet("town.parquet")
     entry = "[town.attributes]\nage = { lower = 0, upper = 99, step = 1 }\nsex = { values = ['f', 'm'] }\n"
     Path("datasets.toml").write_text(entry, encoding="utf-8")
-    for verb in (("plan", "town.parquet"), ("domain", "edit", "town.parquet", "--output", "copy.parquet")):
-        told = run(*verb, "--dataset", "town", "--label", "age > 200", expected=64).err
+    for verb in (("plan", "town.parquet"), ("domain", "edit", "town.parquet")):
+        told = run(*verb, "--label", "age > 200", expected=64).err
         assert "no declared value meets it (declared: age 0 to 99)" in told
-        assert "dpnb-columnar domain edit FILE --bounds NAME=LOWER:UPPER" in told
+        assert "declare them first (lower and upper of a number)" in told
 
 
 @pytest.mark.parametrize(("text", "outcome"), [("age > 5 AND age < 3", False), ("age > 3 OR age < 5", True)])

@@ -57,7 +57,7 @@ def test_choosing_a_label_and_leaving_attributes_out_keep_the_unit() -> None:
     tables = {**PEOPLE, "unit": HOUSEHOLD, "available_unit": ["SERIAL"]}
     domain = labelled(read_domain("people", tables, "x"), "AGE > 30")
     assert (domain.unit, domain.available_unit) == (Unit(("SERIAL",), 1), ("SERIAL",))
-    assert select_attributes(domain, ["RACE"], ()).unit == domain.unit
+    assert select_attributes(domain, ["RACE"]).unit == domain.unit
     unlabelled = read_declaration("people", {key: tables[key] for key in ("unit", "attributes")}, "x")
     assert labelled(unlabelled, "RACE").unit == domain.unit
 

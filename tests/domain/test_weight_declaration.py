@@ -56,7 +56,7 @@ def test_another_weight_is_another_domain() -> None:
 def test_choosing_a_label_and_leaving_attributes_out_keep_the_weight() -> None:
     domain = read_domain("people", weighted(), "x")
     chosen = labelled(domain, "age > 30")
-    assert chosen.weight == select_attributes(chosen, ["sex"], ()).weight == domain.weight
+    assert chosen.weight == select_attributes(chosen, ["sex"]).weight == domain.weight
     unlabelled = read_declaration("people", {key: weighted()[key] for key in ("weight", "attributes")}, "x")
     assert unlabelled.counted_columns[-1] == "PERWT"
     assert labelled(unlabelled, "sex").weight == domain.weight

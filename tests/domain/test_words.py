@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,17 +34,16 @@ from dpnb_columnar.domain.declared_domain import (
     with_title,
 )
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.editing import Edits, edit_domain, select_attributes
+from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.domain.words import (
     LONGEST,
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,
     declared_values,
-    read_label_file,
     united,
     within_bounds,
 )
-from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
+from dpnb_columnar.errors import DomainError
 
 TOWN = declared(
     """
@@ -179,16 +176,7 @@ def test_titles_follow_their_column_through_edits() -> None:
     assert wage.titles == {"WAGE": "Wage and salary income", "WORK": "Employment status"}
     assert predicts(wage).startswith("predicts whether WAGE > 1000 (WAGE Wage and salary income): ")
     assert predicts(town()).startswith("predicts WORK Employment status: ")
-    assert select_attributes(town(), None, ["WAGE"]).titles == {"WORK": "Employment status"}
-    assert edit_domain(town(), Edits(bounds={"WAGE": ("1", "9")}), "x").titles == town().titles
-    assert edit_domain(town(), Edits(merge={"RACE": {"1": "1", "2": "1"}}), "x").titles == town().titles
-
-
-def test_edits_replace_the_title_of_a_column() -> None:
-    changed = edit_domain(town(), Edits(titles={"RACE": "Race", "WORK": "Work"}), "x")
-    assert changed.titles == {"WORK": "Work", "RACE": "Race", "WAGE": "Wage and salary income"}
-    with pytest.raises(UsageError, match="title RASE: the domain has no attribute of this name; did you mean RACE"):
-        edit_domain(town(), Edits(titles={"RASE": "Race"}), "x")
+    assert select_attributes(town(), ["RACE"]).titles == {"WORK": "Employment status"}
 
 
 def test_a_column_is_shown_with_its_title() -> None:
@@ -229,8 +217,7 @@ def test_universe_and_source_stay_with_every_edit() -> None:
     for changed in (
         labelled(worded, "RACE"),
         labelled(worded, "WAGE > 1000"),
-        select_attributes(worded, ["WAGE"], ()),
-        edit_domain(worded, Edits(bounds={"WAGE": ("1", "9")}), "x"),
+        select_attributes(worded, ["WAGE"]),
     ):
         assert (changed.universe, changed.provenance) == ("WAGE > 0", SOURCE)
 
@@ -326,53 +313,8 @@ def test_columns_of_a_condition_keep_their_labels_but_the_classes_have_none() ->
     assert dict(chosen.class_labels) == {}
 
 
-def test_edits_keep_the_labels_of_values_that_are_still_there() -> None:
-    values = edit_domain(town(), Edits(values={"RACE": ["1", "2"]}), "x")
-    assert values.value_labels["RACE"] == {"1": "White", "?": "Illegible"}
-    bounds = edit_domain(town(), Edits(bounds={"WAGE": ("1", "9")}, missing_values={"WAGE": []}), "x")
-    assert bounds.value_labels.keys() == {"WORK", "RACE"}
-    assert select_attributes(town(), None, ["RACE"]).value_labels.keys() == {"WORK", "WAGE"}
-
-
-def test_a_code_that_becomes_the_name_of_a_group_loses_its_label() -> None:
-    merged = edit_domain(town(), Edits(merge={"RACE": {"1": "1", "2": "1"}}), "x")
-    assert merged.value_labels["RACE"] == {"4": "Chinese", "?": "Illegible"}
-
-
-def test_edits_replace_the_labels_of_a_column() -> None:
-    changed = edit_domain(town(), Edits(value_labels={"RACE": {"02": "Black"}}), "x")
-    assert changed.value_labels["RACE"] == {"2": "Black"}
-    with pytest.raises(UsageError, match="value_labels RASE: the domain has no attribute of this name; did you mean"):
-        edit_domain(town(), Edits(value_labels={"RASE": {"1": "White"}}), "x")
-
-
-def write_csv(path: Path, rows: list[tuple[str, str]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
-    return path
-
-
-def test_a_file_of_labels(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "race.csv", [("code", "label"), ("1", "White, alone"), ("2", "Black")])
-    assert read_label_file(path) == {"1": "White, alone", "2": "Black"}
-
-
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ([("value", "label"), ("1", "White")], "its first line needs the columns code and label, such as: code,label"),
-        ([("code", "label"), ("1", "")], "line 2: expected a code and its label; fill both columns in"),
-        ([("code", "label"), ("1", "White"), ("1", "Black")], "line 3: '1' has a label already; a code has one"),
-    ],
-)
-def test_a_faulty_file_of_labels_is_refused(tmp_path: Path, rows: list[tuple[str, str]], problem: str) -> None:
-    with pytest.raises(ConfigurationError, match=problem):
-        read_label_file(write_csv(tmp_path / "race.csv", rows))
-
-
-def test_an_absent_file_of_labels_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingInputError, match=r"race\.csv: cannot be read: No such file"):
-        read_label_file(tmp_path / "race.csv")
+def test_attributes_that_stay_keep_the_labels_of_their_values() -> None:
+    assert select_attributes(town(), ["WAGE"]).value_labels.keys() == {"WORK", "WAGE"}
 
 
 LABELS: Mapping[str, str] = {"1": "White", "2": "b" * 50, "3": "paid \u202edlog\u202c"}

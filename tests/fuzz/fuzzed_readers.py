@@ -112,7 +112,7 @@ READERS = (
             "aggregate {} --output out.parquet",
             "check {}",
             "plan {} --no-advice",
-            "domain edit {} --imputed missing --output out.parquet",
+            "domain edit {} --output out.toml",
             "split {} --validation 1/4 --train-output out.a.parquet --test-output out.b.parquet "
             "--validation-output out.c.parquet",
         ),

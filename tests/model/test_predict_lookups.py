@@ -205,7 +205,7 @@ def test_predict_loads_no_library_that_it_does_not_use(tmp_path: Path) -> None:
     pl.DataFrame({"age": [30], "money": [12], "hours": [40], "sex": ["m"], "job": [1]}).write_parquet(
         tmp_path / "rows.parquet"
     )
-    heavy = "pyarrow duckdb scipy sqlglot flint sqlite3 rich tomlkit pydantic sklearn pyspark jinja2"
+    heavy = "pyarrow duckdb scipy sqlglot flint sqlite3 rich pydantic sklearn pyspark jinja2"
     rooms = " ".join(f"dpnb_columnar.{room}" for room in ("ledger", "mechanisms", "noise", "study"))
     words = ["predict", "model.json", "rows.parquet", "--output", "scored.parquet"]
     ended = subprocess.run(

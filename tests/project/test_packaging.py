@@ -29,7 +29,6 @@ RUN_TIME = {
     "sqlglot",
     "defusedxml",
     "jinja2",
-    "tomlkit",
     "narwhals",
 }
 DEVELOPMENT = {"pytest", "hypothesis", "mpmath", "ruff", "mypy", "build", "hatchling", "scikit-learn", "import-linter"}

@@ -23,7 +23,7 @@ from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.holdout import batches_of_files
 from dpnb_columnar.rows.input_files import open_error, resolve_files
-from dpnb_columnar.rows.parquet import copy_with_domain, number_of_rows, open_parquet, read_metadata, scan_files
+from dpnb_columnar.rows.parquet import number_of_rows, open_parquet, read_metadata, scan_files
 
 
 @pytest.fixture
@@ -168,8 +168,6 @@ def test_names_of_columns_that_are_no_text(tmp_path: Path) -> None:
     assert "not a complete Parquet file" in refusal(file)
     with pytest.raises(DataError, match="not a complete Parquet file"):
         batches_of_files([file])
-    with pytest.raises(DataError, match="not a complete Parquet file"):
-        copy_with_domain(file, CENSUS, tmp_path / "copy.parquet")
 
 
 def test_damaged_footers(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def command(
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
       dpnb-columnar check census.duckdb --table person --dataset census
     """
-    from dpnb_columnar.cli.next_commands import edit_command
+    from dpnb_columnar.cli.next_commands import declared_in
     from dpnb_columnar.counting.inputs import LocalFiles, local_input
     from dpnb_columnar.report.findings import find
 
@@ -58,9 +58,9 @@ def command(
     parse_epsilon(typed)
     source = rows.open_once(resolved.domain)
     files = rows.files if isinstance(rows, LocalFiles) else ()
-    edit = edit_command(next(iter(files), None), resolved.domain.name, dataset, catalogue)
+    place = declared_in(next(iter(files), None), resolved, dataset)
     with stage("checking"):
-        findings = find(source, resolved, typed, edit, len(files))
+        findings = find(source, resolved, typed, place, len(files))
     if json:
         print_text(dumps(findings.document(), ensure_ascii=False, indent=2))
     else:

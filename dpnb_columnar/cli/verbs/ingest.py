@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -201,4 +200,4 @@ def _print_plan(domain: Declaration, output: Path) -> None:
         return
     print_lines(missing_lines(planned))
     circumstances = f"at {USUAL_SIZE} rows in each class and epsilon {DEFAULT_EPSILON}"
-    print_wide_ranges(wide_ranges(planned, USUAL_SIZE), circumstances, quote(str(output)))
+    print_wide_ranges(wide_ranges(planned, USUAL_SIZE), circumstances, output)

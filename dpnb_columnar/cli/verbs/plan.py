@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from json import dumps
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -89,6 +88,7 @@ def command(
       dpnb-columnar plan census.parquet --declared-rows 250000 --class-shares 94:6
     """
     from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
+    from dpnb_columnar.cli.next_commands import declared_in
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.public_sample import planned_release
     from dpnb_columnar.rows.input_files import resolve_files
@@ -120,7 +120,7 @@ def command(
             sizes_from="--rows in each class",
             label_chosen=resolved.label_chosen,
             rule=str(terms.delta).strip() if is_rule(terms.delta) else None,
-            edit=quote(str(files[0])) + ("" if declared.dataset is None else f" --dataset {quote(declared.dataset)}"),
+            place=declared_in(files[0], found, declared.dataset),
             class_shares=class_shares,
             rehearsed=not no_advice,
         )

@@ -58,7 +58,7 @@ class SparkFiles:
 
     def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
-        opened = {} if dataset else {file.name: file for file in self._opened}
+        opened = {} if dataset else {_place(file): file for file in self._opened}
         return find_domain([*opened], dataset, label, lambda name: opened[name].metadata, catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
@@ -83,6 +83,11 @@ class SparkFiles:
     def _opened(self) -> tuple[SparkFile, ...]:
         _ = self._without_addresses  # refused, if they are, before Java starts
         return read_footers(self.session.spark, self.data)
+
+
+def _place(file: SparkFile) -> Path | str:
+    """Return where a file is, for what may be beside it: its path as typed, that of this machine, or its address."""
+    return file.local or file.name if is_address(file.name) else Path(file.name)
 
 
 def _part_and_folder(file: SparkFile) -> tuple[object, ...]:
