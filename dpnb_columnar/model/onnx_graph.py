@@ -49,40 +49,35 @@ def onnx_file(model: NaiveBayes, properties: Mapping[str, str]) -> bytes:
         raise UsageError("the model uses no attribute, so that a graph cannot count the rows")
     if taken := set(names) & set(OUTPUTS):
         raise UsageError(f"column {min(taken)!r}: the graph has an output of this name")
-    classes, types, helper = model.domain.classes, onnx.TensorProto, onnx.helper
-    graph, inputs = _Graph(onnx, {*names, *OUTPUTS}), []
+    classes, types, describe = model.domain.classes, onnx.TensorProto, onnx.helper.make_tensor_value_info
+    graph, inputs, line = _Graph(onnx, {*names, *OUTPUTS}), [], []
     (_, (prior,)), *others = blocks(model)
-    sums, line = graph.constant([[term for (term,) in prior.terms]]), []
+    sums = graph.constant([[term for (term,) in prior.terms]])
     for name, cells in others:
         if not name:
             line.append(cells)
             continue
-        type_ = types.DOUBLE if cells[0].value == "number" else types.STRING
-        inputs.append(helper.make_tensor_value_info(name, type_, ["rows"]))
-        column = graph.add("Unsqueeze", name, graph.constant([1]))
-        number = column if type_ == types.DOUBLE else None
-        if cells[0].value == "both":
-            number = graph.number_of_text(column)
+        kind = cells[0].value
+        inputs.append(describe(name, types.DOUBLE if kind == "number" else types.STRING, ["rows"]))
+        column = graph.add("Unsqueeze", name, [1])
+        number = graph.number_of_text(column) if kind == "both" else column if kind == "number" else None
         sums = graph.add("Add", sums, graph.terms(cells, number, column))
-    scores = graph.add("Gather", sums, graph.constant([*range(len(classes))]), axis=1)
-    if line:
-        scores = graph.on_line(scores, *line)
-    graph.add("Softmax", scores, axis=1, to_output="probabilities")
-    predicted = graph.add("ArgMax", "probabilities", axis=1, keepdims=0)
-    graph.add("Gather", graph.constant(list(classes)), predicted, to_output="predicted")
-    graph.add(
-        "Cast", graph.add("Gather", sums, graph.constant(len(classes)), axis=1), to=types.INT64, to_output="skipped"
-    )
+    scores = graph.add("Gather", sums, [*range(len(classes))], axis=1)
+    skipped = graph.add("Gather", sums, len(classes), axis=1)
+    graph.add("Softmax", graph.on_line(scores, *line) if line else scores, axis=1, name="probabilities")
+    likeliest = graph.add("ArgMax", "probabilities", axis=1, keepdims=0)
+    graph.add("Gather", list(classes), likeliest, name="predicted")
+    graph.add("Cast", skipped, to=types.INT64, name="skipped")
     shapes = (types.STRING, ["rows"]), (types.DOUBLE, ["rows", len(classes)]), (types.INT64, ["rows"])
-    outputs = [helper.make_tensor_value_info(name, *shape) for name, shape in zip(OUTPUTS, shapes, strict=True)]
-    made = helper.make_model(
-        helper.make_graph(graph.nodes, model.domain.name, inputs, outputs, graph.constants),
+    outputs = [describe(name, *shape) for name, shape in zip(OUTPUTS, shapes, strict=True)]
+    made = onnx.helper.make_model(
+        onnx.helper.make_graph(graph.nodes, model.domain.name, inputs, outputs, graph.constants),
         producer_name="dpnb-columnar",
         producer_version=__version__,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=FORMAT,
     )
-    helper.set_model_props(made, dict(properties))
+    onnx.helper.set_model_props(made, dict(properties))
     onnx.checker.check_model(made, full_check=True)
     content: bytes = made.SerializeToString()
     return content
@@ -102,12 +97,6 @@ class _Graph:
             name += "_"
         return name
 
-    def add(self, operator: str, *inputs: str, to_output: str | None = None, **attributes: Any) -> str:
-        """Add a node, and name its only result."""
-        name = to_output or self._free_name(f"{operator}_{len(self.nodes)}")
-        self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [name], **attributes))
-        return name
-
     def constant(self, values: Any) -> str:
         """Add a constant: numbers, texts or truth values."""
         array = np.asarray(values)
@@ -116,11 +105,18 @@ class _Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
+    def add(self, operator: str, *inputs: Any, name: str | None = None, **attributes: Any) -> str:
+        """Add a node, and name its only result; an input that is no name is a constant."""
+        result = name or self._free_name(f"{operator}_{len(self.nodes)}")
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(self.onnx.helper.make_node(operator, names, [result], **attributes))
+        return result
+
     def number_of_text(self, text: str) -> str:
         """Read what spells a number; NaN otherwise."""
         spelled = self.add("RegexFullMatch", text, pattern=SPELLED_NUMBER.strip("^$"))
         short = self.add("RegexFullMatch", text, pattern=f".{{1,{LONGEST_SPELLING}}}")
-        number = self.add("Where", self.add("And", spelled, short), text, self.constant("nan"))
+        number = self.add("Where", self.add("And", spelled, short), text, ["nan"])
         return self.add("Cast", number, to=self.onnx.TensorProto.DOUBLE)
 
     def terms(self, cells: Sequence[Cell], number: str | None, text: str | None = None) -> str:
@@ -131,35 +127,30 @@ class _Graph:
             number: The number of each row, a column; None where there are no numbers.
             text: The text of each row, a column.
         """
-        types = self.onnx.TensorProto
         found = self.constant([0])
-        for kinds in (("from", "log", "line"), ("number", "missing"), ("text",)):
+        for kinds, operator, column in (
+            (("from", "log", "line"), "GreaterOrEqual", number),
+            (("number", "missing"), "Equal", number),
+            (("text",), "Equal", text),
+        ):
             places = [place for place, cell in enumerate(cells) if cell.match in kinds]
-            values = [
-                -math.inf if cells[place].value == "" and kinds != ("text",) else cells[place].value for place in places
-            ]
-            column = text if kinds == ("text",) else number
             if not places or column is None:
                 continue
-            operator = "GreaterOrEqual" if "from" in kinds else "Equal"
-            matched = self.add("Cast", self.add(operator, column, self.constant([values])), to=types.INT64)
-            count = self.add("ReduceSum", matched, self.constant([1]), keepdims=0)
-            place = self.add("ArgMax", matched, axis=1, keepdims=0, select_last_index=int("from" in kinds))
-            listed = self.add("Gather", self.constant(places), place)
-            found = self.add("Where", self.add("Greater", count, self.constant(0)), listed, found)
-        rows = [
-            [(*term, 0.0, 0.0, 0.0, NO_LIMIT)[:5] if len(term) == 1 else term for term in cell.terms] for cell in cells
-        ]
-        parts = [self.add("Gather", self.constant(part.copy()), found) for part in np.moveaxis(np.array(rows), 2, 0)]
-        if all(len(term) == 1 for cell in cells for term in cell.terms):
-            return parts[0]
-        assert number is not None
-        value = self.add("Where", self.add("IsNaN", number), self.constant(0.0), number)
-        value = self.add("Max", self.add("Min", value, self.constant(NO_LIMIT)), self.constant(-NO_LIMIT))
-        if any(cell.match == "log" for cell in cells):
-            is_log = self.add("Gather", self.constant([[cell.match == "log"] for cell in cells]), found)
-            value = self.add("Where", is_log, self.add("Log", self.add("Add", value, self.constant(1.0))), value)
-        term, center, slope, curve, limit = parts
+            values = [cells[place].value for place in places]
+            if values[0] == "" and column == number:
+                values[0] = -math.inf
+            matched = self.add("Cast", self.add(operator, column, [values]), to=self.onnx.TensorProto.INT64)
+            place = self.add("ArgMax", matched, axis=1, keepdims=0, select_last_index=1)
+            any_matched = self.add("Greater", self.add("ReduceMax", matched, [1], keepdims=0), 0)
+            found = self.add("Where", any_matched, self.add("Gather", places, place), found)
+        rows = np.array([[(*term, 0.0, 0.0, 0.0, NO_LIMIT)[:5] for term in cell.terms] for cell in cells])
+        term, center, slope, curve, limit = (self.add("Gather", rows[:, :, part], found) for part in range(5))
+        if not rows[:, :, 2:4].any() or number is None:
+            return term
+        value = self.add("Where", self.add("IsNaN", number), 0.0, number)
+        value = self.add("Max", self.add("Min", value, NO_LIMIT), -NO_LIMIT)
+        is_log = self.add("Gather", [[cell.match == "log"] for cell in cells], found)
+        value = self.add("Where", is_log, self.add("Log", self.add("Add", value, 1.0)), value)
         distance = self.add("Sub", value, center)
         steep = self.add("Add", slope, self.add("Mul", curve, distance))
         curved = self.add("Add", term, self.add("Mul", steep, distance))
@@ -167,25 +158,18 @@ class _Graph:
 
     def on_line(self, scores: str, shares: Sequence[Cell], line: Sequence[Cell]) -> str:
         """Compute the scores that probabilities are made of under a line, as ``likelihood.LineTerms`` says."""
-        terms = shares[0].terms[:-1]
-        largest = next(place for place, term in enumerate(terms) if len(term) == 1)
-        is_largest, never = self.constant([[place == largest for place in range(len(terms))]]), self.constant(-math.inf)
-        others, axis = self.add("Where", is_largest, never, scores), self.constant([1])
-        best = self.add("ArgMax", others, axis=1, keepdims=1)
-        is_best = self.add("Equal", best, self.constant([[*range(len(terms))]]))
-        margin = self.add(
-            "Sub", self.add("ReduceMax", others, axis), self.add("Gather", scores, self.constant([largest]), axis=1)
-        )
-        found = self.terms(line, margin)
-        odds = self.add("Gather", found, self.constant([*range(len(terms))]), axis=1)
-        rest = self.add("Gather", found, self.constant([len(terms)]), axis=1)
-        slopes = self.constant([[term[2] if len(term) > 1 else 0.0 for term in terms]])
-        pull = self.add("Add", self.add("Mul", scores, slopes), self.constant([[term[0] for term in terms]]))
-        pull = self.add("Where", is_largest, never, pull)
-        pull = self.add("Max", self.add("Sub", pull, self.add("ReduceMax", pull, axis)), self.constant(LEAST_EXPONENT))
-        ahead = self.add("Or", is_largest, is_best)
-        weights = self.add("Where", ahead, self.constant(0.0), self.add("Exp", pull))
-        shared = self.add("Sub", self.add("Add", rest, pull), self.add("Log", self.add("ReduceSum", weights, axis)))
-        most = self.add("Add", odds, self.constant(math.log(BELOW_BEST)))
-        behind = self.add("Where", is_best, odds, self.add("Min", most, shared))
-        return self.add("Where", is_largest, self.constant(0.0), behind)
+        terms = [(*term, 0.0, 0.0)[:3] for term in shares[0].terms[:-1]]
+        classes, largest = [*range(len(terms))], [len(term) for term in shares[0].terms].index(1)
+        is_largest = self.constant([[place == largest for place in classes]])
+        others = self.add("Where", is_largest, -math.inf, scores)
+        is_best = self.add("Equal", self.add("ArgMax", others, axis=1), [classes])
+        best, own = self.add("ReduceMax", others, [1]), self.add("Gather", scores, [largest], axis=1)
+        found = self.terms(line, self.add("Sub", best, own))
+        odds, rest = (self.add("Gather", found, places, axis=1) for places in (classes, [len(classes)]))
+        scaled = self.add("Mul", scores, [[term[2] for term in terms]])
+        pull = self.add("Add", scaled, [[-math.inf if place == largest else terms[place][0] for place in classes]])
+        pull = self.add("Max", self.add("Sub", pull, self.add("ReduceMax", pull, [1])), LEAST_EXPONENT)
+        weights = self.add("Where", self.add("Or", is_largest, is_best), 0.0, self.add("Exp", pull))
+        shared = self.add("Sub", self.add("Add", rest, pull), self.add("Log", self.add("ReduceSum", weights, [1])))
+        most = self.add("Add", odds, math.log(BELOW_BEST))
+        return self.add("Where", is_largest, 0.0, self.add("Where", is_best, odds, self.add("Min", most, shared)))

@@ -46,9 +46,7 @@ DATASET ACTIVATE nb_rows.
 STRING nb_predicted (A@width@) /#text #rest (A255).
 VECTOR nb_probability_ (@classes@).
 VECTOR #name (@classes@, A@width@).
-VECTOR #s (@places@).
-VECTOR #t (@places@).
-VECTOR #a (@classes@).
+VECTOR #s #t #a (@places@).
 COMPUTE #l = 0.
 COMPUTE #o = 0.
 COMPUTE #e = 0.
