@@ -108,11 +108,12 @@ def _cells(attribute: Attribute, parameters: AttributeParameters, weight: float)
         without, skipped = [0.0] * classes, 1.0
     if isinstance(attribute, Numeric):
         yield _constant("other", "number", without, skipped)
-        assert not isinstance(parameters, Table)
-        numeric = _normal_cells if isinstance(parameters, Normal) else _bin_cells
-        yield from numeric(attribute, parameters, weight)  # type: ignore[operator]
-        for code in attribute.missing_values:
-            yield _constant("missing", float(code), without, skipped)
+        if isinstance(parameters, Normal):
+            yield from _normal_cells(attribute, parameters, weight)
+        elif isinstance(parameters, Histogram):
+            yield from _bin_cells(attribute, parameters, weight)
+        for missing in attribute.missing_values:
+            yield _constant("missing", float(missing), without, skipped)
         return
     numbers = {value: declared_number(value) for value in attribute.members}
     spelled = sum(number is not None for number in numbers.values())
@@ -147,13 +148,12 @@ def _normal_cells(attribute: Numeric, parameters: Normal, weight: float) -> Iter
 
     The square is written around the mean of the narrower class, where its terms are small numbers.
     """
-    import numpy as np
-
     scale, terms = attribute.scale, normal_terms(attribute, parameters, weight)
     own, half = terms.reference, Fraction(terms.weight) / 2
     precision = [1 / Fraction(deviation) ** 2 for deviation in parameters.deviation]
     limit = NO_LIMIT if terms.most is None else terms.most
     formulas: list[Term] = []
+    ends: tuple[list[float], list[float]] = ([], [])
     for place, constant in enumerate(terms.constant):
         center = terms.mean[place if precision[place] >= precision[own] else own]
         far, near = (Fraction(center) - Fraction(terms.mean[each]) for each in (own, place))
@@ -163,8 +163,11 @@ def _normal_cells(attribute: Numeric, parameters: Normal, weight: float) -> Iter
             2 * half * (far * precision[own] - near * precision[place]),
             half * (precision[own] - precision[place]),
         )
-        formulas.append((0.0,) if place == own else (*map(float, formula), limit))
-    ends = [[float(term) for term in terms.of(np.float64(end))] for end in (scale.origin, scale.end)]
+        term, middle, slope, curve = map(float, formula)
+        formulas.append((0.0,) if place == own else (term, middle, slope, curve, limit))
+        for constants, end in zip(ends, (scale.origin, scale.end), strict=True):
+            distance = end - middle
+            constants.append(min(limit, max(-limit, term + (slope + curve * distance) * distance)))
     match = "log" if attribute.transform is Transform.LOG1P else "from"
     yield _constant("from", "", ends[0])
     yield Cell(match, float(attribute.lower), [*formulas, (0.0,)])
@@ -179,9 +182,10 @@ def _line_cells(line: LineTerms) -> Iterator[list[Cell]]:
     ]
     yield [Cell("others", "", [*shares, (0.0,)])]
     rest = _pieces(line.rest) if line.rest else [(0.0,)] * (len(line.odds.starts) + 1)
+    starts: list[str | float] = ["", *line.odds.starts]
     yield [
         Cell("line", start, [*(odds if klass in constants else (0.0,) for klass in classes), others])
-        for start, odds, others in zip(["", *line.odds.starts], _pieces(line.odds), rest, strict=True)
+        for start, odds, others in zip(starts, _pieces(line.odds), rest, strict=True)
     ]
 
 

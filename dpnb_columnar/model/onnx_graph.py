@@ -68,7 +68,8 @@ def onnx_file(model: NaiveBayes, properties: Mapping[str, str]) -> bytes:
     likeliest = graph.add("ArgMax", "probabilities", axis=1, keepdims=0)
     graph.add("Gather", list(classes), likeliest, name="predicted")
     graph.add("Cast", skipped, to=types.INT64, name="skipped")
-    shapes = (types.STRING, ["rows"]), (types.DOUBLE, ["rows", len(classes)]), (types.INT64, ["rows"])
+    shapes: list[tuple[int, list[str | int]]] = [(types.STRING, ["rows"]), (types.DOUBLE, ["rows", len(classes)])]
+    shapes.append((types.INT64, ["rows"]))
     outputs = [describe(name, *shape) for name, shape in zip(OUTPUTS, shapes, strict=True)]
     made = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, model.domain.name, inputs, outputs, graph.constants),

@@ -15,6 +15,8 @@ data _null_;
   if match in ('from', 'log', 'line') then is = cats('nb_x >= ', value);
   if value = '' then is = 'not missing(nb_x)';
   if match = 'text' then is = trim(name) || " = '" || tranwrd(trim(value), "'", "''") || "'";
+  file nb_line lrecl=32767;
+  if _n_ = 1 then put ' ';
   file nb_terms lrecl=32767;
   if match = 'line' then file nb_line lrecl=32767;
   if match = 'other' then do;
