@@ -25,7 +25,7 @@ SUFFIXES = {Target.ONNX: ".onnx", Target.R: ".R", Target.STATA: ".do", Target.SA
 
 def table_name(script: Path) -> Path:
     """Return the name of a script's table."""
-    return script.with_suffix(".terms.csv")
+    return script.parent / f"{script.name}.terms.csv"
 
 
 def parse_target(name: str) -> Target:

@@ -101,7 +101,7 @@ def check_names(model: NaiveBayes, target: Target, output: Path) -> None:
     Raises:
         UsageError: if there is one.
     """
-    if table_name(output) == output or not is_printable(output.name) or set(output.name) & set("'\"\\`$&%"):
+    if not is_printable(output.name) or set(output.name) & set("'\"\\`$&%"):
         raise UsageError(f"{output}: a script cannot hold this name; end it in {SUFFIXES[target]}, without quotes")
     folded: dict[str, str] = {}
     for name in (parameters.attribute for parameters in model.attributes if target in LONGEST_NAME):

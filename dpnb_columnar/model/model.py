@@ -251,7 +251,7 @@ class Model(NaiveBayes):
     ) -> Path:
         """Write the model as a script that scores rows in another language, or as an ONNX graph.
 
-        A script reads a table of the model's terms, ``NAME.terms.csv``, which is written to the same folder.
+        A script reads a table of the model's terms, ``PATH.terms.csv``, which is written to the same folder.
 
         Args:
             path: File to write.
@@ -274,7 +274,7 @@ class Model(NaiveBayes):
             >>> model = dpnb.train(rows, epsilon=1, domain=domain)
 
             >>> file = model.export("works.sps", "spss", overwrite=True)
-            >>> file.with_name("works.terms.csv").read_text().splitlines()[0]
+            >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
         from dpnb_columnar.model.export_targets import parse_target

@@ -23,21 +23,21 @@ def test_a_script_states_the_guarantee_and_the_source_and_names_its_table(
     language: str, released: Path, run: Run
 ) -> None:
     ended = run("export", released, "--to", language, "--output", "scores.x")
-    assert ended.out == "wrote scores.x and scores.terms.csv\n"
+    assert ended.out == "wrote scores.x and scores.x.terms.csv\n"
     written = Path("scores.x").read_text()
     assert written.startswith(FIRST[language])
     assert "-differentially private for one row" in written
     assert "Source: model " in written
-    assert "scores.terms.csv" in written
-    table = Path("scores.terms.csv").read_text()
+    assert "scores.x.terms.csv" in written
+    table = Path("scores.x.terms.csv").read_text()
     assert all(f'"{name}","other"' in table for name in ("age", "hours", "sex"))
 
 
 def test_an_output_that_exists_is_replaced_only_on_demand(model_file: Path, run: Run) -> None:
-    Path("scores.terms.csv").write_text("mine")
+    Path("scores.R.terms.csv").write_text("mine")
     ended = run("export", model_file, "--to", "r", "--output", "scores.R", expected=73)
-    assert "scores.terms.csv: exists already; choose another --output, or replace it with --overwrite" in ended.err
-    assert Path("scores.terms.csv").read_text() == "mine"
+    assert "scores.R.terms.csv: exists already; choose another --output, or replace it with --overwrite" in ended.err
+    assert Path("scores.R.terms.csv").read_text() == "mine"
     assert not Path("scores.R").exists()
     run("export", model_file, "--to", "r", "--output", "scores.R", "--overwrite")
     assert "score_rows <- function" in Path("scores.R").read_text()

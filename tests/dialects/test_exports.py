@@ -128,7 +128,7 @@ def test_a_script_fills_in_every_name_and_says_whether_a_test_runs_it(target: Ta
     script = tmp_path / f"x{SUFFIXES[target]}"
     write_export(MIXED, script, target)
     written = script.read_text()
-    assert "x.terms.csv" in written
+    assert f"{script.name}.terms.csv" in written
     assert not re.search("@[a-z]+@", written)
     assert ("NOT RUN: " in written) is (target not in RUNNERS)
     assert max(len(line.encode()) for line in written.splitlines()) < 256

@@ -25,7 +25,7 @@ def test_the_table_has_a_row_per_cell_and_class(tmp_path: Path) -> None:
         table_of("sex", [0.75, 0.25], [0.25, 0.75]),
     ]
     write_export(model_of(domain, parameters), tmp_path / "x.R", Target.R)
-    head, *rows = csv.reader((tmp_path / "x.terms.csv").read_text().splitlines())
+    head, *rows = csv.reader((tmp_path / "x.R.terms.csv").read_text().splitlines())
     assert head[:5] == ["attribute", "match", "value", "class", "term"]
     assert [row[3] for row in rows] == ["no", "yes", ""] * 8
     cells = [tuple(row[:3]) for row in rows[::3]]
