@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpnb_columnar.domain import Categorical
@@ -57,10 +57,16 @@ def write_export(model: NaiveBayes, output: Path, target: Target, *, overwrite: 
         check_texts(model, target)
         script = script_text(model, target, output.name, table.name)
         files = {table: "".join(table_lines(model)).encode(), output: script.encode()}
-    with ExitStack() as outputs:  # both files are complete before one of them gets its name
-        for path, content in files.items():
-            partial = atomic_output(path, overwrite=overwrite, confidential=not model.guarantee.private)
-            outputs.enter_context(partial).write_bytes(content)
+    _write(list(files.items()), overwrite, confidential=not model.guarantee.private)
+
+
+def _write(files: Sequence[tuple[Path, bytes]], overwrite: bool, confidential: bool) -> None:
+    """Write files, all of them before the first gets its name."""
+    if files:
+        (path, content), *others = files
+        with atomic_output(path, overwrite=overwrite, confidential=confidential) as partial:
+            partial.write_bytes(content)
+            _write(others, overwrite, confidential)
 
 
 def script_text(model: NaiveBayes, target: Target, script: str, table: str) -> str:
