@@ -212,14 +212,10 @@ def _node(value: Number | float) -> exp.Expr:
 # row costs one step however long the list is; a CASE of thousands of branches takes minutes to write, and to plan.
 
 
-NUMBER_AT = "NUMBER_AT"
-"""The list's node of a program: the place, then the numbers."""
-
-
 def number_at(
     numbers: Sequence[int] | Sequence[float],
     place: exp.Expr,
-    dialect: Dialect | None,
+    dialect: Dialect,
     type_: exp.DType = exp.DType.BIGINT,
 ) -> exp.Expr:
     """Write the number at a place of a list; null where the place is null.
@@ -227,11 +223,9 @@ def number_at(
     Args:
         numbers: The list.
         place: The place, a whole number from 0 on, and below the length of the list.
-        dialect: The database; None for a program (``programs``), which has lists of its own.
+        dialect: The database.
         type_: Type of the numbers: 64-bit integers or floats.
     """
-    if dialect is None:
-        return _function(NUMBER_AT, place, *map(double, numbers))
     listed = ",".join(map(str, numbers))
     after = plus(place, integer(1))
     match dialect:

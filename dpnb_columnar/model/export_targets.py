@@ -1,8 +1,9 @@
-"""Languages that a model is exported to: all that the command line needs of ``exported_program`` to start."""
+"""Languages that a model is exported to: all that the command line needs of ``exports`` to start."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.errors import UsageError
@@ -20,6 +21,11 @@ class Target(StrEnum):
 
 SUFFIXES = {Target.ONNX: ".onnx", Target.R: ".R", Target.STATA: ".do", Target.SAS: ".sas", Target.SPSS: ".sps"}
 """How the names of such files usually end."""
+
+
+def table_name(script: Path) -> Path:
+    """Return the name of a script's table."""
+    return script.parent / f"{script.name}.terms.csv"
 
 
 def parse_target(name: str) -> Target:

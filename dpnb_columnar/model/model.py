@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -243,26 +243,22 @@ class Model(NaiveBayes):
         path: str | PathLike[str],
         to: Literal["onnx", "r", "stata", "sas", "spss"],
         *,
-        prefix: str | None = None,
-        rename: Mapping[str, str] | None = None,
-        kinds: Kinds | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write the model as one file that scores rows in another language; see ``exported_program.export``.
+        """Write the model as a script that scores rows in another language, or as an ONNX graph.
+
+        A script reads a table of the model's terms, ``PATH.terms.csv``, which is written to the same folder.
 
         Args:
             path: File to write.
             to: ``onnx``, ``r``, ``stata``, ``sas`` or ``spss``.
-            prefix: Begins the names of new columns; None for that of the language.
-            rename: What columns of the model are called in the rows.
-            kinds: What the columns hold, such as ``Kind.TEXT``; None for what the domain says.
-            overwrite: Whether to replace an existing file.
+            overwrite: Whether to replace existing files.
 
         Returns:
             The file.
 
         Raises:
-            dpnb_columnar.errors.Error: if the language is not known, has no such name or text, or the file exists; or
+            dpnb_columnar.errors.Error: if the language is not known, has no such name or text, or a file exists; or
                 if ``onnx`` is asked for and not installed.
 
         Examples:
@@ -274,13 +270,13 @@ class Model(NaiveBayes):
             >>> model = dpnb.train(rows, epsilon=1, domain=domain)
 
             >>> file = model.export("works.sps", "spss", overwrite=True)
-            >>> "COMPUTE nb_score_1 = " in file.read_text()
-            True
+            >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
+            '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
         from dpnb_columnar.model.export_targets import parse_target
-        from dpnb_columnar.model.exported_program import Naming, write_export
+        from dpnb_columnar.model.exports import write_export
 
-        write_export(self, Path(path), parse_target(to), Naming(prefix, rename), kinds, overwrite=overwrite)
+        write_export(self, Path(path), parse_target(to), overwrite=overwrite)
         return Path(path)
 
     def sheet(self, path: str | PathLike[str] | None = None, **papers: Any) -> str:

@@ -1,7 +1,6 @@
-"""The steps from a row's columns to its class and probabilities: one tree, for every database and every program.
+"""The steps from a row's columns to its class and probabilities: one tree, for every database.
 
-``scoring_query`` makes a query of it, ``exported_program`` a file in another language. A step's columns are computed
-from those of the steps before it.
+``scoring_query`` makes a query of it. A step's columns are computed from those of the steps before it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SMALLEST_EXPONENT = -700.0
 """A class less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
 
 
-def value_read(attribute: Attribute, kind: Kind | None, dialect: Dialect | None) -> exp.Expr:
+def value_read(attribute: Attribute, kind: Kind | None, dialect: Dialect) -> exp.Expr:
     """Read the number or the category's code."""
     if isinstance(attribute, Categorical):
         listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
@@ -47,7 +46,7 @@ def value_read(attribute: Attribute, kind: Kind | None, dialect: Dialect | None)
     return number(attribute.name, kind, attribute.missing_values)
 
 
-def weight_steps(model: NaiveBayes, dialect: Dialect | None, complete: exp.Expr | None = None) -> Iterator[Step]:
+def weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
     """Return the steps from the classes' scores to their weights, and their sum; null unless ``complete`` holds."""
     classes = range(len(model.domain.classes))
     weights = [step_column(f"weight_{klass}") for klass in classes]
@@ -64,15 +63,13 @@ def weight_steps(model: NaiveBayes, dialect: Dialect | None, complete: exp.Expr 
     yield Step("rows_summed", [as_column(total, f"{STEP_PREFIX}total"), *most])
 
 
-def extreme(
-    function: type[exp.Greatest] | type[exp.Least], values: Sequence[exp.Expr], dialect: Dialect | None
-) -> exp.Expr:
+def extreme(function: type[exp.Greatest] | type[exp.Least], values: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
     """Write the largest or the smallest of some values, of which none is null."""
     # Nothing need test for nulls, as sqlglot otherwise has DuckDB do.
     return function(this=values[0], expressions=values[1:], ignore_nulls=dialect is Dialect.DUCKDB)
 
 
-def _line_steps(line: LineTerms, dialect: Dialect | None) -> Iterator[Step]:
+def _line_steps(line: LineTerms, dialect: Dialect) -> Iterator[Step]:
     """Return the steps from the classes' scores to their weights by a line (``LineTerms``)."""
     largest, others = step_column(f"joint_{line.largest}"), [step_column(f"joint_{klass}") for klass in line.others]
     margin = step_column("margin")
@@ -141,7 +138,7 @@ def _at(pieces: Pieces, margin: exp.Expr) -> exp.Expr:
     return by_start(margin, list(map(double, pieces.starts)), values)
 
 
-def _weight(klass: int, dialect: Dialect | None) -> exp.Expr:
+def _weight(klass: int, dialect: Dialect) -> exp.Expr:
     """Return the likelihood of a class, relative to that of the likeliest."""
     exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
     weight = exp.Exp(this=exponent)
@@ -174,7 +171,7 @@ def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.
     ]
 
 
-def number_skipped(model: NaiveBayes, left_out: Sequence[exp.Expr], dialect: Dialect | None) -> exp.Expr:
+def number_skipped(model: NaiveBayes, left_out: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
     """Count the attributes that are left out of a row, given per attribute whether the row has no value for it."""
     # Each sum of whole numbers is tested for overflow in DuckDB, and takes three times that of floats.
     type_ = exp.DType.DOUBLE if dialect is Dialect.DUCKDB else exp.DType.INT

@@ -78,14 +78,14 @@ class ComputedTerms:
         attribute: The attribute as declared.
         parameters: Its parameters.
         weight: Its weight.
-        dialect: The database; None for a program (``dialects.programs``).
+        dialect: The database.
     """
 
     read: exp.Expr
     attribute: Attribute
     parameters: AttributeParameters
     weight: float
-    dialect: Dialect | None
+    dialect: Dialect
 
     def value(self, read: exp.Expr) -> exp.Expr:
         """Prepare the value, as ``prepared_value`` does; a category's is prepared when it is read."""
@@ -139,7 +139,7 @@ def terms(
     parameters: AttributeParameters,
     value: exp.Expr,
     weight: float,
-    dialect: Dialect | None,
+    dialect: Dialect,
 ) -> list[exp.Expr]:
     """Compute the prepared value's weighted log-likelihood within each class; null where the value is null.
 
@@ -178,7 +178,7 @@ def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: floa
     return [[row[place] for place in bins] for row in rows]
 
 
-def code_of_integer(attribute: Categorical, dialect: Dialect | None) -> exp.Expr | None:
+def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
     """Find the code of a category that is a whole number by its place, as ``rules.category_code`` does by comparisons.
 
     Returns:

@@ -43,9 +43,9 @@ def without_onnx(commands: str) -> str:
 
 def test_every_command_of_the_page_runs(scored: pl.DataFrame) -> None:
     commands = "".join(blocks("sh", DOCUMENT.read_text()))
-    assert len(re.findall("^dpnb-columnar export", commands, re.MULTILINE)) == 6
+    assert len(re.findall("^dpnb-columnar export", commands, re.MULTILINE)) == 5
     shell(without_onnx(commands))
-    assert "VALUE(AGE)" in Path("renamed.sps").read_text()
+    assert Path("census.R.terms.csv").is_file()
 
 
 def test_the_function_of_r_scores_a_csv_file(scored: pl.DataFrame) -> None:
@@ -55,7 +55,7 @@ def test_the_function_of_r_scores_a_csv_file(scored: pl.DataFrame) -> None:
     (script,) = blocks("R", DOCUMENT.read_text())
     subprocess.run(["Rscript", "--vanilla", "-e", script], check=True)
     found = pl.read_csv("scored.csv")
-    assert found.columns[-6:] == ["predicted", "score_low", "score_high", "probability_low", PROBABILITY, "skipped"]
+    assert found.columns[-4:] == ["predicted", "probability_low", PROBABILITY, "skipped"]
     assert found["predicted"].equals(scored["predicted"])
     assert (found[PROBABILITY] - scored[PROBABILITY]).abs().max() <= EXACT  # type: ignore[operator]
 

@@ -37,7 +37,7 @@ READERS = (
             "show {} --html out.html",
             "evaluate {} people.parquet --html out.html",
             "export {} --to spss --output out.sps",
-            "export {} --to sas --like people.parquet --output out.sas",
+            "export {} --to sas --output out.sas",
             PREDICT + " --explain --top 2",
         ),
     ),

@@ -1,0 +1,134 @@
+"""A model in another language: its table of terms and a script that reads it, or an ONNX graph of the same terms."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpnb_columnar.domain import Categorical
+from dpnb_columnar.domain.declared_domain import predicts
+from dpnb_columnar.domain.names import is_printable
+from dpnb_columnar.domain.numbers import declared_number
+from dpnb_columnar.errors import CONFIDENTIAL, UsageError, excerpt, option, printable_line
+from dpnb_columnar.model.export_targets import SUFFIXES, Target, table_name
+from dpnb_columnar.model.exported_terms import table_lines
+from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.joined_query import model_key
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.runtime.outputs import atomic_output
+
+SCRIPTS = Path(__file__).parent / "scripts"
+"""The script of each language; ``script_text`` fills in the names between @."""
+
+NOT_RUN = "NOT RUN: no test runs this script. Compare some rows with what predict returns before you rely on it."
+
+COMMENTS = {Target.R: "# {}", Target.STATA: "* {}", Target.SAS: "* {};", Target.SPSS: "* {}."}
+
+LONGEST_NAME = {Target.STATA: 32, Target.SAS: 32, Target.SPSS: 64}
+"""Bytes of the longest name of a variable."""
+
+LONGEST_VALUE = 200
+"""Bytes of the longest text that a line of statements has room for."""
+
+
+def write_export(model: NaiveBayes, output: Path, target: Target, *, overwrite: bool = False) -> None:
+    """Write a model as a script with the table that it reads, or as one ONNX file.
+
+    Args:
+        model: A released model.
+        output: File to write; readable by its owner alone if the model has no guarantee, as is the table.
+        target: The language.
+        overwrite: Whether existing files are replaced.
+
+    Raises:
+        UsageError: if the language cannot hold a name or a text of the model.
+        UnavailableError: if ``onnx`` is not installed.
+        OutputError: if a file exists, or cannot be written.
+    """
+    if target is Target.ONNX:
+        from dpnb_columnar.model.onnx_graph import onnx_file
+
+        files = {output: onnx_file(model, head_lines(model))}
+    else:
+        table = table_name(output)
+        check_names(model, target, output)
+        check_texts(model, target)
+        script = script_text(model, target, output.name, table.name)
+        files = {table: "".join(table_lines(model)).encode(), output: script.encode()}
+    _write(list(files.items()), overwrite, confidential=not model.guarantee.private)
+
+
+def _write(files: Sequence[tuple[Path, bytes]], overwrite: bool, confidential: bool) -> None:
+    """Write files, all of them before the first gets its name."""
+    if files:
+        (path, content), *others = files
+        with atomic_output(path, overwrite=overwrite, confidential=confidential) as partial:
+            partial.write_bytes(content)
+            _write(others, overwrite, confidential)
+
+
+def script_text(model: NaiveBayes, target: Target, script: str, table: str) -> str:
+    """Fill in a language's script: its head, the files' names, the numbers of classes and of bytes of texts."""
+    widths = [len(name.encode()) for name in model.domain.classes]
+    longest = max([24, *(len(text.encode()) for text in _texts(model))])
+    numbers = {"classes": len(widths), "places": len(widths) + 1, "width": max(widths), "longest": longest}
+    filled = {"script": script, "table": table, "quoted": 2 * longest + 80, **numbers}
+    head = [*head_lines(model).values(), *([] if target in (Target.R, Target.SPSS) else [NOT_RUN])]
+    lines = [line for each in head for line in textwrap.wrap(printable_line(each), 100)]
+    if target is not Target.R:  # quotes and macros are read in comments as well
+        lines = [re.sub(r"(?<=[/*])(?=[/*])|[`'\"$&%;]", " ", line).rstrip(".") for line in lines]
+    text = (SCRIPTS / f"score{SUFFIXES[target]}").read_text(encoding="utf-8")
+    text = re.sub("@([a-z]+)@", lambda found: str(filled[found[1]]), text)
+    return "\n".join([*map(COMMENTS[target].format, lines), text])
+
+
+def head_lines(model: NaiveBayes) -> dict[str, str]:
+    """Return what a file says of itself: of whom it is, and what is promised."""
+    return {
+        **({} if model.guarantee.private else {"confidential": CONFIDENTIAL}),
+        "predicts": f"Scores rows by a model of {model.domain.name}: {predicts(model.domain)}. Holds no row.",
+        "guarantee": f"Guarantee: {statement(model.guarantee)}",
+        "source": f"Source: model {model_key(model)}, the first 16 digits of the SHA-256 of its JSON file.",
+    }
+
+
+def _texts(model: NaiveBayes) -> list[str]:
+    """List the classes, and the declared texts that rows are compared with as texts."""
+    attributes = [model.domain[parameters.attribute] for parameters in model.attributes]
+    members = [value for each in attributes if isinstance(each, Categorical) for value in each.members]
+    return [*model.domain.classes, *(value for value in members if declared_number(value) is None)]
+
+
+def check_names(model: NaiveBayes, target: Target, output: Path) -> None:
+    """Refuse names of the file and of columns that a script cannot hold.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    if not is_printable(output.name) or set(output.name) & set("'\"\\`$&%"):
+        raise UsageError(f"{output}: a script cannot hold this name; end it in {SUFFIXES[target]}, without quotes")
+    folded: dict[str, str] = {}
+    for name in (parameters.attribute for parameters in model.attributes if target in LONGEST_NAME):
+        other = folded.setdefault(name.lower(), name)
+        if not re.fullmatch(r"[^\W\d_]\w*|_\w+", name) or len(name.encode()) > LONGEST_NAME[target]:
+            fault = f"{target.value} has no such name of a variable"
+        elif other != name or name.lower().startswith("nb_"):
+            fault = f"another variable of the script for {target.value} has this name"
+        else:
+            continue
+        raise UsageError(f"column {excerpt(name)}: {fault}; export the model to {option('to', Target.R.value)}")
+
+
+def check_texts(model: NaiveBayes, target: Target) -> None:
+    """Refuse texts that a script cannot hold; R takes all.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    for text in _texts(model) if target in LONGEST_NAME else ():
+        is_odd = not text or not is_printable(text) or text != text.rstrip(" ")
+        if is_odd or len(text.encode()) > LONGEST_VALUE or (target is Target.STATA and set(text) & set('"`$\\')):
+            remedy = f"export the model to {option('to', Target.R.value)}"
+            raise UsageError(f"value {excerpt(text)}: a script of {target.value} cannot hold this text; {remedy}")
