@@ -591,7 +591,8 @@ def _python_values(values: Values) -> Sequence[object]:
     """Return values as Python's; moments of nanoseconds, which Python has none of, as whole numbers of them."""
     if not isinstance(values, pa.Array):
         return values
-    return (values.cast(pa.int64()) if getattr(values.type, "unit", None) == "ns" else values).to_pylist()
+    in_python = values.cast(pa.int64()) if getattr(values.type, "unit", None) == "ns" else values
+    return [*in_python.to_pylist()]
 
 
 def _unit(value: object) -> str:
