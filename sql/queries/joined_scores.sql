@@ -9,7 +9,7 @@ WITH "__dpnb_terms" AS (
     pg_catalog.MAX(CASE WHEN class = 'yes' THEN term END) AS "term_1"
   FROM terms
   WHERE
-    model = '7bed744d4df9ee87'
+    model = 'a4af0a7b7d93938c'
   GROUP BY
     attribute,
     COALESCE(CAST(value AS pg_catalog.TEXT), ''),
@@ -315,7 +315,7 @@ WITH "__dpnb_terms" AS (
           pg_catalog.COUNT(*)
         FROM terms
         WHERE
-          model = '7bed744d4df9ee87'
+          model = 'a4af0a7b7d93938c'
       ) = 56
       THEN "__dpnb_weight_0" + "__dpnb_weight_1"
     END AS "__dpnb_total"
