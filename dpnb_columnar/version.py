@@ -1,7 +1,7 @@
 """The program's version: that of its release, and the commit that it was made of.
 
-Programs between two releases are told apart by their commits alone, so whatever is written says it:
-``0.2.0+g48586ed7c1``. At the commit that the tag ``v0.2.0`` names the version is ``0.2.0``. The commit is that of the
+Between two releases it is that of the next one, which has a ``.dev0`` then, and the commit: ``0.3.0.dev0+g48586ed7c1``.
+At the commit that the tag ``v0.3.0`` names the version is ``0.3.0``. The commit is that of the
 repository where the package stands in one; wheels and sdists have a file of the version (``hatch_build.py``), archives
 that git makes have ``ARCHIVED``. Who has none of these has the release alone. Git is not run: every start reads this.
 """
@@ -9,8 +9,8 @@ that git makes have ``ARCHIVED``. Who has none of these has the release alone. G
 import zlib
 from pathlib import Path
 
-RELEASE = "0.2.0"
-"""The release that this is, or that the next commits follow."""
+RELEASE = "0.3.0.dev0"
+"""The release that this is, or, with ``.dev0``, the one that commits lead to."""
 
 ARCHIVED = "$Format:%H$"
 """The commit, in an archive that git has made (``.gitattributes``)."""

@@ -44,8 +44,13 @@ def head(folder: Path) -> str:
 
 def test_the_release_is_that_of_the_changelog() -> None:
     changelog = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
-    released = [name for name in re.findall(r"^## (.*)$", changelog, re.MULTILINE) if name != "Unreleased"]
-    assert released[0] == RELEASE
+    first, *earlier = re.findall(r"^## (.*)$", changelog, re.MULTILINE)
+    if first == "Unreleased":
+        number, development, _ = RELEASE.partition(".dev0")
+        assert development
+        assert [*map(int, number.split("."))] > [*map(int, earlier[0].split("."))]
+    else:
+        assert first == RELEASE
     assert re.fullmatch(rf"{re.escape(RELEASE)}(\+g[0-9a-f]{{{DIGITS}}})?", dpnb_columnar.__version__)
 
 
