@@ -56,8 +56,8 @@ def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> byte
 def unpacked_bytes(footer: bytes, columns: Collection[str], name: str) -> Iterator[dict[str, int]]:
     """Yield for each row group how many bytes some columns have once they are unpacked, as the footer says.
 
-    Libraries say it as well, which a training of Parquet files would load for nothing else: of 1,000 rows it would take
-    a twentieth longer with Arrow, and a tenth with DuckDB.
+    Libraries say it as well, which a training of Parquet files would load for nothing else: of 1,000 rows, 0.78 seconds
+    of processor time, it would take 0.06 more with Arrow, and 0.14 more with DuckDB.
 
     Args:
         footer: The footer and its trailer.
