@@ -28,7 +28,7 @@ VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
     *("split", "reproduce"),
 )
-LEDGER_VERBS = ("init", "show", "verify", "export")
+LEDGER_VERBS = ("init", "show", "verify")
 PATHS = [
     *((verb,) for verb in VERBS),
     *(("datasets", "list"), ("datasets", "prepare")),

@@ -58,7 +58,7 @@ def place(folder: Path, postgres: PostgresServer, program: None, monkeypatch: py
 def test_every_command_of_the_document_runs(place: PostgresServer) -> None:
     commands = blocks("sh", DOCUMENT.read_text())
     text = "".join(commands)
-    assert len(re.findall(r"^(?:dpnb-columnar|psql) ", text, re.MULTILINE)) == 21
+    assert len(re.findall(r"^(?:dpnb-columnar|psql) ", text, re.MULTILINE)) == 19
     address = place.uri.rpartition("/")[0] + "/census"
     shell(re.sub(r"postgresql://\w+@db/census", address, text))
     assert pl.read_csv("scored.csv").height == 1000
