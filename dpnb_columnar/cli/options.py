@@ -182,10 +182,7 @@ Catalogue = Annotated[Path | None, typed(DomainSource, "catalogue")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
 Imputed = Annotated[ImputedValues | None, typed(Declared, "imputed")]
 UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
-UnitCap = Annotated[int | None, typed(Declared, "unit_cap")]
 Weight = Annotated[str | None, typed(Declared, "weight")]
-WeightCap = Annotated[str | None, typed(Declared, "weight_cap")]
-WeightStep = Annotated[str | None, typed(Declared, "weight_step")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
 WholeUnits = Annotated[
     bool,

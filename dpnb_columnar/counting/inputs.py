@@ -515,7 +515,10 @@ class DatabaseInput:
         from dpnb_columnar.rows.frames import open_frame
 
         units = () if domain.unit is None else domain.unit.columns
-        rows = self._named(domain.counted_columns, bounded={*domain.counted_columns}.difference(units))
+        # A long text is a unit of its own, and another text than the one that a condition names.
+        compared = () if domain.label.condition is None else domain.label.columns
+        bounded = {*domain.counted_columns}.difference(units, compared)
+        rows = self._named(domain.counted_columns, bounded)
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
     open_once = open

@@ -360,8 +360,8 @@ def select_columns(
 def _bounded(name: str, dialect: Dialect) -> exp.Expr:
     """Write a column's value, null where its text has more than ``LONGEST_READ`` bytes.
 
-    Such a text is in no category and no number, so that it is missing either way. SQLite's length of a text ends at a
-    NUL, that of a BLOB does not.
+    Such a text is in no category and no number, so that an attribute lacks it either way. SQLite's length of a text
+    ends at a NUL, that of a BLOB does not.
     """
     value = exp.column(identifier(name))
     if dialect is Dialect.SQLITE:

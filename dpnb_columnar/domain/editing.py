@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
 from dpnb_columnar.domain.condition import (
@@ -43,8 +43,6 @@ from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
-
-Body = dict[str, Any]
 
 
 def select_attributes(domain: Declaration, keep: Iterable[str]) -> Declaration:

@@ -196,7 +196,7 @@ class Witness:
         except (LookupError, TypeError, ValueError, RecursionError):
             raise DataError(
                 f"{self.path}: not a witness of a ledger; name the file that was begun by "
-                f"{command('ledger init')} or by {command('ledger verify', begin_witness=None)}"
+                f"{command('ledger init')} or by {command('ledger verify', begin_witness=None, head='DIGEST')}"
             ) from None
         return known
 

@@ -6,7 +6,7 @@ Of the predicted class p and the class o that it is compared with, the logarithm
 
 *Without a line* o is the class of the second largest score, ``prior`` = log2(P(p) / P(o)) before any attribute is read
 (and the intercepts, where weights have some), and ``bits`` = w_i log2(P(x_i | p) / P(x_i | o)), negative where the
-attribute speaks against p. An attribute that the row's score leaves out has 0 bits. So zero is a value that is as
+attribute is against p. An attribute that the row's score leaves out has 0 bits. So zero is a value that is as
 likely in both classes, and no row is needed to know it.
 
 *A line* (``likelihood.LineTerms``) decides between the largest class and the best other one, by h(m), their log-odds at

@@ -7,8 +7,8 @@ that a row of data matches, the last one counts:
 * ``other``: every row. The value says how the column is read: ``number``, ``text``, or ``both``, a text that may spell
   a number. It is empty in the prior, which reads no column.
 * ``from``: a number that is at least the value; an empty value is below all numbers.
-* ``log``: likewise, and ln(1 + number) takes the number's place in the term.
-* ``number``: a number that is the value; ``missing`` likewise, a declared missing value.
+* ``log``: the same, and ln(1 + number) takes the number's place in the term.
+* ``number``: a number that is the value; ``missing`` in the same way, a declared missing value.
 * ``text``: a text that is the value.
 
 The term is ``term``, or if there is a slope, with d the number less ``center``,

@@ -283,7 +283,7 @@ def _calibrated(
         odds: Log-odds of the best other class to the largest one.
         sign: Per row, -1 where the largest is the one predicted.
         score: Differences of the scores.
-        prior: Likewise, before any attribute is read.
+        prior: The same, before any attribute is read.
         evidence: Sum of the attributes' differences, which is what the two differ by.
     """
     margins = sign * np.stack([score, prior])

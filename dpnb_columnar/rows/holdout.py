@@ -588,11 +588,27 @@ def _units(values: Values) -> list[str | None]:
 
 
 def _python_values(values: Values) -> Sequence[object]:
-    """Return values as Python's; moments of nanoseconds, which Python has none of, as whole numbers of them."""
+    """Return values as Python's; of moments in nanoseconds, which Python does not have, their numbers."""
     if not isinstance(values, pa.Array):
         return values
-    in_python = values.cast(pa.int64()) if getattr(values.type, "unit", None) == "ns" else values
-    return [*in_python.to_pylist()]
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if getattr(values.type, "unit", None) == "ns":
+        values = values.cast(pa.int64())
+    try:
+        return [*values.to_pylist()]
+    except (ValueError, OverflowError):
+        return [*map(_python_value, values)]
+
+
+def _python_value(value: pa.Scalar) -> object:
+    """Return one value; the number of a date that no calendar has, the bytes of a text that is not UTF-8."""
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        if types.is_string(value.type) or types.is_large_string(value.type):
+            return value.as_buffer().to_pybytes()
+        return getattr(value, "value", None)
 
 
 def _unit(value: object) -> str:

@@ -339,7 +339,10 @@ def _pattern(value: object) -> int | None:
         case time():
             return (datetime.combine(EPOCH, value.replace(tzinfo=None)) - EPOCH) // MICROSECOND * 1000
         case np.datetime64() | np.timedelta64():
-            return int(patterns_of(pa.array([value]))[0][0])
+            try:
+                return int(patterns_of(pa.array([value]))[0][0])
+            except pa.ArrowNotImplementedError:  # of years, months, weeks and the like
+                return digest_word(str(value))
         case np.ndarray():
             return _pattern(value.tolist())
         case list() | tuple():

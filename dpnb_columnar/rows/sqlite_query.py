@@ -28,7 +28,7 @@ PART_OF_MEMORY = 16
 """The largest values of a row that are read whole have this part of the memory together: each is copied a few times."""
 
 MANY_COLUMNS = 256
-"""As many columns are read whole where nobody says how many."""
+"""As many columns are read whole where no number is given."""
 
 SMALLEST_LIMIT, LARGEST_LIMIT = 2**20, 10**9
 """Bytes that a value may have on any machine, and the most that SQLite itself stores."""

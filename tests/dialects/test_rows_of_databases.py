@@ -126,6 +126,9 @@ def test_a_text_longer_than_every_declared_value_is_not_read_and_counts_as_it_wo
         "attributes": {"sex": {"values": ["f", LONGEST, "7"]}},
     }
     check(([table], document), tmp_path, load)
+    other = {"condition": "house <> 'f'", "classes": ["low", "high"]}
+    (tmp_path / "conditions").mkdir()
+    check(([table], {**document, "label": other}), tmp_path / "conditions", load)
     domain = read_domain("test", {**document, "unit": {"column": "house", "rows": 1}}, "test")
     (tmp_path / "units").mkdir()
     read = local_input([load(table, tmp_path / "units")], "rows").open(domain).rows.collect()

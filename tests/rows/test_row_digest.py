@@ -212,6 +212,8 @@ def test_different_values_have_different_numbers() -> None:
             [None],
             ["a"],
             ["b"],
+            [np.datetime64(50, "Y")],
+            [np.datetime64(51, "Y")],
             ["x" * 1024],
             ["x" * 1025],
             ["x" * 1024 + "y"],

@@ -281,3 +281,21 @@ def test_moments_of_nanoseconds_name_a_unit_without_pandas() -> None:
     """Python has no nanoseconds, and Arrow hands such values to pandas, which is no dependency."""
     for type_ in (pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")):
         assert holdout._python_values(pa.array([1, None, 1_000], pa.int64()).cast(type_)) == [1, None, 1_000]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([b"\xff", b"a", None], pa.binary()).view(pa.string()),
+        pa.array([10**18, 0, None], pa.int64()).cast(pa.timestamp("us")),
+        pa.array([10**8, 0, None], pa.int32()).cast(pa.date32()),
+        pa.array([2**62, 0, None], pa.int64()).cast(pa.duration("s")),
+        pa.array([10**18 + 1, 0, None], pa.int64()).cast(pa.timestamp("ns")).dictionary_encode(),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_values_that_python_does_not_have_name_units(column: pa.Array) -> None:
+    first, second, missing = holdout._units(column)
+    assert None not in (first, second)
+    assert first != second
+    assert missing is None

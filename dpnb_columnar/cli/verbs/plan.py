@@ -65,13 +65,13 @@ def command(
 ) -> None:
     """Show what would be released, at which cost and error.
 
-    Opens no row: the domain is read from the files' metadata or from
-    datasets.toml, and no number of rows is looked at. Errors are what 95 % of
+    Opens no row: the domain is read from NAME.domain.toml, the files' metadata
+    or datasets.toml, and no number of rows is looked at. Errors are what 95 % of
     the noise stays below, for classes of --rows rows whose values fill the
     middle tenth of the declared range evenly.
 
     Names attributes whose declared range is so wide that noise hides what they
-    say, with the command that narrows it. Without a label, two classes stand in
+    say, and where to narrow it. Without a label, two classes stand in
     for it, and every column is planned as an attribute.
 
     Rehearses the release on made-up rows: attributes that are independent or

@@ -64,7 +64,7 @@ def command(
 
     With --explain a row has the predicted class, the other class that it is
     compared with, and the exact parts of log2 of their odds, which add up to
-    log_odds: prior, and bits_ATTRIBUTE (negative where the attribute speaks for
+    log_odds: prior, and bits_ATTRIBUTE (negative where the attribute is for
     the other class, 0 where it is left out). With --top 3: attribute_1, bits_1,
     ... and bits_rest.
 

@@ -37,10 +37,10 @@ def command(
 ) -> None:
     """Train a classifier, and write it with its guarantee.
 
-    The domain comes from the data's own metadata, or from the entry of
-    datasets.toml (working directory first, then the packaged one) that claims
-    the file's name. What is printed is public: nothing depends on a row except
-    through the released model.
+    The domain comes from NAME.domain.toml beside the file, from the data's own
+    metadata, or from the entry of datasets.toml (working directory first, then
+    the packaged one) that claims the file's name. What is printed is public:
+    nothing depends on a row except through the released model.
 
     \b
     Examples:
