@@ -234,7 +234,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "datasets": "List the data sets of datasets.toml, prepare raw files.",
         "domain": "Show the declared domain of a file, or change it.",
         "sql": "Print SQL that scores rows, or that counts them.",
-        "export": "Write a model as one file for ONNX, R, Stata, SAS or SPSS.",
+        "export": "Write a model as a script for R, Stata, SAS or SPSS, or as an ONNX graph.",
         "ledger": "Keep account of privacy budgets: init, show, verify.",
     }
 )

@@ -81,7 +81,10 @@ UNSUITABLE = {
         ("income", "not declared classes", "add them to classes"),
     ),
     "class without rows": ({"income": pl.lit("low")}, ("no row in class high", "take it out of the domain")),
-    "no category declared": ({"sex": pl.lit("x")}, ("'sex'", "no declared category in any row", "--drop sex")),
+    "no category declared": (
+        {"sex": pl.lit("x")},
+        ("'sex'", "no declared category in any row", "take it out of attributes"),
+    ),
 }
 
 

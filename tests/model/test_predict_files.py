@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import polars as pl
 import pytest
 from support.memory import PEAK_MEBIBYTES
+from support.model_cases import UNCHECKED
 from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
@@ -121,7 +122,7 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
-MEMORY_PROBE = f"""{PEAK_MEBIBYTES}
+MEMORY_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files

@@ -87,7 +87,7 @@ def test_values_that_a_column_cannot_hold(tmp_path: Path, type_: pa.DataType) ->
     column = pa.nulls(3, type_)
     text = refusal(parquet(tmp_path / "census.parquet", SEX=column, income=column))
     assert "column 'SEX' has type" in text
-    assert "which cannot hold the declared f, m: cast it to text, or take the values out of the domain" in text
+    assert "which cannot hold the declared f, m: cast it to text, or take the values out of its declaration" in text
     assert "label column 'income' has type" in text
     assert "which cannot hold the declared low, high: cast it to text, or correct classes" in text
 
