@@ -78,12 +78,8 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
     return _null_if_missing(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
 
 
-def category_number(name: str, kind: Kind | None) -> exp.Expr:
-    """Read a column as what a declared number is compared with: as ``number`` does, but no word is a number."""
-    return _spelled(name, kind) if kind in (Kind.TEXT, None) else number(name, kind)
-
-
 def _spelled(name: str, kind: Kind | None) -> exp.Expr:
+    """Read a column of texts, or of unknown kind, as numbers; no word is one."""
     column = source_column(name)
     return number_or_null(as_text(column) if kind else column)
 
@@ -132,7 +128,7 @@ def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
     # The declared texts first, since most texts are: only the others are read as numbers.
     if kind in (Kind.TEXT, None) and (numbers := number_keys(attribute.members)):
         branches = [(double(key), integer(position)) for key, position in numbers.items()]
-        otherwise = lookup(category_number(attribute.name, kind), branches, otherwise)
+        otherwise = lookup(_spelled(attribute.name, kind), branches, otherwise)
     known = category_keys(attribute, kind or Kind.TEXT)
     branches = [(_constant(key, kind), integer(position)) for key, position in known.items()]
     return lookup(_key(attribute.name, kind), branches, otherwise)
@@ -178,7 +174,7 @@ def _is_one_of(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
     test: exp.Expr = is_in(_key(name, kind), _constants(values, kind))
     if kind not in (Kind.TEXT, None) or not (numbers := number_keys(dict.fromkeys(values, 0))):
         return test
-    value = category_number(name, kind)
+    value = _spelled(name, kind)
     spelled = exp.and_(exp.not_(is_null(value)), is_in(value.copy(), list(map(double, numbers))))
     return exp.Paren(this=exp.or_(test, spelled))
 

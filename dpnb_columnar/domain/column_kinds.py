@@ -5,7 +5,7 @@ Every engine and the public side share this module, so that a row means the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 
@@ -105,6 +105,11 @@ def category_keys(attribute: Categorical, kind: Kind) -> dict[Key, int]:
     return _keys(attribute.members, kind)
 
 
+def category_texts(attribute: Categorical) -> Iterator[tuple[str, float | None, int]]:
+    """Yield each text of ``category_keys``, the number that it matches by or None, and its category's code."""
+    yield from ((value, declared_number(value), code) for value, code in _texts(attribute.members).items())
+
+
 def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
     """Map those declared values that are numbers to their codes: a text column may spell them in other ways."""
     return {number: code for value, code in codes.items() if (number := declared_number(value)) is not None}
@@ -112,13 +117,17 @@ def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
 
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
     if kind is Kind.TEXT:
-        keys: dict[Key, int] = dict(codes.items())
-        for value, code in codes.items():
-            for word, truth in TRUTHS.items():
-                if TRUTHS.get(value) is truth:
-                    keys.setdefault(word, code)
-        return keys
+        return dict(_texts(codes).items())
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
+
+
+def _texts(codes: Mapping[str, int]) -> dict[str, int]:
+    texts = dict(codes)
+    for value, code in codes.items():
+        for word, truth in TRUTHS.items():
+            if TRUTHS.get(value) is truth:
+                texts.setdefault(word, code)
+    return texts
 
 
 def _key(value: str, kind: Kind) -> Key | None:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
-from dpnb_columnar.domain.numbers import declared_number
+from dpnb_columnar.domain.column_kinds import category_texts
 from dpnb_columnar.model.likelihood import (
     LineTerms,
     Pieces,
@@ -115,11 +115,11 @@ def _cells(attribute: Attribute, parameters: AttributeParameters, weight: float)
         for missing in attribute.missing_values:
             yield _constant("missing", float(missing), without, skipped)
         return
-    numbers = {value: declared_number(value) for value in attribute.members}
-    spelled = sum(number is not None for number in numbers.values())
-    yield _constant("other", "number" if spelled == len(numbers) else "both" if spelled else "text", without, skipped)
-    for value, code in attribute.members.items():
-        number, terms = numbers[value], [row[code] for row in rows]
+    texts = list(category_texts(attribute))
+    spelled = sum(number is not None for _, number, _ in texts)
+    yield _constant("other", "number" if spelled == len(texts) else "both" if spelled else "text", without, skipped)
+    for value, number, code in texts:
+        terms = [row[code] for row in rows]
         yield _constant("text", value, terms) if number is None else _constant("number", number, terms)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpnb_columnar.domain import Categorical
 from dpnb_columnar.domain.declared_domain import predicts
 from dpnb_columnar.domain.names import is_printable
-from dpnb_columnar.domain.numbers import declared_number
+from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER, declared_number
 from dpnb_columnar.errors import CONFIDENTIAL, UsageError, excerpt, option, printable_line
 from dpnb_columnar.model.export_targets import SUFFIXES, Target, table_name
 from dpnb_columnar.model.exported_terms import table_lines
@@ -70,11 +70,14 @@ def _write(files: Sequence[tuple[Path, bytes]], overwrite: bool, confidential: b
 
 
 def script_text(model: NaiveBayes, target: Target, script: str, table: str) -> str:
-    """Fill in a language's script: its head, the files' names, the numbers of classes and of bytes of texts."""
+    """Fill in a language's script: its head, the files' names, what spells a number, sizes of classes and texts."""
     widths = [len(name.encode()) for name in model.domain.classes]
     longest = max([24, *(len(text.encode()) for text in _texts(model))])
     numbers = {"classes": len(widths), "places": len(widths) + 1, "width": max(widths), "longest": longest}
     filled = {"script": script, "table": table, "quoted": 2 * longest + 80, **numbers}
+    filled["spelled"] = SPELLED_NUMBER.strip("^$")  # languages differ in how they write the end of a text
+    words = (f'"{word}" = {str(number).replace("inf", "Inf")}' for word, number in NUMBER_WORDS.items())
+    filled["words"] = ", ".join(words)
     head = [*head_lines(model).values(), *([] if target in (Target.R, Target.SPSS) else [NOT_RUN])]
     lines = [line for each in head for line in textwrap.wrap(printable_line(each), 100)]
     if target is not Target.R:  # quotes and macros are read in comments as well

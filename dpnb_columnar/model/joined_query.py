@@ -44,9 +44,8 @@ from dpnb_columnar.dialects.rendering import header, parse_table, render
 from dpnb_columnar.dialects.rules import Kinds, number
 from dpnb_columnar.dialects.steps import CommonTableExpression, Step, table_reference
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.domain.column_kinds import Kind, category_keys, number_keys
+from dpnb_columnar.domain.column_kinds import Kind, category_texts, number_keys
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.numbers import declared_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.model_document import to_document, to_json
@@ -112,8 +111,7 @@ def table_rows(model: NaiveBayes) -> Iterator[Row]:
 def _cells(attribute: Attribute, parameters: Table | Histogram) -> Iterator[tuple[str, float | None, int]]:
     """List an attribute's values, with the number that each matches by, and its category's or bin's position."""
     if isinstance(attribute, Categorical):
-        keys = category_keys(attribute, Kind.TEXT).items()
-        yield from ((value, declared_number(value), code) for key, code in keys for value in [str(key)])
+        yield from category_texts(attribute)
         return
     assert isinstance(parameters, Histogram)
     starts = [0, *bin_starts(attribute, parameters.edges)]

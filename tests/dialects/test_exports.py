@@ -10,7 +10,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.exported import EXACT, Case, Scored, available, cases, difference, run_onnx, run_pspp, run_r
+from support.exported import (
+    EXACT,
+    Case,
+    Scored,
+    as_texts,
+    available,
+    cases,
+    difference,
+    odd_case,
+    run_onnx,
+    run_pspp,
+    run_r,
+)
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.scored_rows import AGE, MIXED, MONEY
 
@@ -109,6 +121,21 @@ def test_lines_weights_and_logarithms_give_the_probabilities_of_predict(target: 
         assert len({each.predicted for each in scored}) > 1
         assert max(min(each.probabilities) for each in scored) > 0.01  # no class is certain
         assert difference(case, scored) <= EXACT
+
+
+@pytest.mark.parametrize("target", RUNNERS, ids=str)
+def test_a_text_is_the_number_or_the_truth_that_it_is_to_predict(target: Target, tmp_path: Path) -> None:
+    """Words are numbers to numeric attributes alone, and those of the same truth are one category."""
+    columns = {"code": [1, 7], "truth": ["true", "false"], "mixed": ["1", "0", "True", "1e99"], "word": ["1", "TRUE"]}
+    domain = declared({"age": AGE, "hours": AGE, **{name: {"values": each} for name, each in columns.items()}})
+    shares = {2: ([0.7, 0.3], [0.4, 0.6]), 4: ([0.4, 0.3, 0.2, 0.1], [0.15, 0.25, 0.35, 0.25])}
+    histogram = histogram_of("hours", [0, 1, 10, 101], [0.3, 0.5, 0.2], [0.05, 0.45, 0.5])
+    tables = [table_of(name, *shares[len(each)]) for name, each in columns.items()]
+    case = odd_case(model_of(domain, [normal_of("age", [30, 45.5], [11, 12.25]), histogram, *tables]), [])
+    case = as_texts(case) if target is Target.R else case
+    (scored,) = runner(target)(tmp_path, [case])
+    assert len({each.skipped for each in scored}) > 2
+    assert difference(case, scored) <= EXACT
 
 
 def test_onnx_uses_core_operators_alone_and_says_what_is_promised(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.column_kinds import number_keys
+from dpnb_columnar.domain.numbers import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.export_targets import SUFFIXES, Target
 from dpnb_columnar.model.exported_terms import table_lines
@@ -35,6 +36,24 @@ from support.reference_scorer import reference
 EXACT = 1e-12
 ODD_TEXTS = ["", " ", ".", "-", "7.0", " 7 ", "+7", "-7", "07", "1e5", "1_0", "7.", ".5", "- 7", "7 7", "1+1", "é"]
 ODD_TEXTS += ["x" * 70, "0" * 70, "7e0", "70E-01", "7e", "e7", "7e1.5", "7e100"]
+ODD_TEXTS += [
+    "1e0",
+    "1E0",
+    "10e-001",
+    "1e3",
+    "1E+1",
+    "1e99",
+    "1e100",
+    "1e-",
+    "1e+-0",
+    "1e0.0",
+    "1e0e0",
+    "1d0",
+    "e",
+    "+",
+    "+e1",
+]
+ODD_TEXTS += [*NUMBER_WORDS, "tRue", "+inf", "INF", "nan", "1", " 1 ", "NA", "0e99", "0e100", "0E-0099"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +92,20 @@ class Scored:
 
 
 def cases(target: Target, number: int, start: int = 0) -> list[Case]:
-    """Random models that a language takes, and odd rows."""
-    return [case for case in _cases(number, start) if is_taken(case, target)]
+    """Random models that a language takes, and odd rows; R takes texts in the place of numbers, in every second."""
+    taken = [case for case in _cases(number, start) if is_taken(case, target)]
+    return [as_texts(case) if target is Target.R and place % 2 else case for place, case in enumerate(taken)]
+
+
+def as_texts(case: Case) -> Case:
+    """The case with texts in all columns."""
+    columns = {
+        column.name: pl.Series(
+            [value if value is None else str(value) for value in column[: len(case.drawn)]] + ODD_TEXTS, dtype=pl.String
+        )
+        for column in case.rows
+    }
+    return replace(case, rows=pl.DataFrame(columns))
 
 
 def is_taken(case: Case, target: Target) -> bool:
@@ -104,13 +135,14 @@ def _cases(number: int, start: int) -> list[Case]:
     )
     @given(models_and_rows().filter(lambda case: bool(case[0].attributes)))
     def collect(case: tuple[Model, list[dict[str, Any]]]) -> None:
-        found.append(_case(*case))
+        found.append(odd_case(*case))
 
     collect()
     return found
 
 
-def _case(model: Model, rows: list[dict[str, Any]]) -> Case:
+def odd_case(model: Model, rows: list[dict[str, Any]]) -> Case:
+    """A model with rows, and rows of odd texts after them where a column holds texts."""
     columns: dict[str, pl.Series] = {}
     for parameters in model.attributes:
         attribute = model.domain[parameters.attribute]

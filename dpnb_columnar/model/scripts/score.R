@@ -7,17 +7,16 @@ score_rows <- function(data, table = "@table@") {
   rows <- nrow(data)
   each <- seq_len(rows)
   first <- terms[seq(1, nrow(terms), places), ] # one row per cell
-  number <- function(x) { # a text that spells no number is missing
-    if (is.factor(x)) x <- as.character(x)
-    if (inherits(x, c("Date", "POSIXt"))) return(rep(NA_real_, rows))
-    if (!is.character(x)) return(as.numeric(x))
-    spelled <- which(nchar(x, "bytes") <= 64 & grepl("^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$", x, useBytes = TRUE))
-    replace(rep(NA_real_, rows), spelled, as.numeric(x[spelled]))
+  read <- function(x) { # numbers, or else texts
+    if (is.logical(x)) c("false", "true")[x + 1] else if (is.numeric(x)) as.numeric(x) else enc2utf8(as.character(x))
   }
+  number <- function(x, words) { # a text that spells no number is missing; categories take no word for a number
+    if (is.numeric(x)) return(x)
+    spelled <- which(nchar(x, "bytes") <= 64 & grepl("^@spelled@$", x, useBytes = TRUE))
+    replace(unname(words[match(x, names(words))]), spelled, as.numeric(x[spelled]))
+  }
+  words <- c(@words@)
   none <- rep(NA_character_, rows)
-  text <- function(x) {
-    if (is.logical(x)) c("false", "true")[x + 1] else if (is.numeric(x)) none else enc2utf8(as.character(x))
-  }
   look_up <- function(cells, x, texts = none) { # a row's terms are those of the last cell that it matches
     match <- first$match[cells]
     value <- suppressWarnings(as.numeric(first$value[cells]))
@@ -41,7 +40,10 @@ score_rows <- function(data, table = "@table@") {
   for (cells in split(seq_along(first$match), factor(first$attribute, setdiff(first$attribute, "")))) {
     x <- data[[first$attribute[cells[1]]]]
     if (is.null(x)) stop("missing column ", first$attribute[cells[1]])
-    sums <- sums + look_up(cells, number(x), if (any(first$match[cells] == "text")) text(x) else none)
+    x <- read(x)
+    matches <- first$match[cells]
+    numbers <- number(x, if (any(matches == "from")) words else numeric())
+    sums <- sums + look_up(cells, numbers, if (is.character(x) && any(matches == "text")) x else none)
   }
   scores <- sums[, -places, drop = FALSE]
   if (any(first$match == "line")) { # probabilities follow the difference of the largest class's score and the best other

@@ -43,7 +43,7 @@ foreach part in terms line {
         if "`value'" == "number" & `k' == 1 file write `code' `"replace nb_x = `attribute'"' _n
         if "`value'" == "both" & `k' == 1 {
             file write `code' `"replace nb_x = ."' _n `"replace nb_x = real(strtrim(`attribute')) if "'
-            file write `code' `"ustrregexm(`attribute', "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *\z") "'
+            file write `code' `"ustrregexm(`attribute', "^@spelled@\z") "'
             file write `code' `"& strlen(`attribute') <= 64"' _n
         }
         file write `code' `"replace nb_s`k' = nb_s`k' + nb_t`k'"' _n `"replace nb_t`k' = `t'"' _n

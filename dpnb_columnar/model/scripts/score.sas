@@ -23,7 +23,7 @@ data _null_;
     line = '';
     if k = 1 and value = 'number' then line = cats('nb_x = ', name, ';');
     if k = 1 and value = 'both' then line = cats('nb_x = .; if length(', name, ') <= 32 and prxmatch(',
-      "'/^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$/', ", name, ') then nb_x = input(strip(', name, '), 32.);');
+      "'/^@spelled@$/', ", name, ') then nb_x = input(strip(', name, '), 32.);');
     if name = '' and k < @places@ then line = cats('nb_n{', k, '} =') || " '" || tranwrd(trim(class), "'", "''") || "';";
     put line;
     line = cats('nb_s{', k, '} = nb_s{', k, '} + nb_t{', k, '}; nb_t{', k, '} = ', t, ';');

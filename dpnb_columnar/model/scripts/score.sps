@@ -21,11 +21,15 @@ DO IF match = "other".
   DO IF #place = 1 AND value = "number".
     WRITE OUTFILE='@script@.1' /"COMPUTE #x = VALUE(" name ").".
   ELSE IF #place = 1 AND value = "both".
-    WRITE OUTFILE='@script@.1' /"COMPUTE #text = LTRIM(" name ")." /"COMPUTE #rest = #text." /"COMPUTE #x = $SYSMIS."
-      /"LOOP #i = 0 TO 9." /"COMPUTE #rest = REPLACE(#rest, STRING(#i, F1), '')." /"END LOOP."
-      /"IF (#rest <> #text AND LENGTH(RTRIM(#text)) <= 40 AND INDEX(RTRIM(#text), ' ') = 0"
-      /"  AND INDEX(#text, '+-', 1) <= 1 AND ANY(#rest, '', '.', '+', '-', '+.', '-.'))"
-      /"  #x = NUMBER(#text, F40).".
+    WRITE OUTFILE='@script@.1' /"COMPUTE #text = LTRIM(" name ")." /"COMPUTE #rest = UPCASE(#text)."
+      /"COMPUTE #power = INDEX(#rest, 'E')." /"COMPUTE #x = $SYSMIS."
+      /"LOOP #i = 1 TO 9." /"COMPUTE #rest = REPLACE(#rest, STRING(#i, F1), '0')." /"END LOOP."
+      /"LOOP #i = 1 TO 6." /"COMPUTE #rest = REPLACE(#rest, '00', '0')." /"END LOOP."
+      /"IF (ANY(SUBSTR(#rest, 1, 1), '+', '-')) #rest = SUBSTR(#rest, 2)."
+      /"DO IF LENGTH(RTRIM(#text)) <= 40 AND ANY(#rest, '0', '0.', '0.0', '.0', '0E0', '0.E0', '0.0E0', '.0E0',"
+      /"  '0E+0', '0.E+0', '0.0E+0', '.0E+0', '0E-0', '0.E-0', '0.0E-0', '.0E-0')."
+      /"COMPUTE #x = NUMBER(#text, F40)."
+      /"IF (#power > 0 AND ABS(NUMBER(SUBSTR(#text, #power + 1), F40)) >= 100) #x = $SYSMIS." /"END IF.".
   ELSE IF #place < @places@ AND name = "".
     WRITE OUTFILE='@script@.1' /"COMPUTE #name" k "=" /class_text "."
       /"VARIABLE LABELS nb_probability_" k /class_text ".".
