@@ -52,3 +52,13 @@ def test_a_bin_begins_at_the_first_float_that_predict_puts_into_it() -> None:
     found = model.predict(pl.DataFrame({"x": values}).lazy()).collect()[probability_column("no")].to_list()
     assert found[:-1:2] == [found[0], *found[1:-2:2]]
     assert all(before > after for before, after in zip(found[::2], found[1::2], strict=True))
+
+
+@pytest.mark.parametrize("target", [Target.R, Target.STATA, Target.SAS], ids=str)
+def test_scripts_have_the_pattern_and_the_table_the_truths_that_predict_reads(target: Target, tmp_path: Path) -> None:
+    domain = declared({"truth": {"values": ["true", "0"]}})
+    script = tmp_path / "x"
+    write_export(model_of(domain, [table_of("truth", [0.75, 0.25], [0.25, 0.75])]), script, target)
+    assert "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *" in script.read_text()
+    cells = [tuple(row[1:3]) for row in csv.reader((tmp_path / "x.terms.csv").read_text().splitlines())][4::3]
+    assert sorted(cells[1:]) == [("number", "0.0"), ("text", "TRUE"), ("text", "True"), ("text", "true")]
