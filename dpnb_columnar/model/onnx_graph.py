@@ -146,7 +146,7 @@ class _Graph:
             found = self.add("Where", any_matched, self.add("Gather", places, place), found)
         rows = np.array([[(*term, 0.0, 0.0, 0.0, NO_LIMIT)[:5] for term in cell.terms] for cell in cells])
         term, center, slope, curve, limit = (self.add("Gather", rows[:, :, part], found) for part in range(5))
-        if not rows[:, :, 2:4].any() or number is None:
+        if number is None or all(len(term) == 1 for cell in cells for term in cell.terms):
             return term
         value = self.add("Where", self.add("IsNaN", number), 0.0, number)
         value = self.add("Max", self.add("Min", value, NO_LIMIT), -NO_LIMIT)

@@ -138,6 +138,15 @@ def test_a_text_is_the_number_or_the_truth_that_it_is_to_predict(target: Target,
     assert difference(case, scored) <= EXACT
 
 
+@pytest.mark.parametrize("target", RUNNERS, ids=str)
+def test_a_bound_holds_where_classes_have_one_mean_and_deviation(target: Target, tmp_path: Path) -> None:
+    age = normal_of("age", [30, 30], [11, 11])
+    age = replace(age, presence=presence_of([1 - 1e-9, 1e-9], [0.2, 0.8]), bound=0.5)
+    case = odd_case(model_of(declared({"age": {**AGE, "missing": "category"}}), [age]), [{"age": 33.0}])
+    (scored,) = runner(target)(tmp_path, [case])
+    assert difference(case, scored) <= EXACT
+
+
 def test_onnx_uses_core_operators_alone_and_says_what_is_promised(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     write_export(MIXED, tmp_path / "x.onnx", Target.ONNX)
