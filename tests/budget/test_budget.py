@@ -208,14 +208,6 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
     assert [pure(share.row_cost) for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
 
 
-def test_paper_split_gives_equal_shares() -> None:
-    """Two shares for each of 6 numeric attributes, one for each of 8 categorical ones, one for the counts."""
-    division = parse_division("2:1:1")
-    requests = [request(division.numeric / 2)] * 12 + [request(division.categorical)] * 8
-    requests.append(request(division.counts))
-    assert {pure(share.cost) for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
-
-
 def test_release_without_a_query_is_refused() -> None:
     with pytest.raises(ValueError, match="without a query"):
         compose([], Budget(Fraction(1)))
@@ -231,11 +223,6 @@ def test_query_without_a_positive_share_is_refused(weights: list[int]) -> None:
 def test_budget_of_nothing_is_refused(epsilon: int) -> None:
     with pytest.raises(ValueError, match="above 0"):
         compose([request(Fraction(1))], Budget(Fraction(epsilon)))
-
-
-@pytest.mark.parametrize(("name", "rows"), [("add-remove", 1), ("replace-one", 2)])
-def test_relations_by_name(name: str, rows: int) -> None:
-    assert Neighbours(name).rows == rows
 
 
 def test_the_total_is_what_was_divided() -> None:

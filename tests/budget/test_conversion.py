@@ -8,6 +8,7 @@ import mpmath
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.noise_cases import gaussian_delta, precise
 
 from dpnb_columnar.budget import (
     Approximate,
@@ -41,18 +42,7 @@ DELTA = Fraction(1, 10**6)
 RHOS = st.fractions(min_value=Fraction(1, 10**12), max_value=100)
 
 
-def real(number: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(number.numerator) / number.denominator
-
-
 # --- concentrated losses ------------------------------------------------------------------------------------------
-
-
-def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
-    """Exact delta of the Gaussian mechanism with noise of deviation 1/sqrt(2 rho), which is rho-zCDP and no less
-    (Balle and Wang 2018, Theorem 8)."""
-    mu = mpmath.sqrt(2 * rho)
-    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
 @pytest.mark.slow
@@ -61,7 +51,7 @@ def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
 def test_the_converted_rho_is_safe_for_the_gaussian_mechanism(epsilon: Fraction, delta: Fraction) -> None:
     rho = concentrated_within(Approximate(epsilon, delta)).rho
     with mpmath.workdps(40):
-        assert gaussian_delta(real(epsilon), real(rho)) <= real(delta)
+        assert gaussian_delta(precise(epsilon), precise(rho)) <= precise(delta)
 
 
 @pytest.mark.slow
@@ -74,9 +64,9 @@ def test_the_converted_rho_is_at_least_the_textbook_one_and_close_to_the_largest
     loss = Approximate(epsilon, delta)
     rho = concentrated_within(loss).rho
     with mpmath.workdps(30):
-        logarithm = -mpmath.log(real(delta))
-        textbook = (mpmath.sqrt(logarithm + real(epsilon)) - mpmath.sqrt(logarithm)) ** 2
-        assert real(rho) >= textbook * (1 - mpmath.mpf(10) ** -5)
+        logarithm = -mpmath.log(precise(delta))
+        textbook = (mpmath.sqrt(logarithm + precise(epsilon)) - mpmath.sqrt(logarithm)) ** 2
+        assert precise(rho) >= textbook * (1 - mpmath.mpf(10) ** -5)
     assert implies(rho, loss)
     assert not implies(rho * Fraction(100_001, 100_000), loss)
 
@@ -84,7 +74,7 @@ def test_the_converted_rho_is_at_least_the_textbook_one_and_close_to_the_largest
 def test_more_digits_agree_on_the_delta_a_rho_implies() -> None:
     for rho, epsilon in ((Fraction(1, 50), Fraction(1)), (Fraction(1, 2), Fraction(3)), (Fraction(3), Fraction(20))):
         with mpmath.workdps(40):
-            r, e = real(rho), real(epsilon)
+            r, e = precise(rho), precise(epsilon)
             order = mpmath.findroot(lambda a, r=r, e=e: (2 * a - 1) * r - e + mpmath.log(1 - 1 / a), (e + r) / (2 * r))
             a = order
             exact = mpmath.exp((a - 1) * (a * r - e)) * (1 - 1 / a) ** a / (a - 1)
@@ -138,13 +128,6 @@ def _larger(loss: PrivacyCost) -> PrivacyCost:
     if isinstance(loss, Approximate):
         return Approximate(loss.epsilon, loss.delta * more)
     return Concentrated(loss.rho * more)
-
-
-def test_two_rows_cost_the_sum_of_two_draws() -> None:
-    epsilon, delta, rho = Fraction(1), Fraction(1, 10**6), Fraction(1, 8)
-    assert for_one_row(Pure(epsilon), 2, RowEffect.ONE_DRAW) == Pure(epsilon / 2)
-    assert for_one_row(Approximate(epsilon, delta), 2, RowEffect.ONE_DRAW) == Approximate(epsilon / 2, delta / 2)
-    assert for_one_row(Concentrated(rho), 2, RowEffect.ONE_DRAW) == Concentrated(rho / 2)
 
 
 def test_two_rows_that_move_the_same_draws_cost_those_of_a_group() -> None:

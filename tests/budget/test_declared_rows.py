@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.people import DECLARATION, write_people
+from support.people import DECLARATION
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.budget import is_rule, parse_delta, parse_rows
 from dpnb_columnar.datasets.catalogue import read_catalogue
-
-
-@pytest.fixture
-def people_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write_people(tmp_path / "people.parquet")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""Both engines count what a row-by-row reading of the rules counts: conditions, shapes of domains, odd names."""
+"""Both engines count what a row-by-row reading of the rules counts: shapes of domains, odd names."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from support.aggregation_cases import (
@@ -12,84 +11,11 @@ from support.aggregation_cases import (
     LABEL,
     MIXED,
     NUMERIC_BODIES,
-    PEOPLE,
     WRITERS,
     check,
-    labelled,
     total,
 )
 from support.rows_in_python import Document
-
-# Labels by condition.
-
-CONDITIONS = [
-    "wage > 1500",
-    "wage >= 1500 AND hours >= 40",
-    "wage > 1500 OR hours = 40",
-    "NOT (wage > 1500 OR sex = 'Female')",
-    "NOT (wage <= 1500 AND NOT hours <> 40)",
-    "wage = 0",
-    "wage <> 7",
-    "wage < 1e300",
-    "hours IN (40, 41, 7.0)",
-    "hours NOT IN (40, 41)",
-    "hours BETWEEN 7 AND 40",
-    "wage NOT BETWEEN 0 AND 1500",
-    "hours BETWEEN 40 AND 7",
-    "sex = 'Female'",
-    "sex <> 'Female'",
-    "sex IN ('Female', 'it''s', '')",
-    "sex NOT IN ('Male', '')",
-    "hours = '40'",
-    "hours <> '40'",
-    "wage = '7' OR wage = '0'",
-    "wage <> '1500'",
-    "large > 9007199254740992",
-    "large = 9007199254740993",
-    "large = '9007199254740991' OR large <> '40'",
-    "owner = 'true'",
-    "owner <> 'false'",
-    "owner = 1",
-    "owner > 0 OR sex = 'Female'",
-    "day = '2018-12-31'",
-    "day NOT IN ('2018-12-31', '2019-01-02')",
-    "rate = 0.25 OR rate > 1.5",
-    "rate = '0.25'",
-    "wage = '999999' OR hours = 99 OR sex = 'NIU'",
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_conditions(tmp_path: Path, condition: str) -> None:
-    attributes = {"x": {"lower": 0, "upper": 10, "step": 1}}
-    for missing in ([], ["999999", "NIU", "99", "", "40.5"]):
-        label = {"condition": condition, "classes": ["no", "yes"], "missing_values": missing}
-        check(tmp_path, PEOPLE, {"label": label, "attributes": attributes})
-
-
-# Domains of every shape.
-
-
-@pytest.mark.slow
-def test_more_attributes_than_one_pass_takes(tmp_path: Path) -> None:
-    random = np.random.default_rng(1)
-    names = [f"c{position}" for position in range(65)]
-    columns = {
-        name: pa.array([["u", "v", None][code] for code in random.choice(3, 40, p=[0.6, 0.39, 0.01])]) for name in names
-    }
-    attributes = {name: {"values": ["u", "v"], "missing": "category" if name < "c9" else "row"} for name in names}
-    assert total(check(tmp_path, labelled(**columns), {"label": LABEL, "attributes": attributes}, group=10)) > 0
-
-
-@pytest.mark.slow
-def test_many_values(tmp_path: Path) -> None:
-    values = [f"value {position}" for position in range(10_000)]
-    check(
-        tmp_path,
-        labelled(x=pa.array([*values[::100], "value", None])),
-        {"label": LABEL, "attributes": {"x": {"values": values}}},
-    )
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declared, labelled, written
-from support.memory import PEAK_MEBIBYTES
+from support.memory import peak
 from support.rows_in_python import counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import polars_units
@@ -136,9 +134,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
             aggregate(source, domain)
 
 
-MEMORY_SCRIPT = (
-    PEAK_MEBIBYTES
-    + """
+MEMORY_SCRIPT = """
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
@@ -148,11 +144,8 @@ numeric = {f"n{position}": {"lower": 0, "upper": 100, "step": 1} for position in
 categorical = {f"c{position}": {"values": list(range(9))} for position in range(3)}
 label = {"condition": "n0 > 50", "classes": ["no", "yes"]}
 domain = read_domain("memory", {"label": label, "attributes": numeric | categorical}, "")
-for file in sys.argv[1:]:
-    local.answer(open_parquet([Path(file)], domain), CellQuery(domain))
-    sys.stdout.write(f"{peak_mebibytes()}\\n")
+local.answer(open_parquet([Path(sys.argv[1])], domain), CellQuery(domain))
 """
-)
 BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 30, 60  # few enough to be quick, enough to fill every buffer
 
 
@@ -168,6 +161,5 @@ def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
         with pq.ParquetWriter(file, block.schema, compression="lz4") as writer:
             for _ in range(blocks):
                 writer.write_table(block)
-    command = [sys.executable, "-W", "error", "-c", MEMORY_SCRIPT, *map(str, files)]
-    few, many = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    few, many = (peak(MEMORY_SCRIPT, file) for file in files)
     assert many - few < 250

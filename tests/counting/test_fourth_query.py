@@ -18,6 +18,7 @@ import pytest
 from sqlglot import exp
 from support.engines import DuckDB, SQLite
 from support.people import PEOPLE, people, people_domain, write_people
+from support.tables import into_duckdb, into_sqlite
 
 from dpnb_columnar.budget import Parallel
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
@@ -162,45 +163,24 @@ def files(tmp_path: Path) -> list[Path]:
     return [write_people(tmp_path / f"{place}.parquet", part) for place, part in enumerate(parts)]
 
 
-def in_duckdb(folder: Path) -> Any:
-    import duckdb
-
-    with duckdb.connect(folder / "people.duckdb") as connection:
-        rows = ROWS
-        connection.execute("CREATE TABLE person AS SELECT * FROM rows")
-        assert len(rows) == 300
-    address = parse_database(str(folder / "people.duckdb"))
+def table_of(file: Path) -> Any:
+    """The rows as the table of a database."""
+    (into_sqlite if file.suffix == ".sqlite" else into_duckdb)(file, ROWS.select("income", "age", "hours", "sex"))
+    address = parse_database(str(file))
     assert address is not None
-    return DatabaseInput(address, "person").check(DOMAIN)
-
-
-def in_sqlite(folder: Path) -> Any:
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
-        connection.execute("CREATE TABLE person (income TEXT, age INTEGER, hours INTEGER, sex TEXT)")
-        values = ROWS.select("income", "age", "hours", "sex").rows()
-        connection.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", values)
-        connection.commit()
-    address = parse_database(str(folder / "people.sqlite"))
-    assert address is not None
-    return DatabaseInput(address, "person").check(DOMAIN)
+    return address
 
 
 def by_a_printed_query(folder: Path) -> Any:
-    in_duckdb(folder)
-    address = parse_database(str(folder / "people.duckdb"))
-    assert address is not None
     printed = query_sql(QUERY, {}, "person", Dialect.DUCKDB)
-    return DatabaseRows(address, printed, asked=QUERY).check(DOMAIN)
+    return DatabaseRows(table_of(folder / "people.duckdb"), printed, asked=QUERY).check(DOMAIN)
 
 
 ENGINES: dict[str, Callable[[Path], Any]] = {
     "frame": lambda folder: FrameInput(ROWS).check(DOMAIN),
     "lazy frame": lambda folder: FrameInput(ROWS.lazy()).check(DOMAIN),
-    "duckdb": in_duckdb,
-    "sqlite": in_sqlite,
+    "duckdb": lambda folder: DatabaseInput(table_of(folder / "people.duckdb"), "person").check(DOMAIN),
+    "sqlite": lambda folder: DatabaseInput(table_of(folder / "people.sqlite"), "person").check(DOMAIN),
     "printed": by_a_printed_query,
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import declared, written
-from support.people import PEOPLE, people, people_domain, write_people
+from support.people import PEOPLE, people, people_domain
 from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, listed, queries_of
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     LARGEST_CLIP,
@@ -33,7 +31,6 @@ from dpnb_columnar.counting.scores import (
     probabilities,
 )
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
 
@@ -83,22 +80,6 @@ def any_query(domain: Domain, seed: int) -> GradientQuery:
 def moved(sums: GradientSums) -> int:
     """How far a row, whose sums these are, moves all sums."""
     return int(np.abs(sums.sums).sum())
-
-
-@pytest.mark.slow
-def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far() -> None:
-    """Every row of a small domain, alone: the sums are additive, so this is every pair of neighbours."""
-    domain = people_domain()
-    every = list(itertools.product([10, 40, 80], [10, 50], ["f", "m"], domain.classes))
-    rows = pl.DataFrame(every, schema=["age", "hours", "sex", "income"], orient="row")
-    nearest = 0.0
-    for seed in range(8):
-        query = any_query(domain, seed)
-        for row in rows.iter_slices(1):
-            change = moved(local.answer(row, query))
-            assert change <= query.sensitivity
-            nearest = max(nearest, change / query.sensitivity)
-    assert nearest > 0.9
 
 
 SIGNS = people_domain(
@@ -239,20 +220,6 @@ def test_sums_of_different_queries_are_not_added() -> None:
         summed + local.answer(people(5), two)
 
 
-def test_sums_of_one_part_are_not_added_twice() -> None:
-    """Whatever else they have summed up, and whatever is declared of their units."""
-    query = any_query(people_domain(), 1)
-    summed = local.answer(people(5), query)
-    first, second, both = (replace(summed, parts=frozenset(parts)) for parts in ("a", "b", "ab"))
-    assert (first + second).parts == {"a", "b"}
-    assert (first + second).rows.tolist() == (2 * summed.rows).tolist()
-    for one, two in ((first, first), (first, both), (both, second), (first + second, second)):
-        with pytest.raises(ValueError, match="the same rows are in both and would count twice"):
-            one + two
-    with pytest.raises(ValueError, match="the same rows"):
-        replace(first, whole_units=True) + replace(first, whole_units=True)
-
-
 def test_sums_beyond_64_bits_are_refused() -> None:
     summed = local.answer(people(5), any_query(people_domain(), 1))
     for name in ("sums", "rows"):
@@ -299,15 +266,3 @@ def test_a_digest_is_of_all_that_decides_what_a_row_adds() -> None:
         query,
     ]
     assert len({each.digest for each in queries}) == len(queries)
-
-
-def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:
-    query = any_query(people_domain(), 1)
-    file = write_people(tmp_path / "people.parquet")
-    checked = LocalFiles([str(file)]).check(people_domain())
-    file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"people\.parquet"):
-        checked.answer(query)
-    rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
-    with pytest.raises(DataError, match="its query fails"):
-        FrameInput(rows).check(people_domain()).answer(query)

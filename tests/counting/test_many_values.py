@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
-from support.memory import PEAK_MEBIBYTES
+from support.memory import peak
 
 from dpnb_columnar.counting.engines import duckdb, local
 from dpnb_columnar.counting.statistics import CellQuery, assemble
@@ -43,15 +41,13 @@ def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: p
     assert local.answer(source, CellQuery(domain(values))) == expected
 
 
-PEAK_PROBE = f"""{PEAK_MEBIBYTES}
-sys.path += sys.argv[2:]
+PEAK_PROBE = """sys.path += sys.argv[2:]
 from counting.test_many_values import domain
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.rows.parquet import open_parquet
 local.SMALL = 0
 local.answer(open_parquet([Path(sys.argv[1])], domain(2**16)), CellQuery(domain(2**16)))
-print(round(peak_mebibytes()))
 """
 
 
@@ -60,5 +56,4 @@ def test_many_values_fit_in_memory(tmp_path: Path) -> None:
     """DuckDB takes 8 KiB for each value, half a gigabyte here."""
     file, folder = tmp_path / "rows.parquet", Path(__file__).parents[1]
     write_rows(file, 2**16)
-    command = [sys.executable, "-c", PEAK_PROBE, str(file), str(folder)]
-    assert int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) < 350
+    assert peak(PEAK_PROBE, file, folder) < 350

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain
+from support.people import PEOPLE, people, people_domain, write_people
+from support.tables import into_duckdb
 
 from dpnb_columnar.budget import RowEffect
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import GradientQuery, Margins, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import FORMATS, kind_of_columns
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
+from dpnb_columnar.errors import DataError
 
 AnyQuery = CellQuery | Scores | Margins | GradientQuery
 
@@ -120,6 +123,32 @@ def test_answers_of_parts_join_to_that_of_all(queries: list[AnyQuery]) -> None:
         assert first.joined(second) == local.answer(rows, query)
 
 
+def test_answers_of_one_part_are_not_added_twice(queries: list[AnyQuery]) -> None:
+    """Whatever else they have added up, and whatever is declared of their units."""
+    for query in queries:
+        counted = replace(local.answer(people(9), query), whole_units=True)
+        first, second, both = (replace(counted, parts=frozenset(parts)) for parts in ("a", "b", "ab"))
+        if not isinstance(query, CellQuery):  # which knows equal counts as well
+            assert (first + second).parts == {"a", "b"}
+            assert first + second == replace(first.joined(second), parts=both.parts)
+        for one, two in ((first, first), (first, both), (both, second)):
+            with pytest.raises(ValueError, match="the same rows are in both and would count twice"):
+                one + two
+
+
+def test_failures_are_reported_without_the_engines_text(queries: list[AnyQuery], tmp_path: Path) -> None:
+    for query in queries:
+        file = write_people(tmp_path / "people.parquet")
+        checked = LocalFiles([str(file)]).check(query.domain)
+        assert checked.repeatable
+        file.write_bytes(file.read_bytes()[:-9])
+        with pytest.raises(DataError, match=r"people\.parquet"):
+            checked.answer(query)
+        rows = people(10).lazy().with_columns(age=pl.col("sex").str.to_integer(strict=True))
+        with pytest.raises(DataError, match="its query fails"):
+            FrameInput(rows).check(query.domain).answer(query)
+
+
 def test_what_is_cut_to_fewer_attributes_answers_their_query() -> None:
     domain = people_domain()
     fewer = Domain(domain.name, domain.label, domain.attributes[1:])
@@ -131,9 +160,7 @@ def test_what_is_cut_to_fewer_attributes_answers_their_query() -> None:
 def test_the_result_of_a_printed_query_is_cut_to_what_is_asked(tmp_path: Path) -> None:
     """A public file may leave attributes out of what a query counts that was printed before."""
     domain, rows = people_domain(), people(50)
-    with duckdb.connect(tmp_path / "people.duckdb") as connection:
-        connection.register("rows", rows.to_arrow())
-        connection.execute("CREATE TABLE person AS SELECT * FROM rows")
+    into_duckdb(tmp_path / "people.duckdb", rows)
     address = parse_database(str(tmp_path / "people.duckdb"))
     assert address is not None
     fewer = Domain(domain.name, domain.label, domain.attributes[1:])

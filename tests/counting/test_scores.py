@@ -21,7 +21,7 @@ from support.scored_in_python import expected_score_counts, scores_of
 from dpnb_columnar.counting import diagnostics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery
@@ -29,7 +29,6 @@ from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.editing import with_unit
-from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.value_codes import MOST_STEPPED
@@ -213,22 +212,6 @@ def test_the_repr_shows_the_shape_alone() -> None:
     assert repr(counted) == f"{counted!s}" == "ScoreCounts(CONFIDENTIAL, domain 'people': 2 bins, 2 classes)"
     with pytest.raises(ValueError, match="different scores"):
         counted + ScoreCounts(replace(SCORES, edges=(1,)), counted.counts)
-
-
-def test_a_damaged_file_is_reported_without_the_engines_text(tmp_path: Path) -> None:
-    file = write_people(tmp_path / "people.parquet")
-    checked = LocalFiles([str(file)]).check(DOMAIN)
-    assert checked.repeatable
-    file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"people\.parquet"):
-        checked.answer(SCORES)
-
-
-def test_a_query_that_fails_is_reported_without_the_engines_text() -> None:
-    rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
-    checked = FrameInput(rows).check(DOMAIN)
-    with pytest.raises(DataError, match="its query fails"):
-        checked.answer(SCORES)
 
 
 @pytest.mark.parametrize(("cap", "sizes"), [(2, (2, 1, 2)), (4, (3, 1, 4))])

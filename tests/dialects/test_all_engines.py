@@ -25,7 +25,8 @@ from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.scores import ClassScores, GradientQuery, GradientSums, ScoreCounts
+from dpnb_columnar.counting.query import Query
+from dpnb_columnar.counting.scores import ClassScores, ScoreCounts
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import answer_of, format_of
@@ -42,30 +43,16 @@ def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
     return local.answer(pl.scan_parquet(source.files[0]), CellQuery(domain))
 
 
-def by_spark(source: ParquetSource, domain: Domain) -> Statistics:
+def by_spark(source: ParquetSource, query: Query[Any]) -> Any:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.answer(open_files(session, files, domain), CellQuery(domain))
+        return spark_engine.answer(open_files(session, files, query.domain), query)
 
 
 def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tuple[ParquetSource, Domain]:
     domain = read_domain("test", document, "test")
     return open_parquet(written(folder, tables), domain), domain
-
-
-def scores_by_spark(source: ParquetSource, scores: ClassScores) -> ScoreCounts:
-    """Spark, over the files."""
-    with counting_session(None) as session:
-        files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.answer(open_files(session, files, scores.domain), scores)
-
-
-def gradients_by_spark(source: ParquetSource, query: GradientQuery) -> GradientSums:
-    """Spark, over the files."""
-    with counting_session(None) as session:
-        files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.answer(open_files(session, files, query.domain), query)
 
 
 def check_scores_of_files(
@@ -205,10 +192,10 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
             check_queries(frame, folder, databases)
             check_score_queries(frame, folder, data, databases)
         else:
-            check_scores_of_files(frame, folder, data, [scores_by_spark, local.answer])
+            check_scores_of_files(frame, folder, data, [by_spark, local.answer])
             source, domain = of_files(*frame, folder)
             gradient = data.draw(queries_of(domain))
-            assert gradients_by_spark(source, gradient) == local.answer(source, gradient)
-            check_files(frame, folder, {"spark": by_spark, "local": by_local})
+            assert by_spark(source, gradient) == local.answer(source, gradient)
+            check_files(frame, folder, {"spark": lambda source, domain: by_spark(source, CellQuery(domain))})
 
     check()

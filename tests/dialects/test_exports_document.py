@@ -23,13 +23,14 @@ pytestmark = pytest.mark.exports
 
 @pytest.fixture
 def scored(folder: Path, program: None, run: Run) -> pl.DataFrame:
-    """The rows and the model that the page names, and what ``predict`` says of the rows."""
+    """What ``predict`` says of the rows that the page names, after all commands of the page."""
     rows = people(1000).with_row_index("serial").cast({"serial": pl.Int32})
     rows.write_csv("census.csv")
     rows.write_parquet("census.parquet")
     Path("datasets.toml").write_text(DECLARATION.replace("people", "census"))
     run("train", "census.parquet", "--dataset", "census", "--output", "census.model.json")
     run("predict", "census.model.json", "census.parquet", "--output", "scored.parquet")
+    shell(without_onnx("".join(blocks("sh", DOCUMENT.read_text()))))
     return pl.read_parquet("scored.parquet")
 
 
@@ -44,14 +45,12 @@ def without_onnx(commands: str) -> str:
 def test_every_command_of_the_page_runs(scored: pl.DataFrame) -> None:
     commands = "".join(blocks("sh", DOCUMENT.read_text()))
     assert len(re.findall("^dpnb-columnar export", commands, re.MULTILINE)) == 5
-    shell(without_onnx(commands))
     assert Path("census.R.terms.csv").is_file()
 
 
 def test_the_function_of_r_scores_a_csv_file(scored: pl.DataFrame) -> None:
     if not available("Rscript"):
         pytest.skip("R is not installed")
-    shell(without_onnx("".join(blocks("sh", DOCUMENT.read_text()))))
     (script,) = blocks("R", DOCUMENT.read_text())
     subprocess.run(["Rscript", "--vanilla", "-e", script], check=True)
     found = pl.read_csv("scored.csv")
@@ -63,7 +62,6 @@ def test_the_function_of_r_scores_a_csv_file(scored: pl.DataFrame) -> None:
 def test_the_syntax_scores_a_csv_file_in_pspp(scored: pl.DataFrame) -> None:
     if not available("pspp"):
         pytest.skip("PSPP is not installed")
-    shell(without_onnx("".join(blocks("sh", DOCUMENT.read_text()))))
     syntax = blocks("text", DOCUMENT.read_text())[0]
     Path("run.sps").write_text(
         f"{syntax}SAVE TRANSLATE /OUTFILE='scored.csv' /TYPE=CSV /FIELDNAMES /CELLS=VALUES /REPLACE.\n"
@@ -79,7 +77,6 @@ def test_the_syntax_scores_a_csv_file_in_pspp(scored: pl.DataFrame) -> None:
 def test_the_graph_scores_a_parquet_file_in_onnxruntime(scored: pl.DataFrame) -> None:
     pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    shell("".join(blocks("sh", DOCUMENT.read_text())))
     (script,) = blocks("python", DOCUMENT.read_text())
     script += "pl.DataFrame({'found': probabilities[:, 1], 'class': predicted}).write_parquet('found.parquet')\n"
     ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

@@ -6,24 +6,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import LABEL, by_duckdb, declared, labelled, written
-from support.counted_queries import statistics_of
+from support.aggregation_cases import LABEL, declared, labelled
+from support.counted_queries import check
 from support.engines import DuckDB, Engine, SQLite
-from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
+from support.rows_in_python import INFINITY, NAN, Document
 
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.domain.numbers import identity, spelled_number
-from dpnb_columnar.rows.parquet import open_parquet
 
 NUMBERS = ["1", "001", "1.0", "01.", "+1", " 1 ", "2", "-2", "-02.0", "0", "-0", "0.5", ".5", "00.50", "-.5", "99"]
 WORDS = [
@@ -64,20 +57,6 @@ ANY = ["1", "0.5", "-2", "0", "-.50", "9007199254740991"]
 WHOLE = ["001", "-2.0", "0", "9007199254740991"]
 
 
-def check(folder: Path, engines: list[Engine], table: pa.Table, domain: Domain, kinds: Kinds | None = None) -> None:
-    """The rule, one row at a time; Polars; DuckDB over a file; every database."""
-    expected = expected_counts(table.to_pylist(), domain)
-    frame = pl.DataFrame(table)
-    assert counts_of(local.answer(frame, CellQuery(domain))) == expected
-    source = open_parquet(written(folder, [table]), domain)
-    assert counts_of(by_duckdb(source, domain)) == expected
-    known = kinds_of(frame.schema) if kinds is None else kinds
-    for engine in engines:
-        engine.load(table)
-        query = statistics_query(domain, known, "rows", engine.dialect)
-        assert counts_of(statistics_of(domain, engine.run(query))) == expected, f"{engine.dialect}\n{query}"
-
-
 def of(**attributes: Document) -> Domain:
     return declared({"label": LABEL, "attributes": attributes})
 
@@ -89,8 +68,8 @@ def test_categories_in_every_type(engine: Engine, tmp_path: Path, name: str) -> 
         *(["AB", "1E2", "", "9007199254740993", "True"] if name == "text" else []),
     ]
     body = {"values": values, "missing": "row", "missing_values": ["99", "NIU"]}
-    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=body))
-    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x={**body, "missing": "category"}))
+    check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=body))
+    check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x={**body, "missing": "category"}))
 
 
 @pytest.mark.slow
@@ -100,25 +79,25 @@ def test_labels_and_conditions_in_every_type(engine: Engine, tmp_path: Path, nam
     table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
     places = {"x": {"lower": 0, "upper": 50, "step": 1, "missing": "row"}}
     classes = WHOLE[:2] if name == "integers" else ["1", "0.5"]
-    check(tmp_path, [engine], table, declared({"label": {"column": "y", "classes": classes}, "attributes": places}))
+    check(engine, tmp_path, table, declared({"label": {"column": "y", "classes": classes}, "attributes": places}))
     for condition in ("y = '01'", "y <> '1.0'", "y > 0.25 OR y = '-2'", "NOT y IN (1, 99)"):
         label = {"condition": condition, "classes": ["no", "yes"], "missing_values": ["0", "99"]}
-        check(tmp_path, [engine], table, declared({"label": label, "attributes": places}))
+        check(engine, tmp_path, table, declared({"label": label, "attributes": places}))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_numeric_attributes_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
     bounds = {"lower": -3, "upper": 5, "step": "1/2", "missing": "row", "missing_values": [99]}
-    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=bounds))
+    check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=bounds))
 
 
 def test_columns_of_unknown_kind(engine: Engine, tmp_path: Path) -> None:
     """As text, and as a number where it is one."""
     for name in ("text", "integers"):
         body = {"values": WHOLE, "missing": "row"}
-        check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=body), {})
+        check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=body), {})
         bounds = {"lower": -3, "upper": 5, "step": "1/2", "missing": "row"}
-        check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=bounds), {})
+        check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=bounds), {})
 
 
 TEXTS = st.one_of(
@@ -141,7 +120,8 @@ def test_any_texts(tmp_path_factory: pytest.TempPathFactory, texts: list[Any], v
     body = {"values": sorted(one_each.values()), "missing": "category"}
     bounds = {"lower": -10, "upper": 10, "step": "1/4", "missing": "row"}
     table = labelled(x=pa.array(texts, pa.string()), z=pa.array(texts, pa.string()))
-    check(folder, [DuckDB(folder), SQLite()], table, of(x=body, z=bounds))
+    for engine in (DuckDB(folder), SQLite()):
+        check(engine, folder, table, of(x=body, z=bounds))
 
 
 @pytest.mark.slow

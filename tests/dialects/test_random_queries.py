@@ -10,34 +10,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.counted_queries import check
 from support.engines import DuckDB, Engine, SQLite
 from support.random_models import models_and_rows
-from support.random_tables import flagged, frames, weighted
 from support.reference_scorer import reference
-from support.rows_in_python import Document
 from support.scored_queries import CLOSE, compare, kinds_of
 from support.scored_rows import types
 
-from dpnb_columnar.domain import Categorical, Domain, Label, Transform, read_domain
+from dpnb_columnar.domain import Categorical, Domain, Label, Transform
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import ClassCounts, Normal, Table
 
 RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 ENGINES = {"duckdb": DuckDB, "sqlite": lambda folder: SQLite()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ENGINES)
-@RELAXED
-@given(frame=frames() | flagged(frames() | weighted()))
-def test_random_tables_are_counted_alike(
-    tmp_path_factory: pytest.TempPathFactory, name: str, frame: tuple[list[pa.Table], Document]
-) -> None:
-    tables, document = frame
-    folder = tmp_path_factory.mktemp("random")
-    check(ENGINES[name](folder), folder, tables[0], read_domain("test", document, "test"))
 
 
 @pytest.mark.slow

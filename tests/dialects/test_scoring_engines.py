@@ -13,9 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sqlglot import exp
-from support.engines import DuckDB, Engine, Spark
-from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
-from support.released_models import DOMAIN, MODELS
+from support.engines import Engine, Spark
+from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
 from support.scored_rows import AGE, MIXED
 
@@ -96,23 +95,6 @@ def test_five_classes_under_a_line(engine: Engine, largest: int, evidence: float
     table = pa.table({"x": pa.array([x for x, _ in cases], pa.float64()), "sex": [sex for _, sex in cases]})
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
     assert model.predict(pl.DataFrame(table))["predicted"].n_unique() > 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_every_mechanism(engine: Engine, name: str) -> None:
-    job = DOMAIN.attributes[2].name
-    cases = list(
-        product([None, -3, 0, 20, 41, 88, 90, 999, 2**40], [None, 0, 7, 54_321, 10**7], [None, "clerk", "中", "?"])
-    )
-    table = pa.table(
-        {
-            "age": pa.array([age for age, _, _ in cases], pa.int64()),
-            "wage": pa.array([wage for _, wage, _ in cases], pa.int32()),
-            job: pa.array([value for _, _, value in cases]),
-        }
-    )
-    assert compare(engine, MODELS[name], table, kinds_of(table)) <= CLOSE
 
 
 TYPED = {
@@ -278,32 +260,3 @@ def test_spark_compiles_hundreds_of_codes(
     found = sorted(engine.run(query), key=lambda row: row["id"])
     expected = model.predict(pl.from_arrow(table).lazy()).collect()["probability_no"]  # type: ignore[union-attr]
     assert [row["probability_no"] for row in found] == pytest.approx(expected.to_list(), abs=CLOSE)
-
-
-@pytest.mark.parametrize("missing", ["drop", "category"])
-def test_whole_numbers_score_alike_in_duckdb(tmp_path: Path, missing: str) -> None:
-    """Beyond bounds, beside gaps, at missing values in and out of the bounds."""
-    domain = declared(
-        {
-            "normal": {**AGE, "missing": missing, "missing_values": [40, 999, "81/2"]},
-            "logarithm": {"lower": "1/2", "upper": 120, "step": "1/2", "transform": "log1p", "missing": missing},
-            "binned": {"lower": -20, "upper": 30, "step": 5, "missing": missing},
-            "few": {"values": [2, 1], "missing": missing},
-            "gaps": {"values": [-3, 0, 4, 7, "x"], "missing": missing, "missing_values": [5]},
-        }
-    )
-    tables = [
-        table_of(name, *([(c * k % 5 + 1) / 50 for c in range(domain[name].size)] for k in (2, 3)))  # type: ignore[union-attr]
-        for name in ("few", "gaps")
-    ]
-    presence = presence_of([0.8, 0.2], [0.4, 0.6]) if missing == "category" else None
-    numeric = [
-        normal_of("normal", [30.1, 45.5], [11, 12.25]),
-        normal_of("logarithm", [1.5, 3.5], [0.5, 0.75]),
-        histogram_of("binned", [0, 3, 4, 11], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]),
-    ]
-    model = model_of(domain, [*(replace(each, presence=presence) for each in numeric), *tables], [0.3, 0.7])
-    numbers = [None, *range(-40, 140), 998, 999, 1000, -(2**15), 2**15 - 1]
-    columns = {each.name: turns(numbers[k:] + numbers[:k], 400) for k, each in enumerate(domain.attributes)}
-    rows = pa.table({name: pa.array(values, pa.int16()) for name, values in columns.items()})
-    assert compare(DuckDB(tmp_path), model, rows, kinds_of(rows)) <= CLOSE

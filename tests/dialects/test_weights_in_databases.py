@@ -9,7 +9,6 @@ import pytest
 from support.counted_queries import check
 from support.engines import Engine
 from support.people import PEOPLE, people, people_domain
-from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
 ROWS = max(map(len, WEIGHTS))
@@ -25,7 +24,6 @@ def test_weights_of_every_type(engine: Engine, tmp_path: Path, unit: dict[str, o
         rule = {"column": "w", **RULES[place % len(RULES)]}
         domain = people_domain({**PEOPLE, "weight": rule, **({} if unit is None else {"unit": unit})})
         counted = check(engine, tmp_path, table, domain)
-        assert counts_of(counted) == expected_counts(table.to_pylist(), domain), weights.dtype
         if engine.dialect != "postgres":  # which casts no boolean to a number unless it knows the column
             assert check(engine, tmp_path, table, domain, {}) == counted, f"{weights.dtype}, columns not known"
 

@@ -21,6 +21,7 @@ from support.noise_cases import (
     POLYPLACE,
     STUDENT,
     every,
+    precise,
     worst_hockey_stick,
     worst_loss,
     worst_renyi,
@@ -84,7 +85,7 @@ def test_the_papers_cauchy_never_exceeds_epsilon(family: PaperCauchy) -> None:
 def test_the_papers_cauchy_approaches_epsilon_as_epsilon_falls() -> None:
     for epsilon in (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 10**6)):
         with mpmath.workdps(50):
-            exact = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+            exact = precise(epsilon)
             beta = exact / mpmath.sqrt(2)
             loss = mpmath.acosh(mpmath.cosh(beta) + mpmath.exp(-beta) * exact**2 / 4)
             assert 1 - exact < loss / exact < 1
@@ -128,7 +129,7 @@ def test_gaussian_noise_of_constant_scale_is_that_of_balle_and_wang(epsilon: str
     """Their condition: Phi(1/(2 sigma) - epsilon sigma) - exp(epsilon) Phi(-1/(2 sigma) - epsilon sigma) <= delta."""
     family = Gaussian(Fraction(epsilon), Fraction(delta), Fraction(0))
     with mpmath.workdps(50):
-        e, d, found = (mpmath.mpf(x.numerator) / x.denominator for x in (family.epsilon, family.delta, family.scale))
+        e, d, found = map(precise, (family.epsilon, family.delta, family.scale))
 
         def loses(sigma: mpmath.mpf) -> mpmath.mpf:
             near, far = 1 / (2 * sigma) - e * sigma, -1 / (2 * sigma) - e * sigma
@@ -140,10 +141,10 @@ def test_gaussian_noise_of_constant_scale_is_that_of_balle_and_wang(epsilon: str
 def test_the_laplace_scale_with_a_delta_is_the_larger_of_three_in_fifty_digits() -> None:
     for family in APPROXIMATE_LAPLACE:
         with mpmath.workdps(50):
-            e, d, b = (mpmath.mpf(x.numerator) / x.denominator for x in (family.epsilon, family.delta, family.beta))
+            e, d, b = map(precise, (family.epsilon, family.delta, family.beta))
             dilation = (1 - mpmath.exp(-b)) * mpmath.exp(-(e + b) / mpmath.expm1(b))
             exact = max(1 / (mpmath.expm1(b) * mpmath.acosh(d / dilation)), 1 / e, mpmath.exp(-b) / (e - b))
-            assert 0 <= mpmath.mpf(family.scale.numerator) / family.scale.denominator / exact - 1 < 1e-30
+            assert 0 <= precise(family.scale) / exact - 1 < 1e-30
 
 
 @every(

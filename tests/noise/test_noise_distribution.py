@@ -20,7 +20,6 @@ from support.noise_cases import (
     DRAWN,
     FAMILIES,
     LAPLACE,
-    ONE_UNIFORM,
     POLYPLACE,
     every,
     name_of,
@@ -97,17 +96,6 @@ def test_survival_is_the_integral_of_the_density(family: NoiseFamily) -> None:
         found = family.survival(np.array([near])) - family.survival(np.array([far]))
         # PolyPlace has a kink within one of the panels.
         assert mass == pytest.approx(float(found[0]), rel=1e-5 if family.name == "polyplace" else 1e-8, abs=1e-15)
-
-
-@pytest.mark.slow
-@every(ONE_UNIFORM)
-@settings(deadline=None, max_examples=50)
-@given(st.floats(1e-12, 1 - 1e-9))
-def test_magnitude_inverts_survival(family: NoiseFamily, probability: float) -> None:
-    with ctx.workprec(128):
-        magnitude = family.magnitude(arb(probability))
-    assert magnitude is not None
-    assert float(family.survival(np.array([float(magnitude)]))[0]) == pytest.approx(probability, rel=1e-6)
 
 
 @every(FAMILIES)

@@ -10,7 +10,18 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.noise_cases import APPROXIMATE_LAPLACE, CAUCHY, CONCENTRATED, GAUSSIAN, LAPLACE, NISSIM, POLYPLACE, name_of
+from support.noise_cases import (
+    APPROXIMATE_LAPLACE,
+    CAUCHY,
+    CONCENTRATED,
+    GAUSSIAN,
+    LAPLACE,
+    NISSIM,
+    POLYPLACE,
+    name_of,
+    polyplace_magnitude,
+    precise,
+)
 
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
 from dpnb_columnar.noise.sampler import ReportedSampler
@@ -43,17 +54,10 @@ class FixedBits:
         return next(self.answers, (2**count - 1) * self.filler)
 
 
-def precise(number: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(number.numerator) / number.denominator
-
-
 def normal(uniform: mpmath.mpf) -> mpmath.mpf:
     """The number that a standard normal variable exceeds with this probability."""
-    return mpmath.findroot(lambda y: mpmath.erfc(y / mpmath.sqrt(2)) / 2 - uniform, mpmath.sqrt(2) * _erfinv(uniform))
-
-
-def _erfinv(uniform: mpmath.mpf) -> mpmath.mpf:
-    return mpmath.erfinv(1 - 2 * uniform)
+    start = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * uniform)
+    return mpmath.findroot(lambda y: mpmath.erfc(y / mpmath.sqrt(2)) / 2 - uniform, start)
 
 
 def student_magnitude(family: StudentT, uniform: mpmath.mpf) -> mpmath.mpf:
@@ -69,19 +73,6 @@ def student_magnitude(family: StudentT, uniform: mpmath.mpf) -> mpmath.mpf:
         beyond = 1 - 2 / mpmath.pi * (mpmath.atan(middle) + middle / (1 + middle**2))
         low, high = (middle, high) if beyond > uniform else (low, middle)
     return scale * mpmath.sqrt(3) * low
-
-
-def polyplace_magnitude(family: PolyPlace, uniform: mpmath.mpf) -> mpmath.mpf:
-    """Inverse survival from the definition of the density, pieces normalised one by one."""
-    scale = mpmath.mpf(family.beta.denominator) / family.beta.numerator
-    alpha = scale * family.epsilon.numerator / family.epsilon.denominator
-    body = scale / alpha * (1 - (1 - 1 / alpha) ** alpha)
-    join = (1 - 1 / alpha) ** (alpha - 1) * (1 + 1 / alpha) ** (alpha + 1)
-    beyond = join * scale / alpha * (1 + 1 / alpha) ** -alpha
-    mass = uniform * (body + beyond)
-    if mass < beyond:
-        return scale * ((mass * alpha / (join * scale)) ** (-1 / alpha) - 1)
-    return scale * (1 - (1 - (body + beyond - mass) * alpha / scale) ** (1 / alpha))
 
 
 def magnitude(family: NoiseFamily, first: mpmath.mpf, second: mpmath.mpf) -> mpmath.mpf:

@@ -10,6 +10,7 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.noise_cases import TheseBits
 
 from dpnb_columnar.noise import Laplace, PolyPlace, SeededBits, draw
 from dpnb_columnar.noise.laplace import _end
@@ -24,20 +25,6 @@ class ByBalls:
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         return self.noise.magnitude(*uniforms)
-
-
-class TheseBits:
-    """A sign, the first 64 bits, and zeros from there on; notes how many bits were asked for."""
-
-    private = False
-
-    def __init__(self, negative: bool, first: int) -> None:
-        self.answers = iter([int(negative), first])
-        self.asked = 0
-
-    def __call__(self, count: int) -> int:
-        self.asked += count
-        return next(self.answers, 0)
 
 
 EPSILONS = st.fractions(Fraction(1, 10**9), 10**6, max_denominator=10**9) | st.sampled_from(

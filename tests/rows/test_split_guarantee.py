@@ -234,19 +234,6 @@ def test_few_rows_may_leave_a_part_empty(folder: Path, run: Run) -> None:
     assert pl.read_parquet("a.test.parquet").columns == people(1).columns
 
 
-def test_values_that_arrow_has_no_type_for_are_divided(folder: Path) -> None:
-    """A pandas column of anything: each value is read by itself, as where a type fits all of them."""
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    frame = people(60).with_columns(row=pl.int_range(60)).to_pandas()
-    expected = {*dpnb.split(frame).test["row"]}
-    frame["row"] = frame["row"].astype(object)
-    assert {*dpnb.split(frame).test["row"]} == expected
-    odd = frame.copy()
-    odd.loc[3, "row"] = "three"
-    odd.loc[4, "row"] = object
-    assert {*dpnb.split(odd).test["row"]} - {"three", object} == expected - {3, 4}
-
-
 def test_splits_by_other_units_keep_no_rows_apart(folder: Path, run: Run) -> None:
     """They share seed and shares, and yet rows that one trains on are tested on by another."""
     rows = people(300).with_columns(row=pl.int_range(300), HOME=pl.int_range(300) // 3, STREET=pl.int_range(300) // 9)

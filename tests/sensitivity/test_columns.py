@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpnb_columnar.sensitivity import RunLengthColumn, chunks, end_to_end, trimmed_means, trimmed_variances
-from dpnb_columnar.sensitivity import columns as columns_module
-from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE, RunLengthColumns, weighted_sum
+from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, trimmed_means, trimmed_variances
+from dpnb_columnar.sensitivity.columns import LARGEST_CODE, RunLengthColumns, weighted_sum
 from dpnb_columnar.sensitivity.moments import squared_codes, squares_shift
 
 RUNS = [{0: 1, 3: 2, 9: 1}, {5: 4}, {1: 1, 2: 1, 3: 1, 8: 1, 9: 3}]
@@ -93,31 +92,3 @@ def test_squares_are_rounded_to_the_nearest(last: int) -> None:
     assert dict(zip(found.codes.tolist(), found.counts.tolist(), strict=True)) == expected
     assert found.cells.tolist() == [max(expected)]
     assert max(expected) <= LARGEST_CODE < 4 * max(expected) or unit == 1
-
-
-@pytest.mark.parametrize("most", [1, 3, 5, 100])
-def test_every_column_is_in_one_chunk(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "CHUNK_RUNS", most)
-    many = [column(runs) for runs in RUNS * 3]
-    places = [place for chunk in chunks(many) for place in range(chunk.start, chunk.stop)]
-    assert places == list(range(len(many)))
-
-
-@pytest.mark.parametrize(
-    "runs",
-    [
-        ([3, 3], [1, 1]),
-        ([3, 2], [1, 1]),
-        ([-1, 2], [1, 1]),
-        ([2, LARGEST_CODE + 1], [1, 1]),
-        ([2, 3], [1, 0]),
-        ([2, 3], [LARGEST_SIZE, 1]),
-    ],
-)
-def test_what_is_no_column_is_refused(runs: tuple[list[int], list[int]]) -> None:
-    """By itself and among others: sums over it would not be exact, and ranks not in order."""
-    codes, counts = (np.array(part, dtype=np.int64) for part in runs)
-    with pytest.raises(ValueError, match="a column's co"):
-        RunLengthColumn(codes, counts)
-    with pytest.raises(ValueError, match="a column's co"):
-        RunLengthColumns(codes, counts, np.array([0, 2]), np.array([LARGEST_CODE]))

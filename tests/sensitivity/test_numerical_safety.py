@@ -28,7 +28,14 @@ from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size, search_beta, trimmed_mean, trimmed_variance
+from dpnb_columnar.sensitivity import (
+    RunLengthColumn,
+    RunLengthColumns,
+    public_size,
+    search_beta,
+    trimmed_mean,
+    trimmed_variance,
+)
 from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 
 ROWS = 10**10
@@ -94,8 +101,12 @@ STATISTICS = extremes()
     ],
 )
 def test_a_column_whose_sums_could_wrap_around_is_refused(codes: np.ndarray, counts: np.ndarray, message: str) -> None:
+    """By itself and among others: sums over it would not be exact, and ranks not in order."""
     with pytest.raises(ValueError, match=message):
         RunLengthColumn(codes, counts)
+    if message in ("rise from 0", "positive"):
+        with pytest.raises(ValueError, match="a column's co"):
+            RunLengthColumns(codes, counts, np.array([0, len(codes)]), np.array([LARGEST_CODE]))
 
 
 @pytest.mark.parametrize("size", [0, -1, LARGEST_SIZE + 1, 2**53, 2**63, 10**30])

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
-    end_to_end,
     mean_smooth_sensitivity,
     smooth_bounds,
-    trimmed_mean,
-    trimmed_variance,
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.columns import Integers
@@ -33,13 +30,6 @@ def in_the_whole_column(search: Search, column: RunLengthColumn, trim: int, cell
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(smooth_bounds, "prune_values", lambda column, *_: column)
         return search(column, trim, cells, beta)
-
-
-def between_ranks(column: RunLengthColumn, first: int, last: int) -> RunLengthColumn:
-    """Values of ranks ``first <= rank < last``, counted from 0."""
-    ends = np.cumsum(column.counts)
-    counts = np.clip(ends, first, last) - np.clip(ends - column.counts, first, last)
-    return RunLengthColumn(column.codes[counts > 0], counts[counts > 0])
 
 
 @st.composite
@@ -93,25 +83,6 @@ def test_what_wins_from_afar_is_kept(search: Search, beta: float) -> None:
     assert found == pytest.approx(widest / window, rel=1e-3)
 
 
-@pytest.mark.slow
-@given(case=cases(), reach=st.sampled_from([2, 3, 10, 1000, 10**6]))
-@settings(max_examples=200, deadline=None)
-def test_what_is_near_the_ends_of_the_window_stays_in_its_place(
-    case: tuple[RunLengthColumn, int, int], reach: int
-) -> None:
-    column, trim, cells = case
-    short = prune_values(end_to_end([column], [cells]), np.array([trim]), np.array([reach]))[0]
-    assert short.size == column.size
-    assert len(short.codes) <= len(column.codes) + 2
-    assert trimmed_mean(short, trim) == trimmed_mean(column, trim)
-    for first in (trim - reach, column.size - trim - reach):
-        near = [
-            between_ranks(each, max(first, 0), max(min(first + 2 * reach, column.size), 0)) for each in (short, column)
-        ]
-        assert np.array_equal(near[0].codes, near[1].codes)
-        assert np.array_equal(near[0].counts, near[1].counts)
-
-
 @searches
 def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred thousand rows, each code of a wide grid among them, and a hundred times as many: no more to look at."""
@@ -127,16 +98,3 @@ def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest
     for times in (2, 200):
         search(RunLengthColumn(codes, np.full(len(codes), times)), 100, 2**16 - 1, 0.1)
     assert looked_at[1] <= looked_at[0] < 200
-
-
-@pytest.mark.slow
-@given(case=cases())
-@settings(max_examples=200, deadline=None)
-def test_moments_of_the_window_are_those_of_its_values(case: tuple[RunLengthColumn, int, int]) -> None:
-    column, trim, _ = case
-    window = between_ranks(column, trim, column.size - trim)
-    pairs = [(int(code), int(count)) for code, count in zip(window.codes, window.counts, strict=True)]
-    size, total = sum(count for _, count in pairs), sum(code * count for code, count in pairs)
-    squares = sum(code * code * count for code, count in pairs)
-    assert trimmed_mean(column, trim) * size == total
-    assert trimmed_variance(column, trim) * size**2 == size * squares - total**2

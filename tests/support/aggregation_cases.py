@@ -32,6 +32,45 @@ PEOPLE = pa.table(
     }
 )
 """Ten rows that hold every sort of value a label condition may meet."""
+CONDITIONS = [
+    "wage > 1500",
+    "wage >= 1500 AND hours >= 40",
+    "wage > 1500 OR hours = 40",
+    "NOT (wage > 1500 OR sex = 'Female')",
+    "NOT (wage <= 1500 AND NOT hours <> 40)",
+    "wage = 0",
+    "wage <> 7",
+    "wage < 1e300",
+    "hours IN (40, 41, 7.0)",
+    "hours NOT IN (40, 41)",
+    "hours BETWEEN 7 AND 40",
+    "wage NOT BETWEEN 0 AND 1500",
+    "hours BETWEEN 40 AND 7",
+    "sex = 'Female'",
+    "sex <> 'Female'",
+    "sex IN ('Female', 'it''s', '')",
+    "sex NOT IN ('Male', '')",
+    "hours = '40'",
+    "hours <> '40'",
+    "wage = '7' OR wage = '0'",
+    "wage <> '1500'",
+    "large > 9007199254740992",
+    "large = 9007199254740993",
+    "large = '9007199254740991' OR large <> '40'",
+    "owner = 'true'",
+    "owner <> 'false'",
+    "owner = 1",
+    "owner > 0 OR sex = 'Female'",
+    "day = '2018-12-31'",
+    "day NOT IN ('2018-12-31', '2019-01-02')",
+    "rate = 0.25 OR rate > 1.5",
+    "rate = '0.25'",
+    "wage = '999999' OR hours = 99 OR sex = 'NIU'",
+    "wage >= 1500 AND hours >= 40 OR sex = 'Male'",
+    "wage = 0 OR NOT wage <> 7",
+    "hours IN (40, 41, 7.0) AND NOT (sex IN ('', 'it''s') OR wage < 1e300)",
+    "owner > 0 OR sex <> 'Male'",
+]
 
 
 def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", group: int = 3) -> list[Path]:

@@ -15,7 +15,9 @@ from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.rows.parquet import open_parquet
+from support.aggregation_cases import by_duckdb
 from support.engines import Engine, Row
+from support.rows_in_python import counts_of, expected_counts
 
 
 def statistics_of(domain: Domain, rows: Sequence[Row]) -> Statistics:
@@ -31,7 +33,7 @@ def statistics_of(domain: Domain, rows: Sequence[Row]) -> Statistics:
 
 
 def check(engine: Engine, folder: Path, table: pa.Table, domain: Domain, kinds: Kinds | None = None) -> Statistics:
-    """The database counts what the local engine counts; with the kinds of the columns unless others are given."""
+    """The database counts what engines count, and the rules say; with the columns' kinds unless others are given."""
     file = folder / "counted.parquet"
     pq.write_table(table, file, row_group_size=3)
     source = open_parquet([file], domain)
@@ -39,4 +41,8 @@ def check(engine: Engine, folder: Path, table: pa.Table, domain: Domain, kinds: 
     query = statistics_query(domain, source.kinds if kinds is None else kinds, "rows", engine.dialect)
     found, expected = statistics_of(domain, engine.run(query)), local.answer(source, CellQuery(domain))
     assert found == expected, query
+    counts = expected_counts(table.to_pylist(), domain)
+    assert counts_of(expected) == counts
+    if domain.sums is None and domain.unit is None:  # which DuckDB does not count in files
+        assert counts_of(by_duckdb(source, domain)) == counts
     return expected

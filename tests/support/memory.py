@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 PEAK_MEBIBYTES = """
 import sys
 from pathlib import Path
@@ -15,3 +18,10 @@ def peak_mebibytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 """
 """Begins a program that calls ``peak_mebibytes``."""
+
+
+def peak(program: str, *arguments: object) -> int:
+    """The most MiB that a process has that runs a program with these arguments."""
+    whole = f"{PEAK_MEBIBYTES}\n{program}\nprint(round(peak_mebibytes()))"
+    command = [sys.executable, "-W", "error", "-c", whole, *map(str, arguments)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
