@@ -69,18 +69,3 @@ def test_a_further_pass_reads_a_table(database: str) -> None:
     tables = dpnb.release(dpnb.aggregate(FILE), epsilon=1, attribute_weights="calibrated")
     assert dpnb.count_given(database, tables, table="person").counts.sum() == ROWS.height
     assert domain == tables.domain
-
-
-@pytest.mark.parametrize("function", [dpnb.aggregate, dpnb.check, dpnb.split])
-def test_a_table_goes_with_a_database_alone(function: Any, database: str) -> None:
-    with pytest.raises(errors.UsageError, match="table: is of a database that data names, and data is a frame"):
-        function(ROWS, table="person")
-    with pytest.raises(errors.UsageError, match="table is for a database"):
-        function(FILE, table="person")
-    with pytest.raises(errors.UsageError, match="name its table with table, or give a relation"):
-        function(database)
-
-
-def test_spark_counts_no_table_of_a_database(database: str) -> None:
-    with pytest.raises(errors.UsageError, match="table: is of a database"):
-        dpnb.aggregate(database, table="person", engine="spark")

@@ -120,12 +120,6 @@ def test_faulty_file_is_refused_by_its_place(text: str, told: str, people_file: 
     assert not TARGET.exists()
 
 
-def test_values_of_the_file_meet_the_checks_of_what_is_typed(people_file: Path, run: Run) -> None:
-    assert "epsilon" in run("train", people_file, "--config", job("[train]\nepsilon = -1\n"), expected=64).err
-    rows = job("[train]\ndelta = '1/n'\nnoise = 'gaussian'\ndeclared_rows = -1\n")
-    assert "declared rows" in run("train", people_file, "--config", rows, expected=64).err
-
-
 @pytest.mark.parametrize("rows", ["700", "'700'"])
 def test_whole_numbers_may_be_numbers_or_texts(rows: str, people_file: Path, run: Run) -> None:
     job(f"[train]\ndelta = '1/n'\nnoise = 'gaussian'\ndeclared_rows = {rows}\n")
@@ -137,10 +131,6 @@ def test_a_seed_is_typed_or_not_at_all(people_file: Path, run: Run, monkeypatch:
     monkeypatch.setenv("DPNB_SEED", "1")
     assert "'DPNB_SEED'" in run("train", people_file, expected=78).err
     assert not TARGET.exists()
-
-
-def test_missing_file(people_file: Path, run: Run) -> None:
-    assert "job.toml: cannot be opened" in run("train", people_file, "--config", JOB, expected=66).err
 
 
 @pytest.mark.parametrize("verb", ["train", "aggregate"])

@@ -105,6 +105,11 @@ def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) 
     write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), PEOPLE)
     run("ingest", "other.dat", "--codebook", "town.xml", "--output", "out.parquet")
     assert rows("out.parquet") == list(ROWS)
+    both = replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),))
+    write_extract(folder / "both.dat", both, ["1"])
+    write_extract(folder / "one.dat", replace(both, variables=(replace(SEX, start=0, codes=SEX.codes[:1]),)), ["2"])
+    run("ingest", "both.dat", "one.dat", "--codebook", "both.xml", "--output", "sexes.parquet")
+    assert rows("sexes.parquet") == [{"SEX": 1}, {"SEX": 2}]
 
 
 def test_columns_and_rows_wanted(folder: Path, run: Run) -> None:
@@ -276,24 +281,3 @@ def test_csv_as_uci_hands_it_out(names: str, folder: Path, run: Run) -> None:
     assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
     made = dpnb.ingest("adult.csv", "c.parquet", header=False, names="adult.names", types="types.toml")
     assert pl.read_parquet(made.output).rows() == rows
-
-
-@pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [
-        (64, "--no-header and --names FILE go together", ("--no-header",)),
-        (64, "--no-header and --names FILE go together", ("--names", "good.names")),
-        (66, "absent.names: cannot be read", ("--no-header", "--names", "absent.names")),
-        (78, "twice.names: holds no distinct names", ("--no-header", "--names", "twice.names")),
-        (78, "empty.names: holds no distinct names", ("--no-header", "--names", "empty.names")),
-        (65, "row 1: has more or fewer fields", ("--no-header", "--names", "short.names")),
-        (65, "row 2: age is not a whole number", ("--no-header", "--names", "good.names", "--types", "types.toml")),
-    ],
-)
-def test_names_that_are_refused(code: int, told: str, options: tuple[str, ...], folder: Path, run: Run) -> None:
-    Path("town.csv").write_text("1,a\nx,b\n")
-    Path("types.toml").write_text('age = "integer"\n')
-    for name, text in {"good": "age\nb\n", "twice": "a\nA\n", "empty": "| nothing\n", "short": "age\n"}.items():
-        Path(f"{name}.names").write_text(text)
-    assert told in run("ingest", "town.csv", *options, "--output", "out.parquet", expected=code).err
-    assert not Path("out.parquet").exists()

@@ -5,19 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.extracts import (
-    HOUSEHOLDS,
     PEOPLE,
     PERSONS,
     ROWS,
-    SEX,
     TOWNSPEOPLE,
-    YEAR,
     archive,
     write_extract,
 )
@@ -29,104 +25,6 @@ from dpnb_columnar.extracts.described_extract import read_batches
 
 def rows(path: Path | str) -> list[dict[str, object]]:
     return pl.read_parquet(path).to_dicts()
-
-
-@pytest.mark.parametrize(("name", "problem"), [("", "give it a name of 1 to 200"), (" a", "without blanks around it")])
-def test_a_name_that_no_account_can_have(name: str, problem: str, folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    assert problem in run("ingest", "town.dat", "--name", name, "--output", "town.parquet", expected=64).err
-    write_extract(folder / "long.dat", replace(TOWNSPEOPLE, name="l" * 201), PEOPLE)
-    assert "give one with --name" in run("ingest", "long.dat", "--output", "long.parquet", expected=64).err
-    write_extract(folder / "bare.csv", None, ["AGE", "3"])
-    refused = run("ingest", "bare.csv", "--name", "bare", "--output", "bare.parquet", expected=64)
-    assert "no codebook declares one" in refused.err
-
-
-def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
-    wide = replace(TOWNSPEOPLE, variables=(replace(YEAR, width=5),))
-    write_extract(folder / "a.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), ["2020"])
-    write_extract(folder / "b.dat", wide, ["02020"])
-    ended = run("ingest", "a.dat", "b.dat", "--output", "out.parquet", expected=65)
-    assert "b.dat: YEAR is int32 by its codebook and int16 by that of a.dat; give one codebook" in ended.err
-    write_extract(folder / "c.dat", replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),)), ["1"])
-    one = replace(SEX, start=0, codes=SEX.codes[:1])
-    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["2"])
-    ended = run("ingest", "c.dat", "d.dat", "--output", "out.parquet", expected=78)
-    assert "d.xml: declares other values than" in ended.err
-    run("ingest", "c.dat", "d.dat", "--codebook", "c.xml", "--output", "out.parquet")
-    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 2}]
-
-
-@pytest.mark.parametrize(
-    ("types", "code", "message"),
-    [
-        ('AGES = "integer"', 64, "--types types.toml: town.csv has no column 'AGES'; did you mean AGE?"),
-        ('AGE = "text"', 64, "--types types.toml: the codebook declares the type of 'AGE'; take the column out"),
-        ('MORE = "float"', 78, "types.toml: 'MORE': expected one of integer, number, text, found 'float'"),
-        ("MORE", 78, "types.toml: not a TOML file of types"),
-        ('MORE = "integer"', 65, "town.csv, row 2: MORE is not a whole number"),
-        (None, 66, "types.toml: cannot be read"),
-    ],
-)
-def test_types_that_are_refused(folder: Path, run: Run, types: str | None, code: int, message: str) -> None:
-    write_extract(folder / "town.csv", TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,"])
-    if types is not None:
-        (folder / "types.toml").write_text(types)
-    ended = run("ingest", "town.csv", "--types", "types.toml", "--output", "out.parquet", expected=code)
-    assert message in ended.err
-    assert not Path("out.parquet").exists()
-
-
-def test_an_entry_beside_a_codebook_is_refused(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.csv", TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,"])
-    ended = run("ingest", "town.csv", "--dataset", "town", "--output", "out.parquet", expected=64)
-    assert "--dataset 'town': the extracts get the domain of their codebook; drop it" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--columns", "AGES"], 64, "--columns: the extract has no column 'AGES'; did you mean AGE?"),
-        (["--columns", "AGE,AGE"], 64, "AGE is named twice"),
-        (["--where", "AG > 1"], 64, "--where: the extract has no column 'AG'; did you mean AGE?"),
-        (["--where", "AGE >"], 64, "--where: "),
-        (["--where", "AGE = 'x'"], 64, "--where: AGE is integer and cannot be compared with 'x'"),
-        (["--codebook", "gone.xml"], 66, "gone.xml"),
-        (["--output", "out.csv"], 64, "end its name in .parquet"),
-    ],
-)
-def test_usage(folder: Path, run: Run, arguments: list[str], code: int, message: str) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    output = [] if "--output" in arguments else ["--output", "out.parquet"]
-    ended = run("ingest", "town.dat", *output, *arguments, expected=code)
-    assert message in ended.err
-    assert not Path("out.parquet").exists()
-
-
-def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
-    def refusal(expected: int, *inputs: str) -> str:
-        text = run("ingest", *inputs, "--output", "out.parquet", expected=expected).err
-        assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == []
-        return text
-
-    assert "gone.dat: cannot be read: No such file or directory" in refusal(66, "gone.dat")
-    write_extract(folder / "town.dat", None, PEOPLE[:1])
-    assert "town.dat: fixed-width text does not name its columns; put its codebook" in refusal(78, "town.dat")
-    assert "is given twice" in refusal(64, "town.dat", str(folder / "town.dat"))
-    (folder / "town.txt").write_text("x")
-    assert "town.txt: its name does not say what it holds" in refusal(64, "town.txt")
-    (folder / "town.parquet").write_bytes(b"PAR1")
-    refused = refusal(64, "town.parquet")
-    assert "town.parquet: is Parquet already" in refused
-    assert "dpnb-columnar domain edit town.parquet --codebook CODEBOOK.xml" in refused
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    assert "domain edit town.parquet --codebook town.xml" in refusal(64, "town.parquet")
-    archive(folder / "csv_hxx.zip", psam_hxx=PERSONS)
-    assert "csv_hxx.zip: holds no psam_p*.csv" in refusal(65, "csv_hxx.zip")
-    (folder / "csv_pxx.zip").write_bytes(b"PK nothing")
-    assert "csv_pxx.zip: cannot be read to the end (damaged or cut short)" in refusal(65, "csv_pxx.zip")
-    write_extract(folder / "house.csv", HOUSEHOLDS, ["AGE,SEX", "1,1"])
-    assert "which a CSV file does not have" in refusal(78, "house.csv")
 
 
 def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
@@ -144,14 +42,6 @@ def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
         ended = run("ingest", name, *codebook, "--output", "out.parquet", expected=65)
         assert ended.err.startswith(f"dpnb-columnar: {name}: cannot be read to the end (damaged or cut short)")
         assert not [path for path in folder.iterdir() if "out" in path.name]
-
-
-def test_the_line_of_a_malformed_field_without_what_stands_in_it(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, [*PEOPLE, "20209 3z001250Ulm  "])
-    ended = run("ingest", "town.dat", "--output", "out.parquet", expected=65)
-    assert ended.err.startswith("dpnb-columnar: town.dat, line 5: AGE, characters 6 to 8, is not a number or blanks;")
-    assert "3z" not in ended.err
-    assert not Path("out.parquet").exists()
 
 
 def test_an_output_that_exists(folder: Path, run: Run) -> None:
@@ -180,12 +70,6 @@ def test_first_row_of_a_csv_without_header_is_not_told(
     assert not (folder / "out.parquet").exists()
 
 
-def test_an_unclosed_quote_is_refused_by_its_line(folder: Path, run: Run) -> None:
-    (folder / "town.csv").write_text('AGE,SEX\n35,"1\n40,2\n41,1\n')
-    assert "town.csv, line 2: has a quote" in run("ingest", "town.csv", "--output", "out.parquet", expected=65).err
-    assert not (folder / "out.parquet").exists()
-
-
 def test_archive_with_two_files_of_one_name(folder: Path, run: Run) -> None:
     with zipfile.ZipFile(folder / "csv_pxx.zip", "w") as target:
         target.writestr("psam_pxx.csv", PERSONS)
@@ -206,13 +90,6 @@ def test_members_packed_in_other_ways_are_refused(method: int, folder: Path, run
             content[60:70] = b"\xff" * 10
             (folder / "csv_pxx.zip").write_bytes(content)
         assert "csv_pxx.zip: " in run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65).err
-
-
-def test_name_of_a_member_is_told_on_one_line(folder: Path, run: Run) -> None:
-    archive(folder / "csv_pxx.zip", **{"psam_p\x1b[2J\nx": b"A,B\n1\n"})
-    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
-    assert "\x1b" not in ended.err
-    assert len(ended.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("change", ["append", "cut", "replace", "touch"])

@@ -97,29 +97,6 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "Usage: dpnb-columnar"),
-        (["datasets"], "Usage: dpnb-columnar datasets"),
-        (["trian"], "did you mean 'train'?"),
-        (["train"], "Missing argument"),
-        (["train", "x.parquet", "--epsilom", "1"], "--epsilon"),
-        (["train", "x.parquet", "--epsilon"], "requires an argument"),
-        (["predict", "x.json", "y.parquet"], "Missing option '--output'"),
-        (["show", "x.json", "y.json"], "y.json"),
-        (["train", "x.parquet", "--seed", "soon"], "--seed"),
-        (["train", "x.parquet", "--seed", "-1"], "--seed"),
-        (["train", "x.parquet", "--neighbours", "friends"], "add-remove"),
-        (["plan", "x.parquet", "--rows", "1"], "--rows"),
-        (["demo", "--rows", "0"], "--rows"),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_ends_with_64_and_says_what_is_wrong(arguments: list[str], told: str, run: Run) -> None:
-    assert told in run(*arguments, expected=64).err
-
-
 def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:
     verbs = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
     program = (

@@ -62,13 +62,6 @@ def test_columns_nested_too_deep_are_refused_by_their_name(structs: bool, folder
             assert f"more than {DEEPEST} levels; drop or unnest" in told
 
 
-def test_encrypted_files_are_called_encrypted(folder: Path, run: Run) -> None:
-    file = write_people(folder / "people.parquet")
-    content = file.read_bytes()
-    file.write_bytes(b"PARE" + content[4:-4] + b"PARE")
-    assert f"{file}: is encrypted; write it again without" in run("check", file, expected=65).err
-
-
 def test_a_column_that_polars_cannot_read_is_named_where_it_is_asked_for(
     model_file: Path, folder: Path, run: Run
 ) -> None:

@@ -79,11 +79,6 @@ def test_domain_show(worded_file: Path, run: Run) -> None:
     ]
 
 
-def test_domain_show_prints_one_form_at_a_time(worded_file: Path, run: Run) -> None:
-    ended = run("domain", "show", worded_file, "--all", "--json", expected=64)
-    assert "--all, --toml and --json: give one of them" in ended.err
-
-
 def test_an_entry_keeps_labels_and_trains_the_same(worded_file: Path, run: Run) -> None:
     run("domain", "edit", worded_file, "--output", "datasets.toml")
     text = Path("datasets.toml").read_text()
