@@ -60,13 +60,6 @@ def test_prepare_writes_a_file_that_train_takes(raw: Path, run: Run) -> None:
     assert "from the metadata of the data" in run("train", "skin.parquet").out
 
 
-def test_prepare_writes_where_asked_and_replaces_on_demand_only(raw: Path, run: Run) -> None:
-    arguments = ("datasets", "prepare", "skin", "--from", raw, "--output", "pixels.parquet")
-    run(*arguments)
-    assert "pixels.parquet: exists already" in run(*arguments, expected=73).err
-    run(*arguments, "--overwrite")
-
-
 @pytest.mark.parametrize("name", ["skin.txt", "skin.txt.gz"])
 def test_prepare_tells_the_share_of_the_bytes_read(
     name: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch

@@ -7,12 +7,10 @@ import os
 import zipfile
 from pathlib import Path
 
-import polars as pl
 import pytest
 from support.extracts import (
     PEOPLE,
     PERSONS,
-    ROWS,
     TOWNSPEOPLE,
     archive,
     write_extract,
@@ -21,10 +19,6 @@ from support.running import Run
 
 from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.described_extract import read_batches
-
-
-def rows(path: Path | str) -> list[dict[str, object]]:
-    return pl.read_parquet(path).to_dicts()
 
 
 def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
@@ -42,15 +36,6 @@ def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
         ended = run("ingest", name, *codebook, "--output", "out.parquet", expected=65)
         assert ended.err.startswith(f"dpnb-columnar: {name}: cannot be read to the end (damaged or cut short)")
         assert not [path for path in folder.iterdir() if "out" in path.name]
-
-
-def test_an_output_that_exists(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    Path("out.parquet").write_bytes(b"mine")
-    run("ingest", "town.dat", "--output", "out.parquet", expected=73)
-    assert Path("out.parquet").read_bytes() == b"mine"
-    run("ingest", "town.dat", "--output", "out.parquet", "--overwrite")
-    assert rows("out.parquet") == list(ROWS)
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,6 @@ def test_model_as_parquet_holds_the_same(people_file: Path, run: Run) -> None:
     assert load_model(Path("people.json")) == load_model(Path("people.model.parquet"))
 
 
-def test_existing_model_is_replaced_on_demand_only(people_file: Path, run: Run) -> None:
-    run("train", people_file)
-    first = Path("people.model.json").read_bytes()
-    run("train", people_file, expected=73)
-    assert Path("people.model.json").read_bytes() == first
-    run("train", people_file, "--overwrite")
-    assert Path("people.model.json").read_bytes() != first
-
-
 def test_failed_training_keeps_the_model_there_was(people_file: Path, run: Run) -> None:
     run("train", people_file)
     first = Path("people.model.json").read_bytes()

@@ -86,18 +86,6 @@ def test_decimals_of_more_digits_than_an_engine_has(
 
 
 @linux
-def test_pipes_and_devices_are_not_waited_for(model_file: Path, folder: Path, run: Run) -> None:
-    os.mkfifo(folder / "pipe.parquet")
-    for name in (folder / "pipe.parquet", Path("/dev/zero")):
-        for arguments in (("train",), ("check",), ("split",), ("predict", model_file)):
-            output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
-            assert f"{name}: is a pipe or a device; write" in run(*arguments, name, *output, expected=66).err
-    assert (
-        "/dev/zero: larger than 16 MiB" in run("train", "people.parquet", "--catalogue", "/dev/zero", expected=78).err
-    )
-
-
-@linux
 def test_names_that_are_not_utf_8_are_refused(people_file: Path, folder: Path, run: Run) -> None:
     name = os.fsdecode(b"rows\xff.parquet")
     (folder / name).write_bytes(people_file.read_bytes())

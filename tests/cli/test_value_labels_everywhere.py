@@ -144,15 +144,6 @@ def test_predict_adds_the_label_beside_the_class(worded_model: Path, worded_file
     assert framed.equals(scored)
 
 
-def test_predict_refuses_labels_that_are_not_there(model_file: Path, people_file: Path, run: Run) -> None:
-    ended = run("predict", model_file, people_file, "--labels", "--output", "scored.parquet", expected=65)
-    assert ended.err == (
-        "dpnb-columnar: people.parquet: no class of the model has a value label; train with a domain that declares "
-        "value_labels of income, or leave labels out\n"
-    )
-    assert not Path("scored.parquet").exists()
-
-
 def test_predict_refuses_a_key_with_the_name_of_the_result(worded_model: Path, run: Run) -> None:
     write_people(Path("new.parquet"), people(5).with_columns(predicted_label=pl.lit("x")), document=None)
     arguments = ["predict", worded_model, "new.parquet", "--key", "predicted_label", "--output", "scored.parquet"]

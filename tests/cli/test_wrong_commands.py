@@ -142,17 +142,6 @@ def test_one_fault_stands_in_one_line_and_several_below_a_heading() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "spent"), [(("--epsilon", "1", "--epsilon", "2"), None), (("--epsilon", "1"), "1")]
-)
-def test_an_option_that_is_given_twice_spends_nothing(
-    arguments: tuple[str, ...], spent: str | None, people_file: Path, run: Run
-) -> None:
-    ended = run("train", people_file, *arguments, expected=0 if spent else 64)
-    assert ("--epsilon: is given twice" in ended.err) is (spent is None)
-    assert Path("people.model.json").exists() is (spent is not None)
-
-
 def test_columns_are_named_one_by_one_or_with_commas(people_file: Path, run: Run) -> None:
     run("train", people_file)
     for number, keys in enumerate((["--key", "age,sex"], ["--key", "age", "--key", "sex"], ["--key", "age, sex"])):
@@ -177,14 +166,6 @@ def test_a_unit_of_several_columns_is_one_whatever_way_it_is_named(people_file: 
         "d.parquet",
     )
     assert pl.read_parquet("a.parquet").equals(pl.read_parquet("c.parquet"))
-
-
-@pytest.mark.parametrize(("written", "right"), [("==", "="), ("=>", ">="), ("=<", "<="), ("!==", "<>")])
-def test_comparisons_of_other_languages_are_told_how_to_be_written(
-    written: str, right: str, people_file: Path, run: Run
-) -> None:
-    told = run("train", people_file, "--label", f"age {written} 40", expected=64).err
-    assert f"write {right} in place of the comparison at character 5" in told
 
 
 def test_a_package_that_is_missing_is_unavailable(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -79,6 +80,7 @@ TEXTS = {
     "epsilon0.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "0"\n'),
     "epsilon1001.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "1001"\n'),
     "words.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "little"\n'),
+    "numbers.toml": DECLARATION.replace('["f", "m"]', '["1", "01"]'),
     "rows99.toml": DECLARATION.replace("[people]\n", "[people]\nrows = 99\n"),
     "unlabelled.toml": DECLARATION.replace('[people.label]\ncolumn = "income"\nclasses = ["low", "high"]\n', ""),
     "town.toml": layout_of(TOWNSPEOPLE),
@@ -222,6 +224,8 @@ def _write_people() -> None:
     completed("aggregate", "again.parquet", "others.parquet", "--output", "both.statistics.parquet")
     statistics = Path("people.statistics.parquet")
     Path("linked.parquet").symlink_to(FILE)
+    Path("linked.html").symlink_to("people.model.json")
+    os.mkfifo("pipe.parquet")
     Path("link.parquet").symlink_to(statistics)
     Path("hard.parquet").hardlink_to(statistics)
     shutil.copy(statistics, "copy.parquet")
