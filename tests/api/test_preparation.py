@@ -112,18 +112,8 @@ def test_every_argument_of_ingest_is_the_option_of_its_name(folder: Path, run: R
     made = dpnb.ingest("town.dat", "a.parquet", codebook="book.xml", where="AGE >= 10", name="village")
     assert made.domain is not None
     assert made.domain.name == "village"
-    run(
-        "ingest",
-        "town.dat",
-        "--codebook",
-        "book.xml",
-        "--where",
-        "AGE >= 10",
-        "--name",
-        "village",
-        "--output",
-        "b.parquet",
-    )
+    command = "ingest town.dat --codebook book.xml --name village --output b.parquet --where"
+    run(*command.split(), "AGE >= 10")
     assert made.output.read_bytes() == Path("b.parquet").read_bytes()
     with pytest.raises(errors.OutputError, match="overwrite=True"):
         dpnb.ingest("town.dat", "a.parquet", codebook="book.xml")

@@ -27,18 +27,8 @@ def attacked(folder: Path, run: Run) -> None:
     """A private model, its members and as many others."""
     for name, seed in (("members", 1), ("others", 2)):
         write_people(Path(f"{name}.parquet"), wide_rows(120, 6, 12, seed), wide_document(6, 12))
-    run(
-        "train",
-        "members.parquet",
-        "--epsilon",
-        1,
-        "--seed",
-        3,
-        "--mechanism",
-        "histogram",
-        "--output",
-        "people.model.json",
-    )
+    release = ("--epsilon", 1, "--seed", 3, "--mechanism", "histogram")
+    run("train", "members.parquet", *release, "--output", "people.model.json")
 
 
 def test_figures_stand_beside_the_bounds(attacked: None, run: Run) -> None:

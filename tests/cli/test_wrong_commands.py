@@ -153,18 +153,8 @@ def test_columns_are_named_one_by_one_or_with_commas(people_file: Path, run: Run
 
 def test_a_unit_of_several_columns_is_one_whatever_way_it_is_named(people_file: Path, run: Run) -> None:
     run("split", people_file, "--by", "age,hours", "--train-output", "a.parquet", "--test-output", "b.parquet")
-    run(
-        "split",
-        people_file,
-        "--by",
-        "age",
-        "--by",
-        "hours",
-        "--train-output",
-        "c.parquet",
-        "--test-output",
-        "d.parquet",
-    )
+    outputs = ("--train-output", "c.parquet", "--test-output", "d.parquet")
+    run("split", people_file, "--by", "age", "--by", "hours", *outputs)
     assert pl.read_parquet("a.parquet").equals(pl.read_parquet("c.parquet"))
 
 
