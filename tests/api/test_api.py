@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
+from support.running import in_python
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
@@ -142,7 +141,7 @@ import dpnb_columnar.cli.main
 dpnb_columnar.cli.main.exit_code(["--version"])
 assert all(getattr(dpnb, name) is function for name, function in functions.items())
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    ended = in_python("-c", program)
     assert ended.returncode == 0, ended.stderr
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.patience import patience
-from support.running import Run, parser_of
+from support.running import Run, in_python, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
@@ -45,14 +45,7 @@ def examples(help_text: str) -> list[list[str]]:
 
 
 def in_a_process(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return in_python("-m", "dpnb_columnar", *arguments, cwd=folder, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
@@ -106,7 +99,7 @@ def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path
         f"heavy = sorted(set({HEAVY!r}).intersection(sys.modules))\n"
         "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = in_python("-c", program, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
 
 
@@ -194,7 +187,7 @@ def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     )
     assert in_a_process("simulate", "people.parquet", "--rows", "10", folder=tmp_path).returncode == 0
     assert in_a_process("train", "people.parquet", "--mechanism", "majority", folder=tmp_path).returncode == 0
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = in_python("-c", program, cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -246,7 +239,7 @@ def test_a_pipe_that_nobody_reads_ends_a_command_silently(arguments: str, people
 def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[str]:
     """A run whose standard output breaks where this code calls ``fill``."""
     program = f"{BREAKING}{meanwhile}\nrun(['train', 'people.parquet', '--log-format', {form!r}])\n"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    return in_python("-c", program)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from support import running
 from support.patience import patience
 from support.people import write_people
-from support.running import Run
+from support.running import Run, in_python
 
 from dpnb_columnar.rows.column_checks import DEEPEST
 
@@ -188,13 +188,7 @@ def test_a_clock_that_libraries_cannot_read(years: int, code: int, folder: Path)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "clock.so", source], check=True)
     ahead = {"LD_PRELOAD": str(folder / "clock.so"), "CLOCK_AHEAD": str(years * YEAR)}
     line = ["ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", "1"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar", *line],
-        env={**os.environ, **ahead},
-        capture_output=True,
-        text=True,
-        timeout=patience(60),
-    )
+    ended = in_python("-m", "dpnb_columnar", *line, env={**os.environ, **ahead}, timeout=patience(60))
     assert ended.returncode == code
     assert ended.stderr == ("dpnb-columnar: the system's clock is beyond the year 2262; set it\n" if code else "")
     assert Path("x.ledger").exists() == (not code)
