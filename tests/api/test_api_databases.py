@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from support.people import people, people_domain, write_people
+from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
@@ -25,13 +23,7 @@ def database(request: pytest.FixtureRequest, folder: Path) -> str:
     """A database whose table holds the rows of ``people.parquet``."""
     write_people(FILE, ROWS)
     name = f"census.{request.param}"
-    if request.param == "duckdb":
-        with duckdb.connect(name) as connection:
-            connection.execute(f"CREATE TABLE person AS SELECT * FROM '{FILE}'")
-    else:
-        with closing(sqlite3.connect(name)) as connection, connection:
-            connection.execute(f"CREATE TABLE person ({', '.join(ROWS.columns)})")
-            connection.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", ROWS.iter_rows())
+    (into_duckdb if request.param == "duckdb" else into_sqlite)(Path(name), ROWS)
     return name
 
 
