@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
+from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
+from support.running import in_python
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
@@ -113,63 +110,6 @@ def test_another_label_can_be_named(people_file: Path) -> None:
         dpnb.aggregate(people_file, label="sexx")
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "told"),
-    [
-        ({"epsilon": 0}, errors.UsageError, "above 0"),
-        ({"epsilon": float("nan")}, errors.UsageError, "finite"),
-        ({"epsilon": float("inf")}, errors.UsageError, "finite"),
-        ({"epsilon": "much"}, errors.UsageError, "expected a number"),
-        ({"epsilon": None}, errors.UsageError, "expected a number"),
-        ({"epsilon": True}, errors.UsageError, "expected a number"),
-        ({"epsilon": 1, "mechanism": "smoth"}, errors.UsageError, "known mechanisms: auto, smooth"),
-        ({"epsilon": 1, "noise": "gauss"}, errors.UsageError, "known families: polyplace"),
-        ({"epsilon": 1, "neighbours": "friends"}, errors.UsageError, "known relations: add-remove, replace-one"),
-        (
-            {"epsilon": 1, "shares": "2:1"},
-            errors.UsageError,
-            "shares: expected by-size, equal, or three positive numbers",
-        ),
-        ({"epsilon": 1, "attribute_weights": "much"}, errors.UsageError, "known ways: auto, none, tempered"),
-        ({"epsilon": 1, "dataset": "adlt"}, errors.UsageError, "did you mean adult?"),
-        ({"epsilon": 1, "dataset": "adult", "domain": people_domain()}, errors.UsageError, "give one of them"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_with_a_release_is_found_before_a_row_is_read(
-    options: dict[str, Any], error: type[errors.Error], told: str, people_file: Path
-) -> None:
-    spoil_rows(people_file)
-    with pytest.raises(error, match=told):
-        dpnb.train(people_file, **options)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "told"),
-    [
-        (lambda: dpnb.aggregate("nothing.parquet"), errors.MissingInputError, "nothing.parquet: no such file"),
-        (lambda: dpnb.aggregate([]), errors.MissingInputError, "no input"),
-        (lambda: dpnb.load_model("nothing.json"), errors.MissingInputError, "nothing.json"),
-        (lambda: dpnb.load_model("people.parquet"), errors.DataError, "people.parquet: not a model"),
-        (lambda: dpnb.load_model("model.pkl"), errors.UsageError, "model.pkl"),
-    ],
-)
-def test_errors_are_those_of_the_command_line(
-    call: Callable[[], object], error: type[errors.Error], told: str, people_file: Path
-) -> None:
-    with pytest.raises(error, match=told):
-        call()
-
-
-def test_data_without_a_domain_or_a_column_are_refused(people_file: Path) -> None:
-    write_people(people_file, people(5).drop("sex"))
-    with pytest.raises(errors.DataError, match="'sex'"):
-        dpnb.train(people_file, epsilon=1)
-    bare = write_people(people_file.with_name("bare.parquet"), document=None)
-    with pytest.raises(errors.ConfigurationError, match="carries no domain"):
-        dpnb.train(bare, epsilon=1)
-
-
 def test_existing_model_is_replaced_on_demand_only(people_file: Path) -> None:
     model = dpnb.train(people_file, epsilon=1)
     model.save("people.json")
@@ -201,7 +141,7 @@ import dpnb_columnar.cli.main
 dpnb_columnar.cli.main.exit_code(["--version"])
 assert all(getattr(dpnb, name) is function for name, function in functions.items())
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    ended = in_python("-c", program)
     assert ended.returncode == 0, ended.stderr
 
 
@@ -222,14 +162,3 @@ def test_a_domain_made_by_hand_is_held_to_the_rules(attribute: Numeric, people_f
         dpnb.train(people_file, epsilon=1, domain=domain)
     with pytest.raises(errors.ConfigurationError, match="domain"):
         dpnb.aggregate(people_file, domain=domain)
-
-
-def test_a_database_is_given_as_a_relation(folder: Path) -> None:
-    """An address names no table; the message says what does."""
-    duckdb.connect("people.duckdb").close()
-    for address in ("people.duckdb", "postgresql://me@host/db"):
-        with pytest.raises(errors.UsageError, match="give a relation"):
-            dpnb.train(address, epsilon=1)
-    with pytest.raises(errors.UsageError, match="PGPASSWORD") as refused:
-        dpnb.train("postgresql://me:secret@host/db", epsilon=1)
-    assert "secret" not in str(refused.value)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from support.people import people, people_domain, write_people
+from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
@@ -25,13 +23,7 @@ def database(request: pytest.FixtureRequest, folder: Path) -> str:
     """A database whose table holds the rows of ``people.parquet``."""
     write_people(FILE, ROWS)
     name = f"census.{request.param}"
-    if request.param == "duckdb":
-        with duckdb.connect(name) as connection:
-            connection.execute(f"CREATE TABLE person AS SELECT * FROM '{FILE}'")
-    else:
-        with closing(sqlite3.connect(name)) as connection, connection:
-            connection.execute(f"CREATE TABLE person ({', '.join(ROWS.columns)})")
-            connection.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", ROWS.iter_rows())
+    (into_duckdb if request.param == "duckdb" else into_sqlite)(Path(name), ROWS)
     return name
 
 
@@ -69,18 +61,3 @@ def test_a_further_pass_reads_a_table(database: str) -> None:
     tables = dpnb.release(dpnb.aggregate(FILE), epsilon=1, attribute_weights="calibrated")
     assert dpnb.count_given(database, tables, table="person").counts.sum() == ROWS.height
     assert domain == tables.domain
-
-
-@pytest.mark.parametrize("function", [dpnb.aggregate, dpnb.check, dpnb.split])
-def test_a_table_goes_with_a_database_alone(function: Any, database: str) -> None:
-    with pytest.raises(errors.UsageError, match="table: is of a database that data names, and data is a frame"):
-        function(ROWS, table="person")
-    with pytest.raises(errors.UsageError, match="table is for a database"):
-        function(FILE, table="person")
-    with pytest.raises(errors.UsageError, match="name its table with table, or give a relation"):
-        function(database)
-
-
-def test_spark_counts_no_table_of_a_database(database: str) -> None:
-    with pytest.raises(errors.UsageError, match="table: is of a database"):
-        dpnb.aggregate(database, table="person", engine="spark")

@@ -14,7 +14,6 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_row
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar import errors
 from dpnb_columnar.advice.outlook import outlook_document
 from dpnb_columnar.errors import CommandLine, front_door
 
@@ -95,26 +94,6 @@ def test_a_plan_takes_epsilon_and_rows_from_an_entry(folder: Path) -> None:
     ahead = dpnb.plan(dataset="people", rehearse=False)
     assert ahead.plan.budget.epsilon == pytest.approx(0.25)
     assert (ahead.known and ahead.known.rows, ahead.assumed.rows) == (7000, 7000)
-
-
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: dpnb.plan(), "name a domain: give data that carries one, domain or dataset"),
-        (lambda: dpnb.plan(people(5)), "name a domain"),
-        (lambda: dpnb.plan(domain=WIDE, dataset="people"), "domain and dataset both name a domain"),
-        (lambda: dpnb.plan(domain=WIDE, class_sizes=[]), "class_sizes: give at least one"),
-        (lambda: dpnb.plan(domain=WIDE, class_sizes=[0]), "class_sizes: expected 100 to"),
-        (lambda: dpnb.plan(domain=WIDE, class_shares="1:2:3"), "class"),
-        (lambda: dpnb.plan(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
-        (lambda: dpnb.check(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
-        (lambda: dpnb.check(people(5)), "a frame carries no domain"),
-        (lambda: dpnb.check(people(5), domain=WIDE, epsilon=0), "epsilon"),
-    ],
-)
-def test_what_is_refused(call: Any, told: str) -> None:
-    with pytest.raises(errors.Error, match=told):
-        call()
 
 
 def odd_people() -> pl.DataFrame:

@@ -12,15 +12,30 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.people import people, people_domain, write_people
+from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
 from support.running import Run, parser_of
+from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli.program import VERBS
-from dpnb_columnar.errors import CommandLine, Error, Python, command, front_door, option
+from dpnb_columnar.errors import (
+    CommandLine,
+    ConfigurationError,
+    DataError,
+    Error,
+    MissingInputError,
+    Python,
+    UsageError,
+    command,
+    front_door,
+    option,
+)
 from dpnb_columnar.model.model import Model
 
 PACKAGE = Path(dpnb.__file__).parent
@@ -188,35 +203,132 @@ def test_what_users_have_named_is_not_rewritten(name: str, folder: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "error", "said"),
     [
-        (lambda: dpnb.train("people.parquet", epsilon=1, label="sexx"), "label 'sexx'"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, noise="gaussian"), "give delta"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, delta="1/n", noise="gaussian"), "with rows"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, delta=1e-6), "leave delta out"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, mechanism="histogram", noise="laplace"), "leave noise out"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, ledger="none.ledger"), "ledger init none.ledger --dataset"),
-        (lambda: dpnb.train("bare.parquet", epsilon=1), "with dataset, its file with catalogue"),
-        (lambda: dpnb.train("rows.csv", epsilon=1), 'dpnb.ingest("rows.csv", output="NAME.parquet")'),
-        (lambda: dpnb.aggregate("."), "name one with dataset"),
-        (lambda: dpnb.simulate("people.parquet"), "choose another output, or replace it with overwrite=True"),
-        (lambda: dpnb.simulate("new.parquet", rows=0), "rows 0: a file needs rows; give 1 or more, such as rows="),
-        (lambda: dpnb.split("people.parquet", test=2), "test: 2 is no part"),
-        (lambda: dpnb.ingest("rows.csv", "new.parquet", columns="b"), "columns"),
-        (lambda: dpnb.read_domain(), "with dataset"),
-        (lambda: model().save("people.parquet"), "overwrite=True"),
-        (lambda: model().evaluate("rows.csv"), "dpnb.ingest"),
-        (lambda: model().evaluate(people(9).head(0)), "has no row"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, label="sexx"), Error, "label 'sexx'"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, noise="gaussian"), Error, "give delta"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, delta="1/n", noise="gaussian"), Error, "with rows"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, delta=1e-6), Error, "leave delta out"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, mechanism="histogram", noise="laplace"), Error, "noise out"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, ledger="none.ledger"), Error, "init none.ledger --dataset"),
+        (lambda: dpnb.train("bare.parquet", epsilon=1), Error, "with dataset, its file with catalogue"),
+        (lambda: dpnb.train("rows.csv", epsilon=1), Error, 'dpnb.ingest("rows.csv", output="NAME.parquet")'),
+        (lambda: dpnb.aggregate("."), Error, "name one with dataset"),
+        (lambda: dpnb.simulate("people.parquet"), Error, "choose another output, or replace it with overwrite=True"),
+        (lambda: dpnb.simulate("new.parquet", rows=0), Error, "rows 0: a file needs rows; give 1 or more, such as"),
+        (lambda: dpnb.split("people.parquet", test=2), Error, "test: 2 is no part"),
+        (lambda: dpnb.ingest("rows.csv", "new.parquet", columns="b"), Error, "columns"),
+        (lambda: dpnb.read_domain(), Error, "with dataset"),
+        (lambda: model().save("people.parquet"), Error, "overwrite=True"),
+        (lambda: model().evaluate("rows.csv"), Error, "dpnb.ingest"),
+        (lambda: model().evaluate(people(9).head(0)), Error, "has no row"),
+        (lambda: train(epsilon=0), UsageError, "above 0"),
+        (lambda: train(epsilon=float("nan")), UsageError, "finite"),
+        (lambda: train(epsilon=float("inf")), UsageError, "finite"),
+        (lambda: train(epsilon="much"), UsageError, "expected a number"),
+        (lambda: train(epsilon=None), UsageError, "expected a number"),
+        (lambda: train(epsilon=True), UsageError, "expected a number"),
+        (lambda: train(mechanism="smoth"), UsageError, "known mechanisms: auto, smooth"),
+        (lambda: train(noise="gauss"), UsageError, "known families: polyplace"),
+        (lambda: train(neighbours="friends"), UsageError, "known relations: add-remove, replace-one"),
+        (lambda: train(shares="2:1"), UsageError, "shares: expected by-size, equal, or three positive numbers"),
+        (lambda: train(attribute_weights="much"), UsageError, "known ways: auto, none, tempered"),
+        (lambda: train(dataset="adlt"), UsageError, "did you mean adult?"),
+        (lambda: train(dataset="adult", domain=PEOPLE), UsageError, "give one of them"),
+        (lambda: train(run_id="nightly"), UsageError, "ledger"),
+        (lambda: train("nosex.parquet"), DataError, "'sex'"),
+        (lambda: train("bare.parquet"), ConfigurationError, "carries no domain"),
+        (lambda: train("people.duckdb"), UsageError, "give a relation"),
+        (lambda: train("postgresql://me@host/db"), UsageError, "give a relation"),
+        (lambda: train("postgresql://me:secret@host/db"), UsageError, "PGPASSWORD"),
+        (lambda: train(5, domain=PEOPLE), UsageError, "data: "),
+        (lambda: dpnb.aggregate("nothing.parquet"), MissingInputError, "nothing.parquet: no such file"),
+        (lambda: dpnb.aggregate([]), MissingInputError, "no input"),
+        (lambda: dpnb.load_model("nothing.json"), MissingInputError, "nothing.json"),
+        (lambda: dpnb.load_model("people.parquet"), DataError, "people.parquet: not a model"),
+        (lambda: dpnb.load_model("model.pkl"), UsageError, "model.pkl"),
+        (lambda: dpnb.release(dpnb.aggregate("people.parquet"), epsilon=1, account="people"), UsageError, "ledger"),
+        (lambda: dpnb.aggregate("people.duckdb", table="person", engine="spark"), UsageError, "table: is of a"),
+        *(
+            case
+            for function in (dpnb.aggregate, dpnb.check, dpnb.split)
+            for case in (
+                (lambda function=function: function(people(9), table="person"), UsageError, "and data is a frame"),
+                (lambda function=function: function("people.parquet", table="t"), UsageError, "table is for a data"),
+                (lambda function=function: function("people.duckdb"), UsageError, "name its table with table, or give"),
+                (lambda function=function: function("people.sqlite"), UsageError, "name its table with table, or give"),
+            )
+        ),
+        (lambda: dpnb.aggregate(twice(), domain=PEOPLE), DataError, "two columns of one name"),
+        (lambda: dpnb.aggregate(twice().to_pandas(), domain=PEOPLE), DataError, "two columns of one name"),
+        (lambda: model().evaluate(people(5).with_columns(income=pl.lit("middle"))), DataError, "frame: no row fits"),
+        (lambda: model().evaluate(people(5).drop("income")), DataError, "the frame: missing column 'income'"),
+        (
+            lambda: model().evaluate(people(5).lazy().with_columns(age=pl.col("income").cast(int))),
+            DataError,
+            "the frame: its query fails",
+        ),
+        (lambda: dpnb.split(people(9).lazy()), UsageError, "collect it first: .collect() of Polars"),
+        (lambda: dpnb.split(duckdb.from_arrow(people(9).to_arrow())), UsageError, "the frame is lazy"),
+        (lambda: dpnb.split(people(9), by="home"), DataError, "no column 'home' to split by; its columns are 'age'"),
+        (
+            lambda: dpnb.split(people(9), train_output="a.parquet", test_output="b.parquet"),
+            UsageError,
+            "train_output and test_output are for files",
+        ),
+        (lambda: dpnb.split(people(9), seed=-1), UsageError, "seed -1: give a whole number"),
+        (
+            lambda: dpnb.split(people(9), test=0.6, validation="0.4"),
+            UsageError,
+            'test="0.6" and validation="0.4" leave no row to train on',
+        ),
+        (
+            lambda: dpnb.split("people.parquet", validation_output="a.parquet"),
+            UsageError,
+            "validation_output: which share of the rows",
+        ),
+        (
+            lambda: dpnb.split("people.parquet", train_output="a.parquet", test_output="a.parquet"),
+            UsageError,
+            "train_output and test_output are one file",
+        ),
+        (lambda: dpnb.plan(), Error, "name a domain: give data that carries one, domain or dataset"),
+        (lambda: dpnb.plan(people(5)), Error, "name a domain"),
+        (lambda: dpnb.plan(domain=PEOPLE, dataset="people"), Error, "domain and dataset both name a domain"),
+        (lambda: dpnb.plan(domain=PEOPLE, class_sizes=[]), Error, "class_sizes: give at least one"),
+        (lambda: dpnb.plan(domain=PEOPLE, class_sizes=[0]), Error, "class_sizes: expected 100 to"),
+        (lambda: dpnb.plan(domain=PEOPLE, class_shares="1:2:3"), Error, "class"),
+        (lambda: dpnb.plan(people(5).drop("age"), domain=PEOPLE), Error, "missing column 'age'"),
+        (lambda: dpnb.check(people(5).drop("age"), domain=PEOPLE), Error, "missing column 'age'"),
+        (lambda: dpnb.check(people(5)), Error, "a frame carries no domain"),
+        (lambda: dpnb.check(people(5), domain=PEOPLE, epsilon=0), Error, "epsilon"),
     ],
 )  # fmt: skip
-def test_errors_in_python_name_arguments(call: Callable[[], object], said: str, folder: Path) -> None:
+def test_errors_in_python_name_arguments(
+    call: Callable[[], object], error: type[Error], said: str, folder: Path
+) -> None:
+    """And are found before a row of ``spoilt.parquet`` is read."""
+    spoil_rows(write_people(folder / "spoilt.parquet"))
     write_people(folder / "people.parquet")
+    write_people(folder / "nosex.parquet", people(5).drop("sex"))
     write_people(folder / "bare.parquet", document=None)
+    into_duckdb(folder / "people.duckdb", people(9))
+    into_sqlite(folder / "people.sqlite", people(9))
     (folder / "rows.csv").write_text("a\n1\n")
-    with pytest.raises(Error) as raised:
+    with pytest.raises(error) as raised:
         call()
     assert said in str(raised.value)
+    assert "secret" not in str(raised.value)
     assert "--" not in re.sub(r"dpnb-columnar (ledger init|domain edit)[^;)]*", "", str(raised.value))
+
+
+def train(data: Any = "spoilt.parquet", **options: Any) -> Model:
+    return dpnb.train(data, **{"epsilon": 1, **options})
+
+
+def twice() -> pa.Table:
+    table = people(5).to_arrow()
+    return pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
 
 
 def model() -> Model:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.examples import charged, exit_codes, shell
+from support.running import in_python
 
 pytestmark = [
     pytest.mark.slow,
@@ -60,7 +60,7 @@ def airflow(program: str) -> Any:
     """What a program tells that has imported the DAG."""
     begin = "import json, sys\nfrom pathlib import Path\nsys.path.insert(0, 'dags')\nimport dpnb_airflow\n"
     tell = "def tell(*facts):\n    print('TOLD', json.dumps(facts))\n"
-    ended = subprocess.run([sys.executable, "-c", begin + tell + program], capture_output=True, text=True, check=False)
+    ended = in_python("-c", begin + tell + program)
     told = [line.removeprefix("TOLD ") for line in ended.stdout.splitlines() if line.startswith("TOLD ")]
     assert len(told) == 1, ended.stdout + ended.stderr
     return json.loads(told[0])

@@ -49,10 +49,3 @@ def test_frames_are_charged_but_have_no_run_id(ledger: Path, people_file: Path) 
     assert spent(ledger) == Fraction(3, 10)
     with pytest.raises(UsageError, match="no name"):
         dpnb.train(frame, epsilon="0.3", domain=domain, ledger=ledger, run_id="nightly")
-
-
-def test_account_and_run_id_need_a_ledger(people_file: Path) -> None:
-    with pytest.raises(UsageError, match="ledger"):
-        dpnb.train(people_file, epsilon=1, run_id="nightly")
-    with pytest.raises(UsageError, match="ledger"):
-        dpnb.release(dpnb.aggregate(people_file), epsilon=1, account="people")

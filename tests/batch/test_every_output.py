@@ -96,3 +96,16 @@ def test_two_at_once_are_refused(verb: str, copied: Path, run: Run) -> None:
         before = names_below(copied)
         assert f"being written by process {first.pid} on" in run(*arguments, expected=75).err
         assert names_below(copied) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", sorted({*WRITES} - {"ledger init"}))
+def test_what_exists_is_replaced_on_demand_alone(verb: str, copied: Path, run: Run) -> None:
+    before, arguments = names_below(copied), shlex.split(WRITES[verb])
+    run(*arguments)
+    for name in (written := names_below(copied) - before):
+        (copied / name).write_text("# precious")
+    run(*arguments, expected=73)
+    assert {(copied / name).read_text() for name in written} == {"# precious"}
+    run(*arguments, "--overwrite")
+    assert all((copied / name).read_bytes() != b"precious" for name in written)

@@ -27,18 +27,8 @@ def attacked(folder: Path, run: Run) -> None:
     """A private model, its members and as many others."""
     for name, seed in (("members", 1), ("others", 2)):
         write_people(Path(f"{name}.parquet"), wide_rows(120, 6, 12, seed), wide_document(6, 12))
-    run(
-        "train",
-        "members.parquet",
-        "--epsilon",
-        1,
-        "--seed",
-        3,
-        "--mechanism",
-        "histogram",
-        "--output",
-        "people.model.json",
-    )
+    release = ("--epsilon", 1, "--seed", 3, "--mechanism", "histogram")
+    run("train", "members.parquet", *release, "--output", "people.model.json")
 
 
 def test_figures_stand_beside_the_bounds(attacked: None, run: Run) -> None:
@@ -121,30 +111,6 @@ def test_a_model_without_a_guarantee_has_no_bound(attacked: None, run: Run) -> N
     ended = run(*ATTACK)
     assert "bound" not in ended.out.partition("The model has no guarantee, so there is no bound.")[2]
     assert json.loads(run(*ATTACK, "--json").out)["holds"] is None
-
-
-def test_options_that_do_not_go_together(attacked: None, run: Run) -> None:
-    assert "--quick is for attacks on the program" in run(*ATTACK, "--quick", expected=64).err
-    assert "--html can only be used with --model" in run("audit", "--html", "a.html", expected=64).err
-    for left_out in ("--members", "--others"):
-        place = ATTACK.index(left_out)
-        some = (*ATTACK[:place], *ATTACK[place + 2 :])
-        assert f"Missing option '{left_out}'" in run(*some, expected=64).err
-    assert "is no attribute of the model" in run(*ATTACK, "--sensitive", "b", expected=64).err
-    assert "--members: reads files" in run(*ATTACK, "--members", "census.duckdb", expected=64).err
-
-
-def test_outputs_are_refused_before_any_row_is_read(attacked: None, run: Run) -> None:
-    for option, name in (("--html", "there.html"), ("--output", "there.json")):
-        Path(name).write_text("mine")
-        ended = run(*ATTACK, option, name, expected=73)
-        assert ended.out == ""
-        assert Path(name).read_text() == "mine"
-    assert run(*ATTACK, "--html", "page.txt", expected=64)
-    Path("model.json").write_bytes(Path("people.model.json").read_bytes())
-    over = [each if each != "people.model.json" else "model.json" for each in map(str, ATTACK)]
-    assert "is an input" in run(*over, "--output", "model.json", "--overwrite", expected=73).err
-    assert "end its name in .json" in run(*ATTACK, "--output", "x.txt", expected=64).err
 
 
 def test_rows_of_both_are_told_without_their_number(attacked: None, run: Run) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
+from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -88,14 +88,6 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
     for options, method in ((TEMPERED, "tempered"), (("--attribute-weights", "none"), "none"), ((), "calibrated")):
         document = json.loads(run("plan", wide, *options, "--no-advice", "--json").out)
         assert document["attribute_weights"] == method
-
-
-def test_what_does_not_suit_is_refused_before_a_row_is_read(wide: Path, run: Run) -> None:
-    spoil_rows(wide)
-    for verb in ("train", "plan"):
-        told = run(verb, wide, "--mechanism", "smooth", "--attribute-weights", "tempered", expected=64).err
-        assert "tempered is for histograms, and mechanism smooth makes none; choose histogram or adaptive-h" in told
-        assert "known ways: auto, none, tempered" in run(verb, wide, "--attribute-weights", "much", expected=64).err
 
 
 def test_python_and_the_estimator_weight_as_the_command_line_does(wide: Path) -> None:

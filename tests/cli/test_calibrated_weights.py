@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.ledger_cases import spent_epsilon
-from support.people import people_domain, repeated_document, repeated_people, spoil_rows, write_people
+from support.people import people_domain, repeated_document, repeated_people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -138,25 +137,3 @@ def test_rows_that_change_between_the_passes_are_refused(
     monkeypatch.setattr(model_release, "margins_given", changed)
     told = run("train", correlated, *CALIBRATED, "--output", TARGET, expected=65).err
     assert "the rows changed between two passes over them; start again when they are complete" in told
-
-
-REFUSED: dict[str, tuple[Callable[[Run, Path], tuple[object, ...]], str]] = {
-    "no attributes": (
-        lambda run, file: ("train", file, "--mechanism", "majority"),
-        "calibrated is for mechanisms that release attributes with noise",
-    ),
-    "no noise": (lambda run, file: ("train", file, "--mechanism", "none"), "calibrated is for mechanisms that release"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_calibrated_is_refused_before_anything_is_paid(
-    case: str, correlated: Path, ledger: Path, run: Run
-) -> None:
-    command, message = REFUSED[case]
-    arguments = command(run, correlated)
-    spoil_rows(correlated)
-    told = run(*arguments, "--attribute-weights", "calibrated", "--ledger", ledger, expected=64).err
-    assert message in told
-    assert spent_epsilon(ledger, "people") == 0
-    assert not TARGET.exists()

@@ -110,15 +110,3 @@ def test_overwrite_replaces_the_output(folder: Path, run: Run, reduced: None) ->
     Path("audit.json").write_text("mine")
     run(*ARGUMENTS, "--output", "audit.json", "--overwrite")
     assert json.loads(Path("audit.json").read_text())["holds"] is True
-
-
-@pytest.mark.parametrize(("name", "told"), [("none", "nothing to audit"), ("smoth", "known mechanisms: smooth")])
-def test_mechanisms_that_cannot_be_audited_are_usage_errors(name: str, told: str, run: Run) -> None:
-    assert told in run("audit", "--mechanism", name, expected=64).err
-
-
-def test_efforts_differ_in_one_place_only() -> None:
-    """The full audit looks at more of everything."""
-    quick, full = running.QUICK, running.FULL
-    assert (quick.rows, quick.scenarios, quick.releases) < (full.rows, full.scenarios, full.releases)
-    assert set(quick.duplicates) < set(full.duplicates)

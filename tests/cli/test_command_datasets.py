@@ -60,35 +60,6 @@ def test_prepare_writes_a_file_that_train_takes(raw: Path, run: Run) -> None:
     assert "from the metadata of the data" in run("train", "skin.parquet").out
 
 
-def test_prepare_writes_where_asked_and_replaces_on_demand_only(raw: Path, run: Run) -> None:
-    arguments = ("datasets", "prepare", "skin", "--from", raw, "--output", "pixels.parquet")
-    run(*arguments)
-    assert "pixels.parquet: exists already" in run(*arguments, expected=73).err
-    run(*arguments, "--overwrite")
-
-
-def test_changed_raw_file_is_refused(raw: Path, run: Run) -> None:
-    (raw / "skin.txt").write_bytes(ROWS + b"1\t1\t1\t1\r\n")
-    told = run("datasets", "prepare", "skin", "--from", raw, expected=65).err
-    assert "downloads/skin.txt: not the file that skin declares" in told
-    assert not Path("skin.parquet").exists()
-
-
-def test_missing_raw_file_is_named_with_its_checksum(raw: Path, run: Run) -> None:
-    (raw / "skin.txt").unlink()
-    told = run("datasets", "prepare", "skin", "--from", raw, expected=66).err
-    assert f"downloads/skin.txt (SHA-256 {hashlib.sha256(ROWS).hexdigest()})" in told
-
-
-def test_unknown_name_gets_its_nearest(folder: Path, run: Run) -> None:
-    assert "did you mean mushroom?" in run("datasets", "prepare", "mushrom", "--from", ".", expected=64).err
-
-
-def test_data_set_that_is_simulated_says_so(folder: Path, run: Run) -> None:
-    told = run("datasets", "prepare", "census_simulated", "--from", ".", expected=66).err
-    assert "dpnb-columnar simulate" in told
-
-
 @pytest.mark.parametrize("name", ["skin.txt", "skin.txt.gz"])
 def test_prepare_tells_the_share_of_the_bytes_read(
     name: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch

@@ -114,33 +114,3 @@ def test_a_rule_uses_what_the_entry_declares_unless_rows_are_typed(people_file: 
     assert "n = 1000 from --declared-rows\n" in run("train", people_file, *options, *typed).out
     run("aggregate", people_file)
     assert origin in run("release", "people.statistics.parquet", "--output", "people.json", *options).out
-
-
-def test_a_rule_is_not_for_counted_rows(people_file: Path, run: Run) -> None:
-    run("aggregate", people_file)
-    for verb, *arguments in (
-        ("plan", people_file),
-        ("train", people_file),
-        ("release", "people.statistics.parquet", "--output", "people.json"),
-    ):
-        refused = run(verb, *arguments, "--delta", "1/n", *GAUSSIAN, expected=64).err
-        assert "never counted" in refused
-        assert "--declared-rows" in refused
-
-
-def test_declared_rows_that_do_nothing_are_refused(people_file: Path, run: Run) -> None:
-    run("aggregate", people_file)
-    rows = ("--declared-rows", 2000, "--mechanism", "smooth", "--attribute-weights", "none")
-    assert "leave --declared-rows out" in run("train", people_file, *rows, expected=64).err
-    assert "leave --declared-rows out" in run("train", people_file, *rows, "--delta", "1e-6", expected=64).err
-    output = ("--output", "people.json")
-    assert "leave --declared-rows out" in run("release", "people.statistics.parquet", *output, *rows, expected=64).err
-
-
-@pytest.mark.parametrize("rows", [99, 10**12 + 1])
-def test_declared_rows_out_of_range_are_refused(rows: int, people_file: Path, run: Run) -> None:
-    options = ("--delta", "1/n", *GAUSSIAN, "--declared-rows", rows)
-    for verb in ("plan", "train"):
-        assert f"expected 100 to 1000000000000, found {rows}" in run(verb, people_file, *options, expected=64).err
-    Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", f"[people]\nrows = {rows}\n", 1))
-    assert "datasets.toml, entry people: " in run("train", people_file, *options[:-2], expected=78).err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import pytest
 from support.running import Run
 
 from dpnb_columnar.model.model import load_model
@@ -34,15 +33,3 @@ def test_demo_does_not_replace_files_unasked(folder: Path, run: Run) -> None:
     assert precious.read_text() == "precious"
     run("demo", "--rows", 100, "--overwrite")
     load_model(precious)
-
-
-@pytest.mark.parametrize("epsilon", ["0", "much", ""])
-def test_wrong_epsilon_is_refused_before_anything_is_made(epsilon: str, folder: Path, run: Run) -> None:
-    run("demo", "--epsilon", epsilon, expected=64)
-    assert not list(folder.iterdir())
-
-
-def test_folder_that_cannot_be_made_is_refused(folder: Path, run: Run) -> None:
-    assert "--folder" in run("demo", "--folder", "not/there", expected=73).err
-    (folder / "file").touch()
-    assert "--folder" in run("demo", "--folder", "file", expected=73).err

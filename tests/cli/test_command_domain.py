@@ -7,9 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.codebook_cases import layout_of
-from support.extracts import TOWNSPEOPLE
-from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
+from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.datasets.catalogue import read_catalogue
@@ -95,43 +93,3 @@ def test_an_entry_of_another_name_is_trained_by_its_catalogue(people_file: Path,
     assert command == ["train", "people.parquet", "--catalogue", "wages.toml", "--dataset", "people"]
     run(*command, "--output", "model.json")
     assert load_model(Path("model.json")).domain.classes == ("<=35", ">35")
-
-
-@pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [
-        (64, "end its name in .toml", ["--output", "x.parquet"]),
-        (64, "declares no column 'wage'", ["--label", "wage > 3"]),
-        (73, "is an input as well", ["--codebook", "town.toml", "--output", "town.toml", "--overwrite"]),
-        (66, "no such codebook", ["--codebook", "none.toml"]),
-    ],
-)
-def test_refusals(code: int, told: str, options: list[str], people_file: Path, run: Run) -> None:
-    Path("town.toml").write_text(layout_of(TOWNSPEOPLE).replace('name = "SEX"', 'name = "sex"'))
-    content = Path("town.toml").read_text()
-    assert told in run("domain", "edit", FILE, *options, expected=code).err
-    assert sorted(path.name for path in Path().iterdir()) == [FILE, "town.toml"]
-    assert Path("town.toml").read_text() == content
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("", "people.domain.toml: has 0 entries, and declares the domain of people.parquet alone; keep one entry"),
-        (f"{DECLARATION}\n[other]\n", "people.domain.toml: has 2 entries"),
-        ("[people\n", "people.domain.toml: not a TOML file"),
-        (
-            DECLARATION.replace("upper = 100", "uper = 100"),
-            "people.attributes.age.uper: unknown key; did you",
-        ),
-    ],
-)
-def test_a_faulty_file_beside_is_never_passed_over(content: str, told: str, people_file: Path, run: Run) -> None:
-    Path("people.domain.toml").write_text(content)
-    assert told in run("train", people_file, expected=78).err
-
-
-def test_a_source_has_to_be_named(folder: Path, run: Run) -> None:
-    assert "--dataset" in run("domain", "show", expected=64).err
-    assert "SOURCE" in run("domain", "edit", expected=64).err
-    assert "give one of them" in run("domain", "show", "--dataset", "adult", "--toml", "--json", expected=64).err

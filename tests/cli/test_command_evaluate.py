@@ -95,21 +95,6 @@ def test_each_of_several_classes_is_ranked_against_the_rest(folder: Path, run: R
     assert "worse than always predicting 'c'\n" in run("evaluate", "letters.model.json", "others.parquet").out
 
 
-@pytest.mark.parametrize(
-    ("frame", "told"),
-    [
-        (people(0), "no row"),
-        (people(5).with_columns(income=pl.lit("middling")), "no row"),
-        (people(5).drop("income"), "'income'"),
-        (people(5).with_columns(hours=pl.date(2018, 1, 1)), "'hours'"),
-    ],
-    ids=["no rows", "no class", "no label", "type"],
-)
-def test_rows_that_cannot_be_evaluated_are_refused(frame: pl.DataFrame, told: str, model_file: Path, run: Run) -> None:
-    write_people(Path("new.parquet"), frame)
-    assert told in run("evaluate", model_file, "new.parquet", expected=65).err
-
-
 def test_rows_that_lack_attributes_are_one_line(folder: Path, run: Run) -> None:
     lacking = {f"x{n}": [None if row % (n + 3) == 0 else row % 10 for row in range(840)] for n in range(6)}
     pl.DataFrame({"klass": ["a", "b"] * 420, **lacking}).write_parquet("town.parquet")

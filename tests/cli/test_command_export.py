@@ -33,31 +33,6 @@ def test_a_script_states_the_guarantee_and_the_source_and_names_its_table(
     assert all(f'"{name}","other"' in table for name in ("age", "hours", "sex"))
 
 
-def test_an_output_that_exists_is_replaced_only_on_demand(model_file: Path, run: Run) -> None:
-    Path("scores.R.terms.csv").write_text("mine")
-    ended = run("export", model_file, "--to", "r", "--output", "scores.R", expected=73)
-    assert "scores.R.terms.csv: exists already; choose another --output, or replace it with --overwrite" in ended.err
-    assert Path("scores.R.terms.csv").read_text() == "mine"
-    assert not Path("scores.R").exists()
-    run("export", model_file, "--to", "r", "--output", "scores.R", "--overwrite")
-    assert "score_rows <- function" in Path("scores.R").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--to", "matlab", "--output", "x"], 64, "matlab"),
-        (["--to", "r"], 64, "--output"),
-        (["--to", "r", "--output", "."], 73, "is a folder; name a file"),
-        (["--to", "r", "--output", "it's.R"], 64, "it's.R: a script cannot hold this name"),
-    ],
-)
-def test_what_cannot_be_written_is_refused(
-    arguments: list[str], code: int, said: str, model_file: Path, run: Run
-) -> None:
-    assert said in run("export", model_file, *arguments, expected=code).err
-
-
 def test_without_onnx_the_remedy_is_the_extra(model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     ended = run("export", model_file, "--to", "onnx", "--output", "scores.onnx", expected=69)

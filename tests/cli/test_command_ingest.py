@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import shlex
 import stat
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +33,9 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import aggregate
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Measure
+from dpnb_columnar.extracts.described_extract import read_batches
 from dpnb_columnar.mechanisms import release_plan
 from dpnb_columnar.mechanisms.automatic_choice import MechanismChoice
 
@@ -105,6 +110,11 @@ def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) 
     write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), PEOPLE)
     run("ingest", "other.dat", "--codebook", "town.xml", "--output", "out.parquet")
     assert rows("out.parquet") == list(ROWS)
+    both = replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),))
+    write_extract(folder / "both.dat", both, ["1"])
+    write_extract(folder / "one.dat", replace(both, variables=(replace(SEX, start=0, codes=SEX.codes[:1]),)), ["2"])
+    run("ingest", "both.dat", "one.dat", "--codebook", "both.xml", "--output", "sexes.parquet")
+    assert rows("sexes.parquet") == [{"SEX": 1}, {"SEX": 2}]
 
 
 def test_columns_and_rows_wanted(folder: Path, run: Run) -> None:
@@ -278,22 +288,95 @@ def test_csv_as_uci_hands_it_out(names: str, folder: Path, run: Run) -> None:
     assert pl.read_parquet(made.output).rows() == rows
 
 
+# What is refused, with nothing half written.
+
+
+def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    whole = gzip.compress("\n".join(PEOPLE * 20_000).encode("iso-8859-1"))
+    damaged = bytearray(whole)
+    damaged[-6] ^= 1  # the checksum
+    content = archive(folder / "csv_pxx.zip", psam_pxx=PERSONS * 20_000).read_bytes()
+    middle = content.index(b"psam_pxx.csv") + 100
+    (folder / "csv_pxx.zip").write_bytes(content[:middle] + b"\x00\x01\x02" + content[middle + 3 :])
+    (folder / "cut.dat.gz").write_bytes(whole[:-100])
+    (folder / "flipped.dat.gz").write_bytes(damaged)
+    for name in ("cut.dat.gz", "flipped.dat.gz", "csv_pxx.zip"):
+        codebook = () if name.endswith(".zip") else ("--codebook", "town.xml")
+        ended = run("ingest", name, *codebook, "--output", "out.parquet", expected=65)
+        assert ended.err.startswith(f"dpnb-columnar: {name}: cannot be read to the end (damaged or cut short)")
+        assert not [path for path in folder.iterdir() if "out" in path.name]
+
+
 @pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [
-        (64, "--no-header and --names FILE go together", ("--no-header",)),
-        (64, "--no-header and --names FILE go together", ("--names", "good.names")),
-        (66, "absent.names: cannot be read", ("--no-header", "--names", "absent.names")),
-        (78, "twice.names: holds no distinct names", ("--no-header", "--names", "twice.names")),
-        (78, "empty.names: holds no distinct names", ("--no-header", "--names", "empty.names")),
-        (65, "row 1: has more or fewer fields", ("--no-header", "--names", "short.names")),
-        (65, "row 2: age is not a whole number", ("--no-header", "--names", "good.names", "--types", "types.toml")),
-    ],
+    "content", ["35,SECRETNAME,999123\n40,Other,5\n", "35,SECRET,35\n", "SECRET,SECRET\n1,2\n", "SECRET,secret\n1,2\n"]
 )
-def test_names_that_are_refused(code: int, told: str, options: tuple[str, ...], folder: Path, run: Run) -> None:
-    Path("town.csv").write_text("1,a\nx,b\n")
-    Path("types.toml").write_text('age = "integer"\n')
-    for name, text in {"good": "age\nb\n", "twice": "a\nA\n", "empty": "| nothing\n", "short": "age\n"}.items():
-        Path(f"{name}.names").write_text(text)
-    assert told in run("ingest", "town.csv", *options, "--output", "out.parquet", expected=code).err
-    assert not Path("out.parquet").exists()
+@pytest.mark.parametrize(
+    "options", [(), ("--columns", "AGE"), ("--where", "AGE > 3"), ("--codebook", "town.xml")], ids=" ".join
+)
+def test_first_row_of_a_csv_without_header_is_not_told(
+    content: str, options: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    (folder / "people.csv").write_text(content)
+    ended = run("ingest", "people.csv", *options, "--output", "out.parquet", expected=65)
+    assert "line 1" in ended.err
+    assert not any(value in ended.out + ended.err for value in ("SECRET", "secret", "999123", "35"))
+    assert not (folder / "out.parquet").exists()
+
+
+def test_archive_with_two_files_of_one_name(folder: Path, run: Run) -> None:
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w") as target:
+        target.writestr("psam_pxx.csv", PERSONS)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            target.writestr("psam_pxx.csv", PERSONS)
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
+    assert "csv_pxx.zip: holds two files of one name" in ended.err
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_members_packed_in_other_ways_are_refused(method: int, folder: Path, run: Run) -> None:
+    """Whole or damaged."""
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w", method) as target:
+        target.writestr("psam_pxx.csv", PERSONS * 50)
+    content = bytearray((folder / "csv_pxx.zip").read_bytes())
+    for damage in (False, True):
+        if damage:
+            content[60:70] = b"\xff" * 10
+            (folder / "csv_pxx.zip").write_bytes(content)
+        assert "csv_pxx.zip: " in run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65).err
+
+
+@pytest.mark.parametrize("change", ["append", "cut", "replace", "touch"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_extract_that_changes_while_it_is_read(
+    change: str, packed: bool, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An extract cut at the end of a line, or one that is still written, would be taken for a whole one."""
+    file = write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    if packed:
+        Path("town.dat.gz").write_bytes(gzip.compress(file.read_bytes()))
+        Path("town.dat").unlink()
+        file = Path("town.dat.gz")
+    content = file.read_bytes()
+
+    def changed(*arguments: object) -> object:
+        batches = list(read_batches(*arguments))  # type: ignore[arg-type]
+        if change == "touch":
+            os.utime(file, (1, 1))
+        elif change == "replace":
+            Path("other").write_bytes(content)
+            os.utime("other", ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+            Path("other").replace(file)
+        else:
+            file.write_bytes(content + content if change == "append" else content[:-1])
+        return iter(batches)
+
+    monkeypatch.setattr(convert, "read_batches", changed)
+    told = run("ingest", file, "--output", "town.parquet", expected=65).err
+    assert "changed while it was read; start again when it is complete" in told
+    assert not Path("town.parquet").exists()
+    file.write_bytes(content)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    run("ingest", file, "--output", "town.parquet")

@@ -33,21 +33,6 @@ def test_the_same_model_as_with_the_label_declared(extract: Path, run: Run) -> N
     assert Path("chosen.json").read_text() == Path("declared.json").read_text()
 
 
-@pytest.mark.parametrize("verb", ["train", "aggregate", "check"])
-def test_without_a_label_the_message_says_what_to_add(verb: str, extract: Path, run: Run) -> None:
-    ended = run(verb, extract, expected=78)
-    assert (
-        'people.parquet: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
-        "its columns are age, hours, sex, income\n"
-    ) in ended.err
-    assert [path.name for path in Path().iterdir()] == [FILE.name]
-
-
-@pytest.mark.parametrize("verb", ["train", "plan", "aggregate", "check"])
-def test_a_label_that_does_not_fit_is_a_usage_error(verb: str, extract: Path, run: Run) -> None:
-    assert "did you mean hours?" in run(verb, extract, "--label", "hour > 40", expected=64).err
-
-
 def test_codes_for_missing_are_in_no_class(folder: Path, run: Run) -> None:
     attributes = {**ATTRIBUTES, "hours": {"lower": 0, "upper": 98, "step": 1, "missing_values": [999]}}
     domain = read_declaration("people", {"attributes": attributes}, "test")

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.patience import patience
-from support.running import Run, parser_of
+from support.running import Run, in_python, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
@@ -45,14 +45,7 @@ def examples(help_text: str) -> list[list[str]]:
 
 
 def in_a_process(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return in_python("-m", "dpnb_columnar", *arguments, cwd=folder, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
@@ -97,29 +90,6 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "Usage: dpnb-columnar"),
-        (["datasets"], "Usage: dpnb-columnar datasets"),
-        (["trian"], "did you mean 'train'?"),
-        (["train"], "Missing argument"),
-        (["train", "x.parquet", "--epsilom", "1"], "--epsilon"),
-        (["train", "x.parquet", "--epsilon"], "requires an argument"),
-        (["predict", "x.json", "y.parquet"], "Missing option '--output'"),
-        (["show", "x.json", "y.json"], "y.json"),
-        (["train", "x.parquet", "--seed", "soon"], "--seed"),
-        (["train", "x.parquet", "--seed", "-1"], "--seed"),
-        (["train", "x.parquet", "--neighbours", "friends"], "add-remove"),
-        (["plan", "x.parquet", "--rows", "1"], "--rows"),
-        (["demo", "--rows", "0"], "--rows"),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_ends_with_64_and_says_what_is_wrong(arguments: list[str], told: str, run: Run) -> None:
-    assert told in run(*arguments, expected=64).err
-
-
 def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:
     verbs = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
     program = (
@@ -129,7 +99,7 @@ def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path
         f"heavy = sorted(set({HEAVY!r}).intersection(sys.modules))\n"
         "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = in_python("-c", program, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
 
 
@@ -217,7 +187,7 @@ def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     )
     assert in_a_process("simulate", "people.parquet", "--rows", "10", folder=tmp_path).returncode == 0
     assert in_a_process("train", "people.parquet", "--mechanism", "majority", folder=tmp_path).returncode == 0
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = in_python("-c", program, cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -269,7 +239,7 @@ def test_a_pipe_that_nobody_reads_ends_a_command_silently(arguments: str, people
 def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[str]:
     """A run whose standard output breaks where this code calls ``fill``."""
     program = f"{BREAKING}{meanwhile}\nrun(['train', 'people.parquet', '--log-format', {form!r}])\n"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    return in_python("-c", program)
 
 
 @pytest.mark.slow

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 from pathlib import Path
 
 import polars as pl
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 from support.mechanisms import MECHANISMS
-from support.people import DECLARATION, PEOPLE, people, write_people
+from support.people import DECLARATION, people, write_people
 from support.running import Run
 
 STATISTICS = Path("people.statistics.parquet")
@@ -91,32 +88,6 @@ def test_model_that_carries_no_guarantee_says_so(statistics: Path, run: Run) -> 
     assert "NOT PRIVATE" in run("release", statistics, "--output", "plain.json", "--mechanism", "none").out
 
 
-@pytest.mark.parametrize(
-    "other", ["people.statistics.parquet", "./people.statistics.parquet", "link.parquet", "hard.parquet"]
-)
-def test_same_statistics_twice_are_refused(other: str, statistics: Path, run: Run) -> None:
-    Path("link.parquet").symlink_to(statistics)
-    Path("hard.parquet").hardlink_to(statistics)
-    ended = run("release", statistics, other, "--output", "model.json", expected=64)
-    assert "people.statistics.parquet" in ended.err
-    assert "twice" in ended.err
-
-
-def test_copy_of_statistics_is_refused(statistics: Path, run: Run) -> None:
-    shutil.copy(statistics, "copy.parquet")
-    ended = run("release", statistics, "copy.parquet", "--output", "model.json", expected=65)
-    assert "count twice" in ended.err
-    assert "copy.parquet" in ended.err
-
-
-def test_statistics_of_the_same_rows_are_refused_however_they_were_made(people_file: Path, run: Run) -> None:
-    shutil.copy(people_file, "again.parquet")
-    write_people(Path("other.parquet"), people(300).tail(50))
-    run("aggregate", people_file)
-    run("aggregate", "again.parquet", "other.parquet", "--output", "both.statistics.parquet")
-    assert "twice" in run("release", STATISTICS, "both.statistics.parquet", "--output", "m.json", expected=65).err
-
-
 def test_parts_without_rows_add_up(people_file: Path, run: Run) -> None:
     for name in ("empty", "void"):
         write_people(Path(f"{name}.parquet"), people(1).head(0))
@@ -126,46 +97,3 @@ def test_parts_without_rows_add_up(people_file: Path, run: Run) -> None:
     run("release", *parts, "--seed", 1, "--output", "parts.json")
     run("train", people_file, "--seed", 1, "--output", "whole.json")
     assert Path("parts.json").read_bytes() == Path("whole.json").read_bytes()
-
-
-def test_statistics_of_different_domains_are_refused(statistics: Path, run: Run) -> None:
-    attributes = {**PEOPLE["attributes"], "age": {"lower": 0, "upper": 120, "step": 1}}
-    write_people(Path("old.parquet"), document={**PEOPLE, "attributes": attributes})
-    run("aggregate", "old.parquet")
-    ended = run("release", statistics, "old.statistics.parquet", "--output", "model.json", expected=65)
-    assert "different domains" in ended.err
-    assert "old.statistics.parquet" in ended.err
-
-
-@pytest.mark.parametrize("suffix", [".json", ".parquet"])
-def test_model_is_not_statistics(suffix: str, people_file: Path, run: Run) -> None:
-    run("train", people_file, "--output", f"model{suffix}")
-    ended = run("release", f"model{suffix}", "--output", "again.json", expected=65)
-    assert f"model{suffix}: not a statistics file; make one with dpnb-columnar aggregate" in ended.err
-
-
-def test_rows_are_not_statistics(people_file: Path, run: Run) -> None:
-    assert "not a statistics file" in run("release", people_file, "--output", "model.json", expected=65).err
-
-
-def test_damaged_statistics_are_refused(statistics: Path, run: Run) -> None:
-    statistics.write_bytes(statistics.read_bytes()[:-20])
-    assert "people.statistics.parquet" in run("release", statistics, "--output", "model.json", expected=65).err
-
-
-def test_statistics_whose_counts_disagree_are_refused(statistics: Path, run: Run) -> None:
-    table = pq.read_table(statistics)
-    doubled = pc.if_else(pc.equal(table["attribute"], "sex"), pc.multiply(table["count"], 2), table["count"])
-    pq.write_table(table.set_column(3, "count", doubled), statistics)
-    ended = run("release", statistics, "--output", "model.json", expected=65)
-    assert "do not fit its own domain; make it again" in ended.err
-
-
-def test_missing_statistics_are_refused(folder: Path, run: Run) -> None:
-    ended = run("release", "nothing.parquet", "--output", "model.json", expected=66)
-    assert "nothing.parquet: no such file; make one with dpnb-columnar aggregate" in ended.err
-
-
-def test_folder_of_statistics_is_refused(folder: Path, run: Run) -> None:
-    Path("parts").mkdir()
-    assert "parts" in run("release", "parts", "--output", "model.json", expected=65).err

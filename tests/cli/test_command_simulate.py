@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import pytest
 from support.running import Run
 
 from dpnb_columnar.domain.declaration import domain_from_metadata
@@ -38,13 +37,3 @@ def test_seed(folder: Path, run: Run) -> None:
     assert first == default
     assert second == third
     assert first != second
-
-
-@pytest.mark.parametrize("arguments", [("--rows", 0), ("--rows", -1), ("--rows", 10**23), ("--seed", -1)], ids=str)
-def test_number_out_of_range_is_refused(arguments: tuple[object, ...], folder: Path, run: Run) -> None:
-    assert str(arguments[0]) in run("simulate", "census.parquet", *arguments, expected=64).err
-    assert not list(folder.iterdir())
-
-
-def test_missing_folder_is_refused(folder: Path, run: Run) -> None:
-    assert "create data first" in run("simulate", "data/census.parquet", expected=73).err

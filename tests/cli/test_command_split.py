@@ -144,39 +144,6 @@ def test_files_and_their_odd_columns_stay_as_they_are(folder: Path, run: Run) ->
     assert all(part.schema.remove_metadata() == table.schema for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("code", "told", "arguments"),
-    [
-        (64, "--test: 1 is no part of the rows", ("people.parquet", "--test", "1")),
-        (64, "--test: 0 is no part of the rows", ("people.parquet", "--test", "0")),
-        (64, "--test: ", ("people.parquet", "--test", "half")),
-        (64, "--validation: 1.5 is no part of the rows", ("people.parquet", "--validation", "1.5")),
-        (64, "leave no row to train on", ("people.parquet", "--test", "1/2", "--validation", "1/2")),
-        (64, "--validation-output: which share", ("people.parquet", "--validation-output", "v.parquet")),
-        (64, "are one file", ("people.parquet", "--test-output", TRAIN)),
-        (64, "are one file", ("people.parquet", "--test-output", f"inner/../{TRAIN}")),
-        (64, "are one file", ("people.parquet", "--validation", "0.1", "--validation-output", TEST)),
-        (65, "has no column 'SERIALNO' to split by; its columns are 'age'", ("people.parquet", "--by", "SERIALNO")),
-        (65, "their columns differ in names, types or order", ("people.parquet", "other.parquet")),
-        (65, "carry different domains", ("people.parquet", "plain.parquet")),
-        (65, "text, such as CSV", ("people.csv",)),
-        (66, "no such file", ("absent.parquet",)),
-        (73, "exists already", ("people.parquet", "--train-output", "other.parquet")),
-        (64, "x.csv: is written as Parquet; end its name in", ("people.parquet", "--train-output", "x.csv")),
-        (64, "x.csv: is written as Parquet; end its name in", ("people.parquet", "--test-output", "x.csv")),
-        (73, "is an input", ("people.parquet", "--train-output", "people.parquet", "--overwrite")),
-    ],
-)
-def test_what_is_refused(code: int, told: str, arguments: tuple[object, ...], folder: Path, run: Run) -> None:
-    write_people(Path("people.parquet"))
-    write_people(Path("plain.parquet"), document=None)
-    pl.DataFrame({"age": [1]}).write_parquet("other.parquet")
-    people(9).write_csv("people.csv")
-    before = sorted(Path().iterdir())
-    assert told in run("split", *arguments, expected=code).err
-    assert sorted(Path().iterdir()) == before
-
-
 @pytest.mark.parametrize("by", [(), ("--by", "SERIAL")])
 def test_a_third_part_to_choose_by(by: tuple[str, ...], folder: Path, run: Run) -> None:
     rows = households(3000)
@@ -214,12 +181,3 @@ def test_a_part_without_rows_is_told(folder: Path, run: Run) -> None:
     run("train", TRAIN, "--output", "model.json")
     told = run("evaluate", "model.json", TEST, expected=65).err
     assert f"{TEST}: has no row to compare predictions with" in told
-
-
-def test_a_damaged_file_leaves_nothing(folder: Path, run: Run) -> None:
-    write_people(Path("people.parquet"), people(20_000))
-    content = bytearray(Path("people.parquet").read_bytes())
-    content[200:-4000] = bytes(len(content) - 4200)
-    Path("people.parquet").write_bytes(content)
-    assert "cannot be read to the end" in run("split", "people.parquet", expected=65).err
-    assert sorted(Path().iterdir()) == [Path("people.parquet")]

@@ -114,47 +114,6 @@ def test_what_columns_hold_is_read_from_the_file_alike(model_file: Path, people_
     assert "'inf'" not in run("sql", model_file, "--dialect", "postgres", "--like", people_file).out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (["people.model.json"], 64, "--dialect"),
-        (["people.model.json", "--dialect", "oracle"], 64, "oracle"),
-        (
-            ["people.model.json", "--dialect", "duckdb", "--table", "a; DROP TABLE b"],
-            64,
-            "expected the name of a table",
-        ),
-        (["people.model.json", "--dialect", "duckdb", "--view", "(SELECT 1)"], 64, "expected the name of a table"),
-        (["people.model.json", "--dialect", "duckdb", "--key", "skipped"], 64, "skipped would stand beside"),
-        (["nothing.json", "--dialect", "duckdb"], 66, "nothing.json"),
-        (["statistic", "--dialect", "duckdb"], 64, "statistic"),
-        (["statistics", "--dialect", "duckdb"], 64, "--dataset"),
-        (["statistics", "nothing.parquet", "--dialect", "duckdb"], 66, "nothing.parquet"),
-        (["statistics", "--dataset", "nobody", "--dialect", "duckdb"], 64, "nobody"),
-        (["statistics", "--dataset", "adult", "--table", "a b", "--dialect", "duckdb"], 64, "name of a table"),
-        (["people.model.json", "--dialect", "duckdb", "--like", "nothing.parquet"], 66, "nothing.parquet"),
-        (["people.model.json", "--dialect", "duckdb", "--like", "other.parquet"], 65, "other.parquet: missing column"),
-        (
-            ["people.model.json", "--dialect", "duckdb", "--like", "people.model.json"],
-            65,
-            "people.model.json: holds no rows",
-        ),
-        (["people.model.json", "--dialect", "duckdb", "--output", "people.model.json"], 73, "--overwrite"),
-        (
-            ["people.model.json", "--dialect", "duckdb", "--output", "people.model.json", "--overwrite"],
-            73,
-            "is an input as well",
-        ),
-    ],
-)
-def test_refusals(arguments: list[str], code: int, told: str, model_file: Path, run: Run) -> None:
-    write_people(Path("other.parquet"), people(5).drop("hours"), document=None)
-    before = model_file.read_bytes()
-    assert told in run("sql", *arguments, expected=code).err
-    assert model_file.read_bytes() == before
-
-
 def test_help_shows_both_shapes(run: Run) -> None:
     shown = run("sql", "--help").out
     assert "sql MODEL prints a query that scores rows" in shown
@@ -215,20 +174,3 @@ def test_without_a_file_the_table_stands_before_the_query(model_file: Path, peop
         connection.executescript(table + ";")
         assert len(connection.execute(query.rstrip(";")).fetchall()) == 5
     connection.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--parameters", "terms.csv"], "Name it with --parameters-table"),
-        (["--parameters-table", "terms", "--parameters", "terms.xlsx"], ".sql, .csv, .parquet"),
-        (["--parameters-table", "terms", "--template", "jinja"], "--parameters seed.csv"),
-        (["--parameters-table", "a; b"], "expected the name of a table"),
-        (["--parameters-table", "t", "--parameters", "a.sql", "--output", "a.sql"], "need files of their own"),
-        (["--parameters-table", "terms", "--dialect", "SQLite"], "name those to keep with --key"),
-    ],
-)
-def test_tables_of_terms_that_cannot_be(arguments: list[str], told: str, model_file: Path, run: Run) -> None:
-    dialect = [] if "--dialect" in arguments else ["--dialect", "duckdb"]
-    assert told in run("sql", model_file, *dialect, *arguments, expected=64).err
-    assert not Path("terms.csv").exists()

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.people import people, write_people
@@ -156,26 +155,6 @@ def test_several_files_are_one_data_set(folder: Path, run: Run) -> None:
     assert attributes(run("suggest-domain", "a.parquet", "b.parquet").out)["sex"] == {"values": ["f", "m", "x"]}
 
 
-@pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [(64, "end its name in .toml", ["--output", "x.json"]), (73, "exists already", ["--output", "there.toml"])],
-)
-def test_refusals(code: int, told: str, options: list[str], people_file: Path, run: Run) -> None:
-    Path("there.toml").touch()
-    assert told in run("suggest-domain", people_file, *options, expected=code).err
-
-
-def test_nothing_to_suggest(folder: Path, run: Run) -> None:
-    write(one=lambda row: 1)
-    assert "no column of it can be suggested" in run("suggest-domain", "survey.parquet", expected=65).err
-
-
-def test_files_of_two_layouts_are_refused_without_a_value(folder: Path, run: Run) -> None:
-    people(10).write_parquet("a.parquet")
-    people(10).drop("sex").write_parquet("b.parquet")
-    assert "files of one layout" in run("suggest-domain", "a.parquet", "b.parquet", expected=65).err
-
-
 @given(NUMBERS, NUMBERS)
 def test_bounds_are_rounded_outwards(one: float, other: float) -> None:
     smallest, largest = sorted([one, other])
@@ -218,10 +197,3 @@ def test_a_column_of_infinities_is_left_out(folder: Path, run: Run) -> None:
     text = run("suggest-domain", "odd.parquet").out
     assert "left out: x: numbers beyond every sensible range" in text
     assert list(attributes(text)) == ["y"]
-
-
-def test_more_columns_than_anybody_corrects_are_refused(folder: Path, run: Run) -> None:
-    """Whatever the rows hold, and before one is read."""
-    pl.DataFrame({f"x{number}": [number] for number in range(10_001)}).write_parquet("wide.parquet")
-    told = run("suggest-domain", "wide.parquet", expected=65).err
-    assert "wide.parquet: has 10001 columns, and at most 10000 are looked at" in told

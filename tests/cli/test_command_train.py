@@ -61,15 +61,6 @@ def test_model_as_parquet_holds_the_same(people_file: Path, run: Run) -> None:
     assert load_model(Path("people.json")) == load_model(Path("people.model.parquet"))
 
 
-def test_existing_model_is_replaced_on_demand_only(people_file: Path, run: Run) -> None:
-    run("train", people_file)
-    first = Path("people.model.json").read_bytes()
-    run("train", people_file, expected=73)
-    assert Path("people.model.json").read_bytes() == first
-    run("train", people_file, "--overwrite")
-    assert Path("people.model.json").read_bytes() != first
-
-
 def test_failed_training_keeps_the_model_there_was(people_file: Path, run: Run) -> None:
     run("train", people_file)
     first = Path("people.model.json").read_bytes()
@@ -77,11 +68,6 @@ def test_failed_training_keeps_the_model_there_was(people_file: Path, run: Run) 
     run("train", people_file, "--overwrite", expected=65)
     assert Path("people.model.json").read_bytes() == first
     assert sorted(path.name for path in Path().iterdir()) == ["people.model.json", "people.parquet"]
-
-
-def test_usage_is_checked_before_the_output(people_file: Path, run: Run) -> None:
-    run("train", people_file)
-    run("train", people_file, "--mechanism", "smoth", expected=64)
 
 
 def test_every_file_is_counted_once(folder: Path, run: Run) -> None:
@@ -185,13 +171,6 @@ def test_the_declared_epsilon_goes_with_the_domain_wherever_it_is_read_from(peop
     assert "epsilon 0.25 " in run("train", people_file, "--overwrite", "--dataset", "people").out
     run("aggregate", people_file)
     assert "epsilon 0.25 " in run("release", "people.statistics.parquet", "--output", "again.json").out
-
-
-def test_an_epsilon_out_of_range_is_told_of_the_entry_that_declares_it(people_file: Path, run: Run) -> None:
-    Path("datasets.toml").write_text(ENTRY.replace("0.25", "1001"))
-    told = run("plan", people_file, expected=78).err
-    assert "datasets.toml" in told
-    assert "1001' gives no protection" in told
 
 
 def test_an_entry_of_that_name_with_another_domain_lends_no_epsilon(people_file: Path, run: Run) -> None:

@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from support.running import in_python
 
 SCRIPTS = {"bash": "complete -o default", "zsh": "#compdef dpnb-columnar", "fish": "complete --command dpnb-columnar"}
 
 
 def completions(line: str) -> set[str]:
     """What bash would offer for the last word of a line."""
-    words = line.split(" ")
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar"],
-        env={
-            "_DPNB_COLUMNAR_COMPLETE": "complete_bash",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(words) - 1),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    ended = in_python("-m", "dpnb_columnar", env={"_DPNB_COLUMNAR_COMPLETE": "complete_bash", **asked}, check=True)
     assert ended.stderr == ""
     return set(ended.stdout.split())
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_script_for_a_shell(shell: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar"],
-        env={"_DPNB_COLUMNAR_COMPLETE": f"source_{shell}", "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=True,
+    ended = in_python(
+        "-m", "dpnb_columnar", env={"_DPNB_COLUMNAR_COMPLETE": f"source_{shell}", "PATH": "/usr/bin:/bin"}, check=True
     )
     assert SCRIPTS[shell] in ended.stdout
     assert "_DPNB_COLUMNAR_COMPLETE=complete_" in ended.stdout
 
 
 def test_show_completion_prints_a_script() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar", "--show-completion", "bash"],
-        env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
+    ended = in_python(
+        "-m", "dpnb_columnar", "--show-completion", "bash", env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "true"}
     )
     assert ended.returncode == 0, ended.stderr
     assert SCRIPTS["bash"] in ended.stdout

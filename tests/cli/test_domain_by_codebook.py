@@ -241,30 +241,3 @@ def test_codebooks_that_are_refused(content: str | bytes | None, code: int, told
         Path(DDI).write_bytes(content if isinstance(content, bytes) else content.encode())
     assert told in run("domain", "edit", ROWS, "--codebook", DDI, "--output", "x.toml", expected=code).err
     assert not Path("x.toml").exists()
-
-
-@pytest.mark.parametrize(
-    ("code", "told", "arguments"),
-    [
-        (64, "usa_00001.xml: is a codebook by its name; give it as --codebook usa_00001.xml", ["show", DDI]),
-        (64, "or a codebook with --codebook", ["show"]),
-        (64, "give neither --dataset nor --catalogue", ["show", "--codebook", DDI, "--dataset", "adult"]),
-        (64, "Missing argument 'SOURCE'", ["edit", "--codebook", DDI]),
-        (66, "none.parquet: cannot be opened", ["show", "none.parquet", "--codebook", DDI]),
-        (65, "usa.csv: text, such as CSV", ["show", "usa.csv", "--codebook", DDI]),
-        (78, "other.parquet\n  left out of the domain: SERIAL", ["show", "other.parquet", "--codebook", DDI]),
-        (73, "is an input as well", ["edit", ROWS, "--codebook", "usa.toml", "--output", "usa.toml", "--overwrite"]),
-    ],
-)
-def test_what_cannot_be_a_source(code: int, told: str, arguments: list[str], folder: Path, run: Run) -> None:
-    write()
-    Path("usa.toml").write_text(layout_of(USA))
-    Path("usa.csv").write_text("SEX\n1\n")
-    pl.read_parquet(ROWS).rename(lambda name: f"my_{name}").write_parquet("other.parquet")
-    assert told in run("domain", *arguments, expected=code).err
-    assert not Path("x.parquet").exists()
-
-
-def test_the_refusal_to_train_names_the_way(folder: Path, run: Run) -> None:
-    write()
-    assert "dpnb-columnar domain edit FILE --codebook CODEBOOK" in run("train", ROWS, "--epsilon", "1", expected=78).err

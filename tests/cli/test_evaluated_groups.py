@@ -111,24 +111,6 @@ def test_a_ledger_charges_all_shares_once_and_a_run_id_is_of_its_groups(rest: Pa
     assert spent_epsilon(Path("people.ledger"), "people") == 1
 
 
-@pytest.mark.parametrize("more", [(), ("--epsilon", "1")])
-@pytest.mark.parametrize(
-    ("by", "problem"),
-    [
-        ("income", "the label is read from income"),
-        ("sexx", "did you mean sex"),
-        ("town", "--by town=1,2,3"),
-        ("town=a,b", "town"),
-    ],
-)
-def test_columns_that_make_no_groups_are_refused(
-    by: str, problem: str, more: tuple[str, ...], rest: Path, model_file: Path, run: Run
-) -> None:
-    ended = run("evaluate", model_file, rest, "--by", by, *more, expected=65 if by == "town=a,b" else 64)
-    assert problem in ended.err
-    assert not SCORES.exists()
-
-
 def test_python_has_the_same_groups(rest: Path, model_file: Path) -> None:
     model = dpnb.load_model(model_file)
     exact = dpnb.evaluate(model, rest, by=["sex", ("sex", "hours")])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.ledger_cases import spent_epsilon
-from support.people import PEOPLE, people, spoil_rows, write_people
+from support.people import people, write_people
 from support.running import Run
 
 from dpnb_columnar.mechanisms import model_release
@@ -16,7 +16,6 @@ from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")
 LEARNED = ("--mechanism", "histogram", "--attribute-weights", "learned")
-CLASSES = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 
 
 @pytest.mark.slow
@@ -91,9 +90,3 @@ def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, mon
     monkeypatch.setattr(model_release, "start_rounds", changed)
     told = run("train", file, *LEARNED, "--output", TARGET, expected=65).err
     assert "the rows changed between two passes over them" in told
-
-
-def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:
-    file = spoil_rows(write_people(folder / "three.parquet", document=CLASSES))
-    told = run("train", file, *LEARNED, expected=64).err
-    assert "learned is for two classes, and the domain declares 3; choose calibrated" in told

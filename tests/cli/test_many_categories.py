@@ -30,14 +30,6 @@ def test_forty_thousand_categories_are_trained_shown_and_scored(folder: Path, ru
     run("predict", "model.json", "rows.parquet", "--output", "scores.parquet")
     scores = pl.read_parquet("scores.parquet")
     assert (scores["predicted"] == rows["y"]).mean() > 0.9  # even places are no, odd ones yes
-    run(
-        "sql",
-        "score",
-        "model.json",
-        "--dialect",
-        "duckdb",
-        *("--parameters-table", "terms"),
-        *("--parameters", "terms.csv"),
-        *("--output", "score.sql"),
-    )
+    table = ("--parameters-table", "terms", "--parameters", "terms.csv")
+    run("sql", "score", "model.json", "--dialect", "duckdb", *table, "--output", "score.sql")
     assert Path("score.sql").stat().st_size < 20_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
@@ -14,7 +13,7 @@ from typing import Annotated
 
 import pytest
 import typer
-from support.running import Run
+from support.running import Run, in_python
 
 from dpnb_columnar import options as declared_options
 from dpnb_columnar.api.arguments import keywords_of
@@ -188,9 +187,7 @@ def test_one_edit_of_one_file_gives_every_door_an_option(people_file: Path) -> N
     assert source.count("    shares: Annotated[") == 1
     Path("options.py").write_text(edited, encoding="utf-8")
     Path("job.toml").write_text('[train]\ncolour = "blue"\n')
-    ended = subprocess.run(
-        [sys.executable, "-c", DOORS, "options.py"], capture_output=True, text=True, check=False, encoding="utf-8"
-    )
+    ended = in_python("-c", DOORS, "options.py", encoding="utf-8")
     assert ended.returncode == 0, ended.stderr
     keyword = ["colour: 'str' = 'red'", True]
     assert json.loads(ended.stdout) == {

@@ -15,7 +15,7 @@ import pytest
 from support import running
 from support.patience import patience
 from support.people import write_people
-from support.running import Run
+from support.running import Run, in_python
 
 from dpnb_columnar.rows.column_checks import DEEPEST
 
@@ -62,13 +62,6 @@ def test_columns_nested_too_deep_are_refused_by_their_name(structs: bool, folder
             assert f"more than {DEEPEST} levels; drop or unnest" in told
 
 
-def test_encrypted_files_are_called_encrypted(folder: Path, run: Run) -> None:
-    file = write_people(folder / "people.parquet")
-    content = file.read_bytes()
-    file.write_bytes(b"PARE" + content[4:-4] + b"PARE")
-    assert f"{file}: is encrypted; write it again without" in run("check", file, expected=65).err
-
-
 def test_a_column_that_polars_cannot_read_is_named_where_it_is_asked_for(
     model_file: Path, folder: Path, run: Run
 ) -> None:
@@ -89,18 +82,6 @@ def test_decimals_of_more_digits_than_an_engine_has(
     run("predict", model_file, file, "--output", "scored.parquet")
     assert "'serial': of more than 38 digits; cast it first" in (
         run("predict", model_file, file, "--key", "serial", "--output", "other.parquet", expected=65).err
-    )
-
-
-@linux
-def test_pipes_and_devices_are_not_waited_for(model_file: Path, folder: Path, run: Run) -> None:
-    os.mkfifo(folder / "pipe.parquet")
-    for name in (folder / "pipe.parquet", Path("/dev/zero")):
-        for arguments in (("train",), ("check",), ("split",), ("predict", model_file)):
-            output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
-            assert f"{name}: is a pipe or a device; write" in run(*arguments, name, *output, expected=66).err
-    assert (
-        "/dev/zero: larger than 16 MiB" in run("train", "people.parquet", "--catalogue", "/dev/zero", expected=78).err
     )
 
 
@@ -207,13 +188,7 @@ def test_a_clock_that_libraries_cannot_read(years: int, code: int, folder: Path)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "clock.so", source], check=True)
     ahead = {"LD_PRELOAD": str(folder / "clock.so"), "CLOCK_AHEAD": str(years * YEAR)}
     line = ["ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", "1"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpnb_columnar", *line],
-        env={**os.environ, **ahead},
-        capture_output=True,
-        text=True,
-        timeout=patience(60),
-    )
+    ended = in_python("-m", "dpnb_columnar", *line, env={**os.environ, **ahead}, timeout=patience(60))
     assert ended.returncode == code
     assert ended.stderr == ("dpnb-columnar: the system's clock is beyond the year 2262; set it\n" if code else "")
     assert Path("x.ledger").exists() == (not code)

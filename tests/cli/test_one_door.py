@@ -124,40 +124,6 @@ def test_split(by: tuple[str, ...], where: Where, run: Run) -> None:
     assert 0 < len(sides[0]) < 400
 
 
-@pytest.mark.parametrize(
-    ("verb", "options"),
-    [
-        ("train", (*NAMED, "--output", "m.json")),
-        ("aggregate", NAMED),
-        ("check", NAMED),
-        ("evaluate", ()),
-        ("predict", ("--output", "o.parquet")),
-        ("suggest-domain", ()),
-        ("split", ()),
-    ],
-)
-def test_every_verb_refuses_alike(verb: str, options: Where, model_file: Path, run: Run) -> None:
-    Path("datasets.toml").write_text(DECLARATION)
-    into_duckdb(Path("rows.duckdb"), people(20))
-    model = (str(model_file),) if verb in ("evaluate", "predict") else ()
-
-    def refused(*data: str, expected: int) -> str:
-        return run(verb, *model, *data, *options, expected=expected).err
-
-    assert "say which rows: --table NAME" in refused("rows.duckdb", expected=64)
-    assert "--table is for a database" in refused("people.parquet", "--table", "person", expected=64)
-    assert "read alone" in refused("rows.duckdb", "people.parquet", "--table", "person", expected=64)
-    assert "PGPASSWORD" in refused("postgresql://me:secret@host/db", "--table", "person", expected=64)
-    assert "no such DuckDB file" in refused("duckdb:none", "--table", "person", expected=66)
-    assert "no such SQLite file" in refused("none.sqlite", "--table", "person", expected=66)
-    assert "nobody" in refused("rows.duckdb", "--table", "nobody", expected=65)
-    Path("rows.duckdb").rename("rows.db")
-    assert "say which rows: --table NAME" in refused("rows.db", expected=64)
-    if verb not in ("suggest-domain", "split"):
-        into_sqlite(Path("other.db"), people(5).drop("sex"))
-        assert "missing column 'sex'" in refused("other.db", "--table", "person", expected=65)
-
-
 def test_names_that_differ_in_case_alone_are_named() -> None:
     """Neither of two columns is taken for a third name."""
     assert matched_columns(["AGE"], ["age", "x"], "t") == {"AGE": "age", "x": "x"}
@@ -176,14 +142,6 @@ def test_a_faulty_sqlite_file_is_told_without_values(model_file: Path, run: Run)
     Path("rows.sqlite").write_text("no database")
     assert "not a SQLite file" in run("predict", model_file, "rows.sqlite", *options, expected=65).err
     assert not Path("scored.parquet").exists()
-
-
-def test_a_sqlite_file_is_counted_by_train(people_file: Path, run: Run) -> None:
-    into_sqlite(Path("rows.sqlite"), people(30))
-    refused = run(
-        "release", "rows.sqlite", "--table", "person", "--domain", people_file, "--output", "m.json", expected=64
-    )
-    assert "dpnb-columnar train rows.sqlite --table NAME" in refused.err
 
 
 @pytest.mark.xdist_group("postgres")

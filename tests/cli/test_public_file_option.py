@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,16 @@ def test_evaluate_prints_the_public_model_alone(private: Path, public: Path, run
     run("train", private, "--output", "plain.json")
     told = run("evaluate", "plain.json", private, "--public", public, expected=64).err
     assert "the model's attribute weights were learned from no public file" in told
+
+
+def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: Path, run: Run) -> None:
+    Path("parts").mkdir()
+    part = private.rename("parts/one.parquet")
+    write_people(Path("parts/two.parquet"), repeated_people(100, seed=9), REPEATED)
+    told = run("train", "parts", *by(Path(shutil.copy(part, "copied.parquet"))), "--output", TARGET, expected=64).err
+    assert "copied.parquet: is one of the confidential inputs (parts/one.parquet); weights and shares from it" in told
+    run("aggregate", "parts", "--output", "s.parquet")
+    told = run("release", "s.parquet", *by(part), "--output", TARGET, expected=64).err
+    assert "one.parquet: is one of the confidential inputs; weights and shares" in told
+    with pytest.raises(dpnb.errors.UsageError, match="is one of the confidential inputs"):
+        dpnb.release(dpnb.aggregate("parts"), epsilon=1, mechanism="histogram", attribute_weights=part)

@@ -180,36 +180,6 @@ def test_a_dry_run_opens_no_row(rest: Path, model_file: Path, ledger: Path, run:
     assert spent_epsilon(ledger, "people") == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--seed", "1"), "--seed can only be used with --epsilon"),
-        (("--run-id", "x"), "--run-id can only be used with --epsilon"),
-        (("--dry-run",), "--dry-run can only be used with --epsilon"),
-        (("--log-format", "text"), "--log-format can only be used with --epsilon"),
-        (("--epsilon", "0"), "epsilon"),
-        (("--epsilon", "1", "--all"), "--all is for exact figures"),
-        (("--epsilon", "1", "--run-id", "x"), "--run-id is for a ledger"),
-        (("--epsilon", "1", "--ledger", "people.ledger", "--seed", "1"), "leave --ledger out"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    arguments: tuple[str, ...], told: str, rest: Path, model_file: Path, ledger: Path, run: Run
-) -> None:
-    ended = run("evaluate", model_file, spoil_rows(rest), *arguments, expected=64)
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
-
-
-def test_an_output_that_is_there_is_not_replaced(rest: Path, model_file: Path, run: Run) -> None:
-    SCORES.write_text("mine")
-    assert "--overwrite" in run("evaluate", model_file, rest, "--epsilon", "1", expected=73).err
-    assert (
-        "is an input"
-        in run("evaluate", model_file, rest, "--epsilon", "1", "--output", model_file, "--overwrite", expected=73).err
-    )
-
-
 @pytest.mark.slow
 def test_more_classes_are_counted_by_predicted_class(folder: Path, run: Run) -> None:
     """Of a file, of the database table of its rows, and of few rows: the same text before the figures, no AUC."""

@@ -163,19 +163,3 @@ def test_the_file_is_public_unless_the_model_is_not(people_file: Path, run: Run)
         run("train", people_file, "--overwrite", *options)
         sheet(run, "people.model.json")
         assert stat.S_IMODE(Path("sheet.html").stat().st_mode) == mode
-
-
-def test_refusals(model_file: Path, run: Run) -> None:
-    before = model_file.read_bytes()
-    sheet(run, model_file)
-    assert "exists already" in run("show", model_file, "--html", "sheet.html", expected=73).err
-    assert "ends in .html" in run("show", model_file, "--html", model_file, "--overwrite", expected=64).err
-    Path("model.html").symlink_to(model_file)
-    run("show", model_file, "--html", "model.html", "--overwrite", expected=73)
-    assert model_file.read_bytes() == before
-    assert (
-        "can only be used with --html FILE.html or --output" in run("show", model_file, "--overwrite", expected=64).err
-    )
-    assert "cannot be combined with" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
-    run("show", "absent.json", "--html", "a.html", expected=66)
-    assert not Path("a.html").exists()

@@ -314,17 +314,3 @@ def test_words_of_a_record_are_texts_on_the_sheet_and_in_the_card(model: Path, r
 def test_faults_of_a_record_are_named_with_their_key(text: str, problem: str, model_file: Path, run: Run) -> None:
     write_record(text=text)
     assert problem in run("show", model_file, "--html", "a.html", "--record", "release.toml", expected=78).err
-
-
-def test_options_that_do_not_go_together(model: Path, scores: Path, run: Run) -> None:
-    write_record()
-    for options, problem in (
-        (("--record", "release.toml"), "--record is for a page: add --html FILE.html, --registry or --card"),
-        (("--card", "--registry"), "--registry cannot be combined with --card"),
-        (("--card", "--html", "a.html"), "--html cannot be combined with --card"),
-        (("--card", "--json"), "--card cannot be combined with --all or --json"),
-        (("--output", "a.md"), "--output can only be used with --registry or --card"),
-    ):
-        assert problem in run("show", model, *options, expected=64).err
-    assert "is for a model" in run("show", scores, "--card", expected=64).err
-    run("show", model, "--card", "--record", "absent.toml", expected=66)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import polars as pl
 import pytest
 from support.people import people, people_domain, write_people
@@ -33,9 +32,6 @@ AGE = { lower = 0, upper = 100, step = 1 }
 HOURS = { lower = 0, upper = 98, step = 1 }
 SEX = { values = ["f", "m"] }
 """
-
-
-FILE = ("--like", "census.duckdb", "--table", "person")
 
 
 def run_query(address: str, query: str) -> pl.DataFrame:
@@ -116,42 +112,6 @@ def test_counting_by_the_catalogue(address: str, model: Path, rows: pl.DataFrame
 
 def dialect_of(address: str) -> str:
     return "postgres" if address.startswith("postgres") else address.rpartition(".")[2]
-
-
-@pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [
-        (64, "which database is to run the query? Name it with --dialect", ()),
-        (64, "--dialect spark: census.duckdb reads duckdb; leave it out", (*FILE, "--dialect", "spark")),
-        (64, "--names: census.duckdb tells how", (*FILE, "--names", "lower")),
-        (65, "census.duckdb: ", ("--like", "census.duckdb", "--table", "nobody")),
-        (65, "missing column 'SEX'", ("--like", "census.duckdb", "--table", "others")),
-        (65, "alike but for upper and lower", ("--dialect", "duckdb", "--like", "both.parquet", "--key", "SERIAL")),
-        (66, "no such DuckDB file", ("--like", "absent.duckdb", "--table", "person")),
-        (64, "--names: no 'title'; known: lower, upper, declared", ("--dialect", "duckdb", "--names", "title")),
-        (73, "is an input", (*FILE, "--output", "census.duckdb", "--overwrite")),
-    ],
-)  # fmt: skip
-def test_what_is_refused(
-    code: int, told: str, options: tuple[str, ...], model: Path, rows: pl.DataFrame, run: Run
-) -> None:
-    rows.rename(UPPER).with_columns(Serial="serial").write_parquet("both.parquet")
-    into_duckdb(Path("census.duckdb"), rows)
-    with duckdb.connect("census.duckdb") as connection:
-        connection.execute("CREATE TABLE others AS SELECT age, hours FROM person")
-    assert told in run("sql", model, *options, expected=code).err
-
-
-def test_types_that_do_not_fit_are_refused(model: Path, rows: pl.DataFrame, run: Run) -> None:
-    into_duckdb(Path("census.duckdb"), rows.with_columns(hours=pl.lit([1])))
-    said = run("sql", model, "--like", "census.duckdb", "--table", "person", expected=65).err
-    assert "census.duckdb, table person: " in said
-    assert "HOURS" in said
-
-
-def test_statistics_take_files_as_data(people_file: Path, run: Run) -> None:
-    said = run("sql", "statistics", people_file, "--dialect", "duckdb", "--like", people_file, expected=64).err
-    assert f"--like {people_file}: no database; give files like the table as DATA" in said
 
 
 def test_python_refuses_what_says_twice(folder: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import pkgutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from support.running import parser_of
+from support.running import in_python, parser_of
 
 from dpnb_columnar.cli import verbs
 from dpnb_columnar.cli.main import exit_code
@@ -41,36 +39,23 @@ def parsers_built(*arguments: str) -> int:
 @pytest.mark.slow
 def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
     others = " ".join(module(verb) for verb in VERBS if verb != "train")
-    ended = subprocess.run(
-        [sys.executable, "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1"],
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        check=False,
+    ended = in_python(
+        "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1", env=dict(os.environ)
     )
     assert ended.returncode == 0, ended.stderr
 
 
 def test_show_loads_no_engine_for_a_json_model() -> None:
     model = Path(__file__).parents[1] / "golden" / "model_with_line.json"
-    ended = subprocess.run(
-        [sys.executable, "-c", PROBE, f"{UNUSED} polars duckdb", "show", str(model)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = in_python("-c", PROBE, f"{UNUSED} polars duckdb", "show", str(model))
     assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
     assert parsers_built(option) == 0
-    ended = subprocess.run(
-        [sys.executable, "-c", PROBE, " ".join(["pydantic", "dpnb_columnar.domain", *map(module, VERBS)]), option],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+    ended = in_python(
+        "-c", PROBE, " ".join(["pydantic", "dpnb_columnar.domain", *map(module, VERBS)]), option, cwd=tmp_path
     )
     assert ended.returncode == 0, ended.stderr
 

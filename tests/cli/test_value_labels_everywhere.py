@@ -79,11 +79,6 @@ def test_domain_show(worded_file: Path, run: Run) -> None:
     ]
 
 
-def test_domain_show_prints_one_form_at_a_time(worded_file: Path, run: Run) -> None:
-    ended = run("domain", "show", worded_file, "--all", "--json", expected=64)
-    assert "--all, --toml and --json: give one of them" in ended.err
-
-
 def test_an_entry_keeps_labels_and_trains_the_same(worded_file: Path, run: Run) -> None:
     run("domain", "edit", worded_file, "--output", "datasets.toml")
     text = Path("datasets.toml").read_text()
@@ -147,15 +142,6 @@ def test_predict_adds_the_label_beside_the_class(worded_model: Path, worded_file
     assert scored["predicted_label"].equals(plain["predicted"].replace(INCOME).alias("predicted_label"))
     framed = load_model(worded_model).predict(pl.read_parquet(worded_file), ["age"], labels=True)
     assert framed.equals(scored)
-
-
-def test_predict_refuses_labels_that_are_not_there(model_file: Path, people_file: Path, run: Run) -> None:
-    ended = run("predict", model_file, people_file, "--labels", "--output", "scored.parquet", expected=65)
-    assert ended.err == (
-        "dpnb-columnar: people.parquet: no class of the model has a value label; train with a domain that declares "
-        "value_labels of income, or leave labels out\n"
-    )
-    assert not Path("scored.parquet").exists()
 
 
 def test_predict_refuses_a_key_with_the_name_of_the_result(worded_model: Path, run: Run) -> None:

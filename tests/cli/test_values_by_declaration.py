@@ -120,10 +120,3 @@ def test_a_declared_value_that_the_column_cannot_hold(declared: Path, run: Run) 
         "out of its declaration",
         "  label column 'KIND' has type Int64, which cannot hold the declared AB: cast it to text, or correct classes",
     ]
-
-
-def test_one_number_is_one_category(declared: Path, run: Run) -> None:
-    (declared / "datasets.toml").write_text(ENTRY.replace('["0.5", "1", "-2"]', '["0.5", "1", "01"]'))
-    pl.DataFrame({"KIND": [1], "AGE": [1], "RATE": [1]}).write_parquet("town.parquet")
-    ended = run("train", "town.parquet", "--dataset", "town", expected=78)
-    assert "town.attributes.RATE: '1' and '01' are one number, and numbers match by value; keep one" in ended.err

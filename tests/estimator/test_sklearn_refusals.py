@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pyarrow as pa
 import pytest
 from support.flowers import COLOURS, MEASURES, SPECIES, estimator, flowers, measures
 from support.people import people_domain
+from support.running import in_python
 
 import dpnb_columnar
 from dpnb_columnar.sklearn import SmoothNaiveBayes
@@ -178,7 +177,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    ended = in_python("-c", program)
     assert "pip install 'dpnb-columnar[sklearn]'" in ended.stdout, ended.stderr
 
 

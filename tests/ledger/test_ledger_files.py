@@ -18,7 +18,6 @@ from support.ledger_cases import (
     LIMIT,
     charge,
     full_content,
-    full_ledger,
     make_full_ledger,
     new_ledger,
     without_triggers,
@@ -186,9 +185,8 @@ def test_a_ledger_that_is_held_for_long_is_busy(tmp_path: Path, monkeypatch: pyt
         ledger.spend(charge("a"))
 
 
-def test_a_reader_does_not_keep_others_from_spending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_does_not_keep_others_from_spending(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "BUSY_SECONDS", 0.05)
-    path = full_ledger(tmp_path / "x.ledger")
     with Ledger(path) as reader, Ledger(path) as writer:
         entries = reader.entries()
         first = next(entries)
@@ -220,8 +218,7 @@ def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
         "INSERT OR REPLACE INTO document VALUES ('a', '{}')",
     ],
 )
-def test_the_file_itself_refuses_changes(statement: str, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_the_file_itself_refuses_changes(statement: str, path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, pytest.raises(sqlite3.IntegrityError):
         connection.execute(statement)
     with Ledger(path) as ledger:
@@ -277,8 +274,7 @@ def test_a_file_that_was_cut_short_is_damaged(size: int) -> None:
     ids=lambda value: f"{value!s:.12}",
 )
 @pytest.mark.parametrize(("column", "number"), [("epsilon", 10), ("total_rho", 10), ("inputs", 10), ("kind", 10)])
-def test_absurd_values_end_in_a_clear_error(value: object, column: str, number: int, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_absurd_values_end_in_a_clear_error(value: object, column: str, number: int, path: Path) -> None:
     with without_triggers(path) as connection, suppress(sqlite3.IntegrityError):
         connection.execute(f"UPDATE entry SET {column} = ? WHERE number = ?", (value, number))
     if column != "kind" or value is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, full_ledger, new_ledger
+from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, new_ledger
 
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, BusyError, ConfigurationError, UsageError
@@ -80,18 +80,16 @@ def test_any_sequence_of_charges_is_accounted_exactly_and_never_overspent(
             assert {run: known.charge.cost for run, known in charged.items() if known} == model.runs
 
 
-def test_ten_tenths_are_one_and_not_an_eleventh(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        for run in range(10):
-            ledger.spend(charge(f"run-{run}"))
-        assert ledger.account("census").spent.epsilon == 1
-        with pytest.raises(BudgetError, match=r"limit epsilon 1, spent 1, remaining 0; this release asks for 0\.1\."):
-            ledger.spend(charge("run-10"))
-        assert len(list(ledger.entries())) == 11
+def test_ten_tenths_are_one_and_not_an_eleventh(ledger: Ledger) -> None:
+    for run in range(10):
+        ledger.spend(charge(f"run-{run}"))
+    assert ledger.account("census").spent.epsilon == 1
+    with pytest.raises(BudgetError, match=r"limit epsilon 1, spent 1, remaining 0; this release asks for 0\.1\."):
+        ledger.spend(charge("run-10"))
+    assert len(list(ledger.entries())) == 11
 
 
-def test_a_refused_release_is_told_what_it_needs(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_a_refused_release_is_told_what_it_needs(path: Path) -> None:
     with Ledger(path) as ledger:
         with pytest.raises(BudgetError) as caught:
             ledger.spend(charge("f", Concentrated(Fraction(1))))
@@ -122,58 +120,53 @@ def test_a_refused_release_is_told_what_it_needs(tmp_path: Path) -> None:
         Approximate(Fraction(1, 10), Fraction(0)),
     ],
 )
-def test_nothing_is_released_for_a_charge_of_nothing(loss: PrivacyCost, tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        for ask in (ledger.refuse_if_unaffordable, ledger.spend):
-            with pytest.raises(ValueError, match="a charge must be above 0"):
-                ask(charge("a", loss))
-        assert ledger.run("a") is None
-        assert len(list(ledger.entries())) == 1
+def test_nothing_is_released_for_a_charge_of_nothing(loss: PrivacyCost, ledger: Ledger) -> None:
+    for ask in (ledger.refuse_if_unaffordable, ledger.spend):
+        with pytest.raises(ValueError, match="a charge must be above 0"):
+            ask(charge("a", loss))
+    assert ledger.run("a") is None
+    assert len(list(ledger.entries())) == 1
 
 
 @pytest.mark.parametrize("loss", [Pure(Fraction(2)), Pure(Fraction(1, 3)), CONCENTRATED, APPROXIMATE])
-def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: PrivacyCost, tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        before = ledger.head()
-        try:
-            assert ledger.refuse_if_unaffordable(charge("a", loss)) is None
-            refused = False
-        except BudgetError:
-            refused = True
-        assert ledger.head() == before
-        assert (outcome(ledger, "a", loss) == "refused") is refused
+def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: PrivacyCost, ledger: Ledger) -> None:
+    before = ledger.head()
+    try:
+        assert ledger.refuse_if_unaffordable(charge("a", loss)) is None
+        refused = False
+    except BudgetError:
+        refused = True
+    assert ledger.head() == before
+    assert (outcome(ledger, "a", loss) == "refused") is refused
 
 
-def test_inputs_that_no_entry_holds_are_refused_before_any_row_is_opened(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        large = charge("a", data=[f"/census/part-{number:06}.parquet" for number in range(10_000)])
-        for act in (ledger.refuse_if_unaffordable, ledger.spend):
-            with pytest.raises(UsageError, match=r"run id a: .* dpnb\.aggregate, .* dpnb-columnar release"):
-                act(large)
-        assert len(list(ledger.entries())) == 1
-        assert ledger.refuse_if_unaffordable(charge("a", data=large.inputs["data"][:5000])) is None
+def test_inputs_that_no_entry_holds_are_refused_before_any_row_is_opened(ledger: Ledger) -> None:
+    large = charge("a", data=[f"/census/part-{number:06}.parquet" for number in range(10_000)])
+    for act in (ledger.refuse_if_unaffordable, ledger.spend):
+        with pytest.raises(UsageError, match=r"run id a: .* dpnb\.aggregate, .* dpnb-columnar release"):
+            act(large)
+    assert len(list(ledger.entries())) == 1
+    assert ledger.refuse_if_unaffordable(charge("a", data=large.inputs["data"][:5000])) is None
 
 
 # --- runs that are begun again ------------------------------------------------------------------------------------
 
 
-def test_a_run_is_charged_once_and_its_first_model_counts(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        assert ledger.run("a") is None
-        assert ledger.spend(charge("a")) == Run(charge("a"))
-        assert ledger.spend(charge("a")) == ledger.refuse_if_unaffordable(charge("a")) == Run(charge("a"))
-        assert ledger.keep("a", "first") == "first"
-        assert ledger.keep("a", "second") == "first"
-        known = ledger.spend(charge("a"))
-        assert (known.document, known.digest) == ("first", next(ledger.releases())[1])
-        assert ledger.account("census").spent.epsilon == TENTH.epsilon
-        assert len(list(ledger.entries())) == 3
+def test_a_run_is_charged_once_and_its_first_model_counts(ledger: Ledger) -> None:
+    assert ledger.run("a") is None
+    assert ledger.spend(charge("a")) == Run(charge("a"))
+    assert ledger.spend(charge("a")) == ledger.refuse_if_unaffordable(charge("a")) == Run(charge("a"))
+    assert ledger.keep("a", "first") == "first"
+    assert ledger.keep("a", "second") == "first"
+    known = ledger.spend(charge("a"))
+    assert (known.document, known.digest) == ("first", next(ledger.releases())[1])
+    assert ledger.account("census").spent.epsilon == TENTH.epsilon
+    assert len(list(ledger.entries())) == 3
 
 
-def test_a_finished_run_is_given_even_where_nothing_is_left(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        ledger.spend(charge("a", Pure(Fraction(1))))
-        assert ledger.spend(charge("a", Pure(Fraction(1)))).charge.cost == Pure(Fraction(1))
+def test_a_finished_run_is_given_even_where_nothing_is_left(ledger: Ledger) -> None:
+    ledger.spend(charge("a", Pure(Fraction(1))))
+    assert ledger.spend(charge("a", Pure(Fraction(1)))).charge.cost == Pure(Fraction(1))
 
 
 @pytest.mark.parametrize(
@@ -188,37 +181,34 @@ def test_a_finished_run_is_given_even_where_nothing_is_left(tmp_path: Path) -> N
         (replace(charge("a"), neighbours=Neighbours.REPLACE_ONE), "neighbours"),
     ],
 )
-def test_a_run_id_with_other_inputs_is_refused_by_their_names(other: object, names: str, tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        ledger.spend(charge("a"))
-        with pytest.raises(UsageError, match=rf"run id a: belongs to a release with other inputs \({names}\)"):
-            ledger.spend(other)  # type: ignore[arg-type]
-        assert len(list(ledger.entries())) == 2
+def test_a_run_id_with_other_inputs_is_refused_by_their_names(other: object, names: str, ledger: Ledger) -> None:
+    ledger.spend(charge("a"))
+    with pytest.raises(UsageError, match=rf"run id a: belongs to a release with other inputs \({names}\)"):
+        ledger.spend(other)  # type: ignore[arg-type]
+    assert len(list(ledger.entries())) == 2
 
 
-def test_nothing_is_kept_for_a_run_that_was_not_charged(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger, pytest.raises(UsageError, match="spend first"):
+def test_nothing_is_kept_for_a_run_that_was_not_charged(ledger: Ledger) -> None:
+    with pytest.raises(UsageError, match="spend first"):
         ledger.keep("a", "{}")
 
 
 @pytest.mark.parametrize("run", ["scheduled__2026-11-21T00:00:00+00:00", "a", "x" * 200, "._:+@=-"])
-def test_run_ids_of_schedulers_fit(run: str, tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        ledger.spend(charge(run))
-        assert ledger.run(run) == Run(charge(run))
+def test_run_ids_of_schedulers_fit(run: str, ledger: Ledger) -> None:
+    ledger.spend(charge(run))
+    assert ledger.run(run) == Run(charge(run))
 
 
 @pytest.mark.parametrize("run", ["", "x" * 201, "a b", "a/b", "a\n", "é", "a\0", "'; --", "\udcff"])
-def test_other_run_ids_are_refused(run: str, tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger, pytest.raises(UsageError, match="run id"):
+def test_other_run_ids_are_refused(run: str, ledger: Ledger) -> None:
+    with pytest.raises(UsageError, match="run id"):
         ledger.spend(charge(run))
 
 
-def test_fresh_run_ids_differ_and_fit(tmp_path: Path) -> None:
+def test_fresh_run_ids_differ_and_fit(ledger: Ledger) -> None:
     fresh = {fresh_run() for _ in range(100)}
     assert len(fresh) == 100
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        assert ledger.spend(charge(min(fresh))) == Run(charge(min(fresh)))
+    assert ledger.spend(charge(min(fresh))) == Run(charge(min(fresh)))
 
 
 # --- accounts -----------------------------------------------------------------------------------------------------
@@ -241,12 +231,11 @@ def test_names_that_cannot_be_shown_are_refused(name: str, tmp_path: Path) -> No
         ledger.open_account(name, LIMIT, Neighbours.ADD_REMOVE)
 
 
-def test_budgets_of_data_sets_are_apart(tmp_path: Path) -> None:
-    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
-        ledger.open_account("oregon", PURE_LIMIT, Neighbours.ADD_REMOVE)
-        ledger.spend(charge("a", Pure(Fraction(1))))
-        ledger.spend(charge("b", Pure(Fraction(1)), dataset="oregon"))
-        assert [account.remaining.epsilon for account in ledger.accounts()] == [0, 0]
+def test_budgets_of_data_sets_are_apart(ledger: Ledger) -> None:
+    ledger.open_account("oregon", PURE_LIMIT, Neighbours.ADD_REMOVE)
+    ledger.spend(charge("a", Pure(Fraction(1))))
+    ledger.spend(charge("b", Pure(Fraction(1)), dataset="oregon"))
+    assert [account.remaining.epsilon for account in ledger.accounts()] == [0, 0]
 
 
 @given(st.fractions(min_value=Fraction(1, 10**300), max_value=Fraction(999)))

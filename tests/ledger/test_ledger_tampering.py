@@ -24,8 +24,7 @@ def refused(path: Path, told: str, head: str | None = None) -> None:
         ledger.verify(head)
 
 
-def test_a_ledger_that_nobody_changed_is_sound(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_a_ledger_that_nobody_changed_is_sound(path: Path) -> None:
     with Ledger(path) as ledger:
         found = ledger.verify()
         assert (found.entries, found.head) == (10, ledger.head())
@@ -42,10 +41,7 @@ def test_an_empty_ledger_is_sound(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(
-    number: int, column: str, tmp_path: Path
-) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(number: int, column: str, path: Path) -> None:
     with Ledger(path) as ledger:
         (entry,) = (entry for entry in ledger.entries() if entry.number == number)
     value = getattr(entry, column)
@@ -54,9 +50,8 @@ def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(
 
 
 @pytest.mark.parametrize("number", [1, 5, 9])
-def test_an_entry_made_anew_alone_is_missed_by_the_next(number: int, tmp_path: Path) -> None:
+def test_an_entry_made_anew_alone_is_missed_by_the_next(number: int, path: Path) -> None:
     """Its digest follows from what it says now; that of the next one from what it said."""
-    path = full_ledger(tmp_path / "x.ledger")
     with Ledger(path) as ledger:
         entries = list(ledger.entries())
     before = entries[number - 2].digest if number > 1 else ORIGIN
@@ -69,8 +64,7 @@ OPTIONAL = sorted({*COLUMNS} - {"number", "kind", "time", "version", "digest", "
 
 
 @pytest.mark.parametrize("column", OPTIONAL)
-def test_a_value_taken_away_is_found(column: str, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_a_value_taken_away_is_found(column: str, path: Path) -> None:
     with Ledger(path) as ledger:
         number = next(entry.number for entry in ledger.entries() if getattr(entry, column) is not None)
     change(path, number, **{column: None})
@@ -112,21 +106,18 @@ FORGERIES: dict[str, tuple[int, dict[str, object], int, str]] = {
 
 
 @pytest.mark.parametrize("case", FORGERIES)
-def test_a_chain_made_anew_cannot_hide_what_contradicts_itself(case: str, tmp_path: Path) -> None:
+def test_a_chain_made_anew_cannot_hide_what_contradicts_itself(case: str, path: Path) -> None:
     number, values, named, told = FORGERIES[case]
-    path = full_ledger(tmp_path / "x.ledger")
     forge(path, number, **values)
     refused(path, rf"entry {named} \(.*{told}")
 
 
-def test_an_approximate_release_after_a_concentrated_one_is_found(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_an_approximate_release_after_a_concentrated_one_is_found(path: Path) -> None:
     forge(path, 10, delta="0.0000001", total_epsilon="0.4", total_delta="0.00000011")
     refused(path, r"entry 10 \(.*cannot follow a concentrated one")
 
 
-def test_the_first_of_two_broken_entries_is_named(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_the_first_of_two_broken_entries_is_named(path: Path) -> None:
     forge(path, 1, epsilon="0.25")
     change(path, 7, time="yesterday")
     refused(path, r"entry 5 \(spend, run b\): exceeds the limit")
@@ -140,15 +131,13 @@ def take_out(path: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 10))
-def test_an_entry_taken_out_is_missed(number: int, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_an_entry_taken_out_is_missed(number: int, path: Path) -> None:
     take_out(path, number)
     refused(path, rf"entry {number}: is missing")
 
 
 @pytest.mark.parametrize("number", [0, -1, -(2**63)])
-def test_an_entry_before_the_first_one_is_found(number: int, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_an_entry_before_the_first_one_is_found(number: int, path: Path) -> None:
     with Ledger(path) as ledger:
         forged = next(ledger.entries(after=9))._replace(number=number, run="forged")
     with without_triggers(path) as connection:
@@ -159,8 +148,7 @@ def test_an_entry_before_the_first_one_is_found(number: int, tmp_path: Path) -> 
             act(ledger)
 
 
-def test_a_tail_that_was_taken_away_is_found_by_a_noted_head_and_only_so(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_a_tail_that_was_taken_away_is_found_by_a_noted_head_and_only_so(path: Path) -> None:
     noted = verified(path)
     take_out(path, 10)
     shorter = verified(path)
@@ -194,8 +182,7 @@ def test_a_head_that_is_no_digest_is_refused(head: str, tmp_path: Path) -> None:
         ("INSERT INTO document VALUES ('c', '{}')", "a model's document that no entry names"),
     ],
 )
-def test_documents_are_those_that_were_released(statement: str, told: str, tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_documents_are_those_that_were_released(statement: str, told: str, path: Path) -> None:
     with without_triggers(path) as connection:
         connection.execute(statement)
     refused(path, told)
@@ -204,9 +191,8 @@ def test_documents_are_those_that_were_released(statement: str, told: str, tmp_p
 @pytest.mark.parametrize(
     ("index", "kind", "number", "twin"), [("spend_of_run", "spend", 3, 10), ("model_of_run", "model", 4, 7)]
 )
-def test_a_run_that_stands_there_twice_is_found(index: str, kind: str, number: int, twin: int, tmp_path: Path) -> None:
+def test_a_run_that_stands_there_twice_is_found(index: str, kind: str, number: int, twin: int, path: Path) -> None:
     """The index that forbids it is made anew without doing so; the file says that nothing has changed."""
-    path = full_ledger(tmp_path / "x.ledger")
     with without_triggers(path) as connection:
         (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
         connection.execute(f"DROP INDEX {index}")
@@ -226,8 +212,7 @@ def test_a_run_that_stands_there_twice_is_found(index: str, kind: str, number: i
     refused(path, "the file is damaged")
 
 
-def test_nothing_is_handed_out_or_spent_on_what_was_changed(tmp_path: Path) -> None:
-    path = full_ledger(tmp_path / "x.ledger")
+def test_nothing_is_handed_out_or_spent_on_what_was_changed(path: Path) -> None:
     with without_triggers(path) as connection:
         connection.execute("UPDATE document SET document = '{}' WHERE run = 'a'")
     with Ledger(path) as ledger, pytest.raises(DataError, match="entry 4"):

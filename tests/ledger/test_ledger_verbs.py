@@ -47,39 +47,6 @@ def test_an_account_may_be_bound_to_the_contents_of_files(people_file: Path, run
         assert ledger.account("people").parts == file_parts([people_file, Path("more.parquet")])
 
 
-@pytest.mark.parametrize(
-    ("code", "told", "options"),
-    [
-        (64, "gives no protection", ["--epsilon", "1001"]),
-        (64, "epsilon: expected a number", ["--epsilon", "much"]),
-        (64, "too many rows go unprotected", ["--epsilon", "1", "--delta", "0.1"]),
-        (64, "--delta: a limit is a number", ["--epsilon", "1", "--delta", "1/n"]),
-        (64, "give it a name", ["--epsilon", "1", "--dataset", " "]),
-        (64, "--neighbours", ["--epsilon", "1", "--neighbours", "friends"]),
-        (64, "Missing option", []),
-        (65, "no rows; bind the account to", ["--epsilon", "1", "--bind", "empty.parquet"]),
-        (65, "text.parquet", ["--epsilon", "1", "--bind", "text.parquet"]),
-        (66, "no such file", ["--epsilon", "1", "--bind", "none.parquet"]),
-    ],
-)
-def test_accounts_that_are_refused_leave_no_file(
-    code: int, told: str, options: list[str], folder: Path, run: Run
-) -> None:
-    people(0).write_parquet("empty.parquet")
-    Path("text.parquet").write_text("no Parquet")
-    named = [] if "--dataset" in options else ["--dataset", "census"]
-    assert told in run("ledger", "init", FILE, *named, *options, expected=code).err
-    assert not FILE.exists()
-
-
-def test_a_limit_cannot_be_raised(folder: Path, run: Run) -> None:
-    new_ledger(FILE)
-    content = FILE.read_bytes()
-    ended = run("ledger", "init", FILE, "--dataset", "census", "--epsilon", "9", expected=64)
-    assert "data set census has an account, and its limit never changes" in ended.err
-    assert FILE.read_bytes() == content
-
-
 @pytest.mark.parametrize("moment", ["before it is looked at again", "while it is made"])
 def test_a_ledger_that_another_process_makes_meanwhile_is_opened(
     moment: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
@@ -98,11 +65,6 @@ def test_a_ledger_that_another_process_makes_meanwhile_is_opened(
     with Ledger(FILE) as ledger:
         assert [account.dataset for account in ledger.accounts()] == ["oregon", "census"]
     assert list(folder.iterdir()) == [folder / FILE]
-
-
-def test_a_ledger_that_cannot_be_made_is_refused(folder: Path, run: Run) -> None:
-    ended = run("ledger", "init", "no/x.ledger", "--dataset", "census", "--epsilon", "1", expected=73)
-    assert "its folder does not exist" in ended.err
 
 
 # --- show ---------------------------------------------------------------------------------------------------------
@@ -145,12 +107,6 @@ def test_show_as_json_is_exact_and_holds_no_digest_of_data(folder: Path, run: Ru
     assert "parquet:" not in text
 
 
-def test_an_unknown_data_set_is_told_the_known_ones(folder: Path, run: Run) -> None:
-    full_ledger(FILE)
-    assert "did you mean oregon?" in run("ledger", "show", FILE, "--dataset", "oregn", expected=78).err
-    assert "its accounts: census, oregon" in run("ledger", "show", FILE, "--dataset", "acs2018", expected=78).err
-
-
 # --- verify -------------------------------------------------------------------------------------------------------
 
 
@@ -188,15 +144,6 @@ def test_a_sole_entry_of_an_absurd_number_is_damage(number: int, people_file: Pa
     assert not list(Path().glob("*.json"))
     if number < 1:
         assert "its number is below 1" in run("ledger", "show", FILE, expected=65).err
-
-
-@pytest.mark.parametrize("verb", ["show", "verify"])
-def test_what_is_no_ledger_is_refused(verb: str, people_file: Path, run: Run) -> None:
-    assert "no such ledger; make one" in run("ledger", verb, "none.ledger", expected=66).err
-    assert "not a ledger" in run("ledger", verb, people_file, expected=65).err
-    FILE.touch()
-    FILE.chmod(0o666)
-    assert "chmod o-w x.ledger" in run("ledger", verb, FILE, expected=78).err
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,3 @@ def test_a_spend_is_found_by_the_digest_of_what_it_released(people_ledger: Path)
         assert spend is not None
         assert (spend.run, spend.number) == ("night", 2)
         assert ledger.spend_of("0" * 64) is None
-
-
-def test_json_says_nothing_of_a_ledger(people_ledger: Path, run: Run) -> None:
-    words = "--ledger cannot be combined with --json"
-    assert words in run("show", PAID, "--json", "--ledger", people_ledger, expected=64).err

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.people import write_people
+from support.running import in_python
 
 from dpnb_columnar.errors import DataError, MissingInputError, ResourceError
 from dpnb_columnar.runtime.shortage import FILES, MEMORY, shortage
@@ -68,12 +68,7 @@ def test_a_library_that_does_not_load_lacks_memory(monkeypatch: pytest.MonkeyPat
 def test_a_run_under_a_limit_ends_with_71_and_one_line(folder: Path, limit: str, amount: int) -> None:
     """Where Python itself runs, and nothing aborts: what remains is written down in docs/batch.md."""
     write_people(folder / "people.parquet")
-    ended = subprocess.run(
-        [sys.executable, "-X", "frozen_modules", "-c", RUN, limit, str(amount)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = in_python("-X", "frozen_modules", "-c", RUN, limit, str(amount))
     assert ended.returncode == 71, ended.stderr
     assert ended.stderr.startswith("dpnb-columnar: ")
     assert len(ended.stderr.splitlines()) == 1

@@ -1,66 +1,171 @@
-"""Situations that the command line refuses: exit codes, and what the message tells."""
+"""Files of every kind that a command may be given by mistake, which ``wrong_commands.txt`` names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dpnb_columnar.budget import Approximate
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_metadata
-from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
+from dpnb_columnar.simulation import simulate_census
+from support.codebook_cases import layout_of
+from support.extracts import HOUSEHOLDS, PERSONS, SEX, TOWNSPEOPLE, YEAR, archive, write_extract
+from support.extracts import PEOPLE as LINES
+from support.ledger_cases import new_ledger
+from support.people import (
+    DECLARATION,
+    PEOPLE,
+    Document,
+    people,
+    people_domain,
+    repeated_people,
+    spoil_rows,
+    write_people,
+)
+from support.public_samples import REPEATED
+from support.running import completed
+from support.tables import into_duckdb, into_sqlite
 
 FILE = Path("people.parquet")
 
 
-def changed(**columns: Any) -> Callable[[], object]:
-    """``people.parquet`` with columns replaced."""
-    return lambda: write_people(FILE, people(50).with_columns(**columns))
+def _declared(part: str, **fields: Any) -> Document:
+    """``PEOPLE`` with another declaration of one attribute."""
+    return {**PEOPLE, "attributes": {**PEOPLE["attributes"], part: fields}}
 
 
-def declared(part: str, **fields: Any) -> Callable[[], object]:
-    """``people.parquet`` with another declaration of one attribute, or of the label."""
+SKIN = f"""
+[skin.raw]
+"skin.txt" = "{"0" * 64}"
+[skin.label]
+column = "skin"
+classes = [1, 2]
+[skin.attributes]
+B = {{ lower = 0, upper = 255, step = 1 }}
+"""
 
-    def write() -> None:
-        document = {"label": PEOPLE["label"], "attributes": dict(PEOPLE["attributes"])}
-        if part == "label":
-            document["label"] = fields
-        else:
-            document["attributes"][part] = fields
-        text = str({"name": "people", **document}).replace("'", '"')
-        people(50).write_parquet(FILE, metadata={DOMAIN_KEY: text})
+TEXTS = {
+    "rows.csv": "age,works\n3,no\n4,yes\n",
+    "text.parquet": "age,sex\n30,f\n",
+    "bad.toml": "a = [1\n[b\n",
+    "badtypes.toml": 'age = "colour"\n',
+    "bad.xml": "<a><b></a>",
+    "bad.json": '{"a": ',
+    "braces.json": "{}",
+    "list.json": "[1]",
+    "model.txt": "{}",
+    "cut.model.parquet": "PAR1",
+    "bad.sql": "SELECT FROM WHERE",
+    "two.sql": "SELECT 1; SELECT 2",
+    "broken.sql": "SELECT nope FROM person",
+    "cast.sql": "SELECT CAST(sex AS INTEGER) AS age, hours, sex FROM person",
+    "date.sql": "SELECT DATE '2018-01-01' AS age, hours, sex FROM person",
+    "bad.duckdb": "no database",
+    "people.toml": DECLARATION,
+    "other.toml": DECLARATION.replace("upper = 100", "upper = 50"),
+    "reversed.toml": DECLARATION.replace("lower = 0, upper = 98", "lower = 98, upper = 0"),
+    "epsilon0.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "0"\n'),
+    "epsilon1001.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "1001"\n'),
+    "words.toml": DECLARATION.replace("[people]\n", '[people]\nepsilon = "little"\n'),
+    "numbers.toml": DECLARATION.replace('["f", "m"]', '["1", "01"]'),
+    "rows99.toml": DECLARATION.replace("[people]\n", "[people]\nrows = 99\n"),
+    "unlabelled.toml": DECLARATION.replace('[people.label]\ncolumn = "income"\nclasses = ["low", "high"]\n', ""),
+    "town.toml": layout_of(TOWNSPEOPLE),
+    "ages.toml": 'AGES = "integer"',
+    "age.toml": 'AGE = "text"',
+    "more.toml": 'MORE = "float"',
+    "whole.toml": 'MORE = "integer"',
+    "years.toml": 'age = "integer"\n',
+    "good.names": "age\nb\n",
+    "twice.names": "a\nA\n",
+    "empty.names": "| nothing\n",
+    "short.names": "age\n",
+    "sex.toml": layout_of(TOWNSPEOPLE).replace('name = "SEX"', 'name = "sex"'),
+    "skin.toml": SKIN,
+    "raw/skin.txt": "1\t1\t1\t1\n",
+    "good.toml": 'purpose = "a"',
+    "epsilon.toml": "[train]\nepsilon = -1\n",
+    "declared.toml": "[train]\ndelta = '1/n'\nnoise = 'gaussian'\ndeclared_rows = -1\n",
+    "precious.parquet": "precious",
+    "page.html": "mine",
+    "two.csv": "1,a\nx,b\n",
+    "quote.csv": 'AGE,SEX\n35,"1\n40,2\n41,1\n',
+    "town.txt": "x",
+    "entries0.domain.toml": "",
+    "entries2.domain.toml": f"{DECLARATION}\n[other]\n",
+    "cut.domain.toml": "[people\n",
+    "misspelt.domain.toml": DECLARATION.replace("upper = 100", "uper = 100"),
+}
 
-    return write
+EMPTY = ("empty.parquet", "empty.csv", "empty.json", "town.parquet", "open.ledger")
+FOLDERS = ("emptyfolder", "afolder/folder.json", "folder.parquet", "raw")
+
+FRAMES = {
+    "nohours.parquet": people(50).rename({"hours": "hour"}),
+    "noincome.parquet": people(50).drop("income"),
+    "dates.parquet": people(50).with_columns(age=pl.date(2018, 12, 31)),
+    "lists.parquet": people(50).with_columns(age=pl.lit([1])),
+    "numbers.parquet": people(50).with_columns(sex=pl.lit(1)),
+    "classes.parquet": people(50).with_columns(income=pl.lit(1)),
+    "nulls.parquet": people(50).with_columns(hours=pl.lit(None)),
+    "twins.parquet": people(50).with_columns(AGE=pl.col("age")),
+    "predicted.parquet": people(50).with_columns(predicted=pl.lit(1)),
+    "texts.parquet": people(50).with_columns(pl.col("age").cast(pl.String)),
+    "again.parquet": people(1000),
+    "others.parquet": people(300).tail(50),
+    "one.parquet": people(50).select(one=1),
+    "spelled.parquet": people(50).with_columns(serial=1, Serial=1),
+    "towns.parquet": people(50).with_columns(town=pl.lit("n")),
+    "norows.people.parquet": people(0),
+    "noclass.parquet": people(5).with_columns(income=pl.lit("middling")),
+    "entries0.parquet": people(50),
+    "entries2.parquet": people(50),
+    "cut.parquet": people(50),
+    "misspelt.parquet": people(50),
+}
+"""Rows with the domain of ``PEOPLE``, which do not all fit it."""
+
+DOCUMENTS: dict[str, Document] = {
+    "reversed.parquet": _declared("age", lower=100, upper=0),
+    "narrower.parquet": _declared("age", lower=0, upper=120, step=1),
+    "nobounds.parquet": _declared("age", lower=0),
+    "noclasses.parquet": {**PEOPLE, "label": {"column": "income"}},
+    "oneclass.parquet": {**PEOPLE, "label": {"column": "income", "classes": ["low"]}},
+    "nolabel.parquet": {"attributes": {**PEOPLE["attributes"], "income": {"values": ["low", "high"]}}},
+    "oddlabel.parquet": {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}},
+}
+"""Domains that no reader takes, or no option goes with."""
 
 
-def cut_short() -> None:
-    content = write_people(FILE).read_bytes()
-    FILE.write_bytes(content[: len(content) // 2])
+LARGE = repeated_people(3000, seed=2)
 
-
-def catalogue(text: str) -> Callable[[], object]:
-    """``people.parquet`` without a domain, beside a catalogue of its own."""
-
-    def write() -> None:
-        write_people(FILE, document=None)
-        Path("datasets.toml").write_text(text)
-
-    return write
-
-
-def two_kinds() -> None:
-    write_people(FILE)
-    write_people(Path("people-2.parquet"), people(10).with_columns(pl.col("age").cast(pl.String)))
-
-
-def two_domains() -> None:
-    write_people(FILE)
-    other = {**PEOPLE, "attributes": {"age": PEOPLE["attributes"]["age"]}}
-    write_people(Path("people-2.parquet"), document=other)
+PUBLIC: dict[str, tuple[pl.DataFrame, Document | None]] = {
+    "narrower": (LARGE, REPEATED | {"attributes": REPEATED["attributes"] | {"hours": {"lower": 0, "upper": 80}}}),
+    "fewer": (LARGE, REPEATED | {"attributes": {k: v for k, v in REPEATED["attributes"].items() if k != "sex"}}),
+    "label": (LARGE, REPEATED | {"label": {"column": "income", "classes": ["high", "low"]}}),
+    "nolabel": (LARGE, {"attributes": REPEATED["attributes"]}),
+    "noage": (LARGE.drop("age"), None),
+    "oneclass": (LARGE.filter(pl.col("income") == "low"), REPEATED),
+    "small": (repeated_people(300), REPEATED),
+    "noise": (LARGE.with_columns(repeated_people(3000, seed=6)["income"]), REPEATED),
+    "spoilt": (LARGE, REPEATED),
+    "good": (LARGE, REPEATED),
+    "three": (repeated_people(100), REPEATED | {"label": {"column": "income", "classes": ["low", "high", "none"]}}),
+}
+"""Files that attribute weights cannot be learned from, but for the last two."""
 
 
 def write_twice(path: Path) -> None:
@@ -70,164 +175,103 @@ def write_twice(path: Path) -> None:
     pq.write_table(twice.replace_schema_metadata(domain_metadata(people_domain())), path)
 
 
-def output_exists() -> None:
-    write_people(FILE)
-    Path("people.model.json").write_text("precious")
+def write_wrong_files() -> None:
+    """Write all of them into the working directory."""
+    simulate_census(Path("census.parquet"), rows=1000, seed=1940)
+    for suffix in ("json", "parquet"):
+        completed("train", "census.parquet", "--epsilon", 1, "--output", f"census.model.{suffix}")
+    completed("aggregate", "census.parquet")
+    completed("evaluate", "census.model.json", "census.parquet", "--epsilon", 1, "--output", "census.scores.json")
+    completed("ledger", "init", "census.ledger", "--dataset", "census_simulated", "--epsilon", 3)
+    for name in FOLDERS:
+        Path(name).mkdir(parents=True)
+    for name, text in TEXTS.items():
+        Path(name).write_text(text)
+    for name in EMPTY:
+        Path(name).touch()
+    Path("open.ledger").chmod(0o666)
+    Path("afolder/x.txt").write_text("x\n")
+    Path("binary.csv").write_bytes(bytes(range(256)) * 20)
+    _write_people()
+    _write_public()
+    _write_extracts()
+    _write_databases()
 
 
-def output_is_a_folder() -> None:
-    write_people(FILE)
-    Path("people.model.json").mkdir()
+def _write_people() -> None:
+    pl.read_parquet("census.parquet").head(0).write_parquet("norows.parquet")
+    pl.DataFrame({}).write_parquet("zero.parquet")
+    pl.DataFrame({"a": [1, 2]}).write_parquet("other.parquet")
+    pl.DataFrame({f"x{number}": [number] for number in range(10_001)}).write_parquet("wide.parquet")
+    Path("weird.parquet").write_bytes(b"PAR1" + bytes(range(100)) + b"PAR1")
+    content = write_people(FILE).read_bytes()
+    Path("half.parquet").write_bytes(content[: len(content) // 2])
+    Path("encrypted.parquet").write_bytes(b"PARE" + content[4:-4] + b"PARE")
+    write_people(Path("bare.parquet"), document=None)
+    write_twice(Path("twice.parquet"))
+    spoil_rows(write_people(Path("spoilt.parquet")))
+    for name, rows in FRAMES.items():
+        write_people(Path(name), rows)
+    for name, document in DOCUMENTS.items():
+        people(50).write_parquet(name, metadata={DOMAIN_KEY: json.dumps({"name": "people", **document})})
+    new_ledger(Path("people.ledger"), Approximate(Fraction(2), Fraction(0)), "people")
+    completed("train", FILE)
+    completed("train", FILE, "--mechanism", "none", "--output", "exact.json")
+    completed("train", FILE, "--output", "people.model.parquet")
+    completed("evaluate", "people.model.json", FILE, "--epsilon", 1, "--output", "people.scores.json")
+    for name in ("people", "narrower", "again", "others"):
+        completed("aggregate", f"{name}.parquet")
+    completed("aggregate", "again.parquet", "others.parquet", "--output", "both.statistics.parquet")
+    statistics = Path("people.statistics.parquet")
+    Path("linked.parquet").symlink_to(FILE)
+    Path("linked.html").symlink_to("people.model.json")
+    os.mkfifo("pipe.parquet")
+    Path("link.parquet").symlink_to(statistics)
+    Path("hard.parquet").hardlink_to(statistics)
+    shutil.copy(statistics, "copy.parquet")
+    Path("short.parquet").write_bytes(statistics.read_bytes()[:-20])
+    table = pq.read_table(statistics)
+    doubled = pc.if_else(pc.equal(table["attribute"], "sex"), pc.multiply(table["count"], 2), table["count"])
+    pq.write_table(table.set_column(3, "count", doubled), "doubled.parquet")
+    pl.read_parquet(statistics).write_csv("counts.csv")
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A situation, and how it is refused.
-
-    Attributes:
-        prepare: Makes the files, in the working directory.
-        code: Exit code.
-        told: Texts that the message holds.
-        arguments: Of ``train``, besides the data.
-        data: Paths given.
-    """
-
-    prepare: Callable[[], object]
-    code: int
-    told: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
-    data: tuple[str, ...] = (str(FILE),)
+def _write_public() -> None:
+    private = spoil_rows(write_people(Path("private.parquet"), repeated_people(2000), REPEATED))
+    Path("private.hard.parquet").hardlink_to(private)
+    shutil.copy(private, "private.copy.parquet")
+    for name, (rows, document) in PUBLIC.items():
+        write_people(Path(f"public.{name}.parquet"), rows, document)
+    spoil_rows(Path("public.spoilt.parquet"))
+    content = write_people(Path("public.twice.parquet"), LARGE.with_columns(sey=pl.lit("f")), REPEATED).read_bytes()
+    Path("public.twice.parquet").write_bytes(content.replace(b"sey", b"sex"))
 
 
-def usage(told: str, *arguments: str) -> Refusal:
-    return Refusal(lambda: write_people(FILE), 64, (told,), arguments)
+def _write_extracts() -> None:
+    write_extract(Path("town.dat"), TOWNSPEOPLE, LINES)
+    write_extract(Path("malformed.dat"), TOWNSPEOPLE, [*LINES, "20209 3z001250Ulm  "])
+    write_extract(Path("long.dat"), replace(TOWNSPEOPLE, name="l" * 201), LINES)
+    write_extract(Path("year.dat"), replace(TOWNSPEOPLE, variables=(YEAR,)), ["2020"])
+    write_extract(Path("wide.dat"), replace(TOWNSPEOPLE, variables=(replace(YEAR, width=5),)), ["02020"])
+    write_extract(Path("bare.dat"), None, LINES[:1])
+    write_extract(Path("ages.csv"), TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,"])
+    write_extract(Path("house.csv"), HOUSEHOLDS, ["AGE,SEX", "1,1"])
+    both = replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),))
+    write_extract(Path("both.dat"), both, ["1"])
+    write_extract(Path("one.dat"), replace(both, variables=(replace(SEX, start=0, codes=SEX.codes[:1]),)), ["2"])
+    archive(Path("csv_hxx.zip"), psam_hxx=PERSONS)
+    Path("csv_pxx.zip").write_bytes(b"PK nothing")
+    archive(Path("csv_pyy.zip"), **{"psam_p\x1b[2J\nx": b"A,B\n1\n"})
 
 
-DATA = {
-    "missing column": Refusal(
-        lambda: write_people(FILE, people(50).rename({"hours": "hour"})),
-        65,
-        ("people.parquet", "'hours'", "is it 'hour'?", "age, hour, sex, income", "rename"),
-    ),
-    "missing label": Refusal(
-        lambda: write_people(FILE, people(50).drop("income")), 65, ("people.parquet", "'income'", "correct the domain")
-    ),
-    "date for a number": Refusal(
-        changed(age=pl.date(2018, 12, 31)), 65, ("people.parquet", "'age'", "Date", "declared numeric", "cast")
-    ),
-    "list": Refusal(changed(age=pl.lit([1])), 65, ("people.parquet", "'age'", "List", "cast it to a number")),
-    "number for a category": Refusal(
-        changed(sex=pl.lit(1)), 65, ("people.parquet", "'sex'", "cannot hold the declared f, m", "cast")
-    ),
-    "number for a class": Refusal(
-        changed(income=pl.lit(1)),
-        65,
-        ("people.parquet", "'income'", "cannot hold the declared low, high", "correct classes"),
-    ),
-    "column of nulls without a type": Refusal(
-        changed(hours=pl.lit(None)), 65, ("people.parquet", "'hours'", "no value at all", "cast")
-    ),
-    "columns that differ in case": Refusal(
-        changed(AGE=pl.col("age")), 65, ("people.parquet", "'age', 'AGE'", "rename or drop")
-    ),
-    "columns of one name": Refusal(
-        lambda: write_twice(FILE), 65, ("people.parquet: has more than one column named 'age'; rename or drop",)
-    ),
-    "files of different types": Refusal(
-        two_kinds, 65, ("people-2.parquet", "'age'", "cast"), data=("people.parquet", "people-2.parquet")
-    ),
-    "cut short": Refusal(cut_short, 65, ("people.parquet", "damaged or cut short", "copy it again")),
-    "damaged rows": Refusal(
-        lambda: spoil_rows(write_people(FILE)), 65, ("people.parquet", "cannot be read to the end", "copy it again")
-    ),
-    "empty file": Refusal(FILE.touch, 65, ("people.parquet", "is empty, without a single byte")),
-    "not Parquet": Refusal(
-        lambda: FILE.write_text("age,sex\n30,f\n"), 65, ("people.parquet: text, such as CSV", "dpnb-columnar ingest")
-    ),
-    "no such file": Refusal(lambda: None, 66, ("people.parquet", "no such file")),
-    "no match": Refusal(lambda: None, 66, ("part-*.parquet", "quoted pattern"), data=("part-*.parquet",)),
-}
-
-DECLARATIONS = {
-    "no domain": Refusal(
-        lambda: write_people(FILE, document=None),
-        78,
-        ("people.parquet", "carries no domain", "--dataset", "datasets.toml"),
-    ),
-    "bounds reversed": Refusal(
-        declared("age", lower=100, upper=0),
-        78,
-        ("people.parquet", "people.attributes.age.lower", "are the bounds reversed?"),
-    ),
-    "no bounds": Refusal(declared("age", lower=0), 78, ("people.attributes.age.upper", "bounds are declared")),
-    "no classes": Refusal(declared("label", column="income"), 78, ("people.label.classes", "at least two class names")),
-    "one class": Refusal(
-        declared("label", column="income", classes=["low"]), 78, ("people.label.classes", "at least two class names")
-    ),
-    "bounds reversed in a catalogue": Refusal(
-        catalogue(DECLARATION.replace("lower = 0, upper = 98", "lower = 98, upper = 0")),
-        78,
-        ("datasets.toml", "people.attributes.hours.lower", "are the bounds reversed?"),
-    ),
-    "catalogue that is no TOML": Refusal(catalogue("[people"), 78, ("datasets.toml", "not a TOML file")),
-    "epsilon 0 in a catalogue": Refusal(
-        catalogue(DECLARATION.replace("[people]\n", '[people]\nepsilon = "0"\n')),
-        78,
-        ("datasets.toml, entry people", "above 0"),
-    ),
-    "epsilon in words in a catalogue": Refusal(
-        catalogue(DECLARATION.replace("[people]\n", '[people]\nepsilon = "little"\n')),
-        78,
-        ("datasets.toml", "people.epsilon", "expected a number"),
-    ),
-    "different domains": Refusal(
-        two_domains, 78, ("people.parquet", "same domain", "--dataset"), data=("people.parquet", "people-2.parquet")
-    ),
-}
-
-OPTIONS = {
-    "epsilon 0": usage("above 0", "--epsilon", "0"),
-    "epsilon negative": usage("above 0", "--epsilon", "-1"),
-    "epsilon NaN": usage("finite", "--epsilon", "NaN"),
-    "epsilon inf": usage("finite", "--epsilon", "inf"),
-    "epsilon 1e400": usage("'1e400'", "--epsilon", "1e400"),
-    "epsilon 1e-400": usage("'1e-400'", "--epsilon", "1e-400"),
-    "epsilon text": usage("'much'", "--epsilon", "much"),
-    "epsilon empty": usage("expected a number", "--epsilon", ""),
-    "epsilon beyond reason": usage("1000", "--epsilon", "1001"),
-    "epsilon too small": usage("0.0001", "--epsilon", "0.00001"),
-    "mechanism": usage("smooth, paper", "--mechanism", "smoth"),
-    "noise": usage("polyplace, student-3, cauchy", "--noise", "gauss"),
-    "delta without use": usage("delta: mechanism histogram spends none; leave --delta out", "--delta", "1e-6"),
-    "delta of counts": usage("delta: mechanism majority spends none", "--mechanism", "majority", "--delta", "1e-6"),
-    "delta too large": usage("the largest accepted is 0.05", "--delta", "0.1"),
-    "delta below 0": usage("must not be negative", "--delta=-1e-6"),
-    "digits without end": usage("fewer digits", "--epsilon", "1." + "3" * 280, "--shares", "1." + "7" * 280 + ":1:1"),
-    "delta in words": usage("give a number such as 1e-6", "--delta", "small"),
-    "noise without use": usage("leave --noise out", "--mechanism", "histogram", "--noise", "cauchy"),
-    "two shares": usage("2:1:1", "--shares", "2:1"),
-    "share 0": usage("2:1:1", "--shares", "2:0:1"),
-    "shares in words": usage("2:1:1", "--shares", "a:b:c"),
-    "neighbours": usage("replace-one", "--neighbours", "friends"),
-    "data set": usage("did you mean adult?", "--dataset", "adlt"),
-    "data set unlike any": usage("known names: adult, mushroom", "--dataset", "zzz"),
-    "suffix": usage("end its name in .json or .parquet", "--output", "people.pkl"),
-    "option": usage("No such option", "--epsilom", "1"),
-}
-
-OUTPUTS = {
-    "output exists": Refusal(
-        output_exists,
-        73,
-        ("people.model.json", "exists already", "--overwrite"),
-    ),
-    "output is a folder": Refusal(output_is_a_folder, 73, ("people.model.json", "is a folder")),
-    "folder of the output is missing": Refusal(
-        lambda: write_people(FILE),
-        73,
-        ("models/people.json", "does not exist", "create models"),
-        ("--output", "models/people.json"),
-    ),
-}
-
-REFUSALS = DATA | DECLARATIONS | OPTIONS | OUTPUTS
+def _write_databases() -> None:
+    with duckdb.connect("census.duckdb") as connection:
+        connection.execute("CREATE TABLE person AS FROM 'census.parquet'")
+    into_duckdb(Path("people.duckdb"), people(20))
+    into_duckdb(Path("people.duckdb"), people(20).select("age", "hours"), "others")
+    into_duckdb(Path("lists.duckdb"), people(20).with_columns(hours=pl.lit([1])))
+    shutil.copy("people.duckdb", "people.db")
+    into_sqlite(Path("people.sqlite"), people(30))
+    into_sqlite(Path("nosex.db"), people(5).drop("sex"))
+    with closing(sqlite3.connect("other.sqlite")) as connection:
+        connection.execute("CREATE TABLE t (a)")

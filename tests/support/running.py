@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,6 +31,12 @@ def completed(*arguments: object, expected: int = 0) -> Ended:
     code = exit_code([str(argument) for argument in arguments])
     assert code == expected
     return Ended(code, "", "")
+
+
+def in_python(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own; what it prints is looked at."""
+    words = [sys.executable, *map(str, arguments)]
+    return subprocess.run(words, **{"capture_output": True, "text": True, "check": False, **options})
 
 
 def parser_of(verb: str, *names: str) -> Any:
