@@ -47,7 +47,7 @@ from dpnb_columnar.counting.scores import LaterAnswer
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
-from dpnb_columnar.domain.editing import provisional
+from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
 from dpnb_columnar.errors import DataError, UsageError
@@ -184,6 +184,10 @@ def ingest(
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
     imputed: ImputedName | None = None,
+    unit: str | Sequence[str] | None = None,
+    persons_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
     name: str | None = None,
     overwrite: bool = False,
 ) -> Ingested:
@@ -202,6 +206,11 @@ def ingest(
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
         imputed: What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers
             count, or ``counted``; None to declare the flags as available.
+        unit: Columns of the unit whose rows ``persons_cap`` counts; None for the codebook's household.
+        persons_cap: Write how many rows of its unit the file holds, at most this public number, as the column
+            ``unit_weight``, and declare it as the weight of the one row of a unit that counts; None to write none.
+        weight: Column of a row's own weight, by which it is multiplied; None for the one declared, if any.
+        weight_cap: The most that the product weighs; None for the declared cap of that weight.
         name: Name of the data set, whose persons share one budget; None for the codebook's.
         overwrite: Whether to replace an existing file.
 
@@ -239,6 +248,10 @@ def ingest(
         catalogue=None if catalogue is None else Path(catalogue),
         types=None if types is None else Path(types),
         imputed=imputed,
+        unit=unit if unit is None or isinstance(unit, str) else ",".join(unit),
+        persons_cap=persons_cap,
+        weight=weight,
+        weight_cap=weight_cap,
         header=header,
         names=None if names is None else Path(names),
     )

@@ -5,7 +5,7 @@ Columns and rows may be selected.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, whose_rows
-from dpnb_columnar.domain.editing import ImputedValues, with_imputed
+from dpnb_columnar.domain.editing import ImputedValues, Number, with_imputed
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.words import restricted_to
 from dpnb_columnar.errors import UsageError, excerpt, option
@@ -39,6 +39,7 @@ from dpnb_columnar.extracts.described_extract import (
     undeclared_columns,
 )
 from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
+from dpnb_columnar.extracts.persons import COLUMN, PersonCounts, Persons, with_persons
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
@@ -193,6 +194,7 @@ class Conversion:
         left_out: Declared columns that are no attributes, and why.
         undeclared: Columns that neither a codebook nor ``types`` declares; they are kept as text.
         types: Types of columns that no codebook declares.
+        persons: The weight of units that is written; None for none.
     """
 
     extracts: tuple[DescribedExtract, ...]
@@ -201,6 +203,7 @@ class Conversion:
     left_out: tuple[LeftOut, ...]
     undeclared: tuple[str, ...]
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    persons: Persons | None = None
 
 
 def plan_conversion(
@@ -214,6 +217,10 @@ def plan_conversion(
     catalogue: Path | None = None,
     types: Path | None = None,
     imputed: ImputedValues | str | None = None,
+    unit: str | None = None,
+    persons_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
     header: bool = True,
     names: Path | None = None,
 ) -> Conversion:
@@ -229,6 +236,10 @@ def plan_conversion(
         catalogue: Catalogue to look for the entry in; None for the usual places.
         types: File with the types of columns that no codebook declares.
         imputed: What becomes of values that the codebooks' flags say were allocated; None to declare the flags alone.
+        unit: Columns of the unit whose rows are counted; None for the one that the domain knows.
+        persons_cap: The most rows of a unit that its weight counts; None to write no such weight.
+        weight: Column of a row's own weight, which it is multiplied by; None for the one that the domain declares.
+        weight_cap: The most that the product weighs; None for the declared cap of the row's own weight.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header.
 
@@ -250,6 +261,11 @@ def plan_conversion(
         described.append(describe(extract, None if path is None else codebooks[str(path)], headless))
     books = [*{each.codebook.source: each.codebook for each in described if each.codebook is not None}.values()]
     selection = _with_flags(select(described[0].names, columns, where), described[0].names, books)
+    if persons_cap is None and not (unit is weight is weight_cap is None):
+        raise UsageError(
+            f"{option('unit')}, {option('weight')} and {option('weight-cap')} are for the weight of units; add "
+            f"{option('persons-cap', 8)} or leave them out"
+        )
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
@@ -280,10 +296,19 @@ def plan_conversion(
         undeclared = undeclared_columns(described[0], available)
         check_types(listed, described[0].extract, available, undeclared, f"{option('types')} {types}")
         given |= listed
+    persons = None
+    if persons_cap is not None:
+        if domain is None:
+            raise UsageError(
+                f"{option('persons-cap')}: no domain to declare it in; add a codebook or {option('dataset')}"
+            )
+        domain, persons = with_persons(domain, unit, persons_cap, weight, weight_cap)
+        selection = _with_persons(selection, persons, described[0].names)
+        check_alike(described, selection.read)
     if domain is not None and selection.condition is not None:
         domain = restricted_to(domain, selection.condition.text)
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
-    return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)
+    return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given, persons)
 
 
 def _with_flags(selection: Selection, available: Sequence[str], codebooks: Sequence[Codebook]) -> Selection:
@@ -295,6 +320,20 @@ def _with_flags(selection: Selection, available: Sequence[str], codebooks: Seque
         for flag in each
     )
     return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *flags))))
+
+
+def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
+    """Add the columns that the weight of units is made of.
+
+    Raises:
+        UsageError: If the extracts lack one, or have a column of the name of the weight.
+    """
+    _check_known(option("persons-cap"), persons.columns, available)
+    if COLUMN in selection.columns:
+        raise UsageError(
+            f"{option('persons-cap')}: the extract has a column {COLUMN}; leave it out with {option('columns')}"
+        )
+    return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *persons.columns))))
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
@@ -321,9 +360,13 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
         check_condition(selection.condition, schema)
     metadata = {} if conversion.domain is None else domain_metadata(conversion.domain)
     written = pa.schema([schema.field(name) for name in selection.columns])
-    rows = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
-    with closing(prefetch(row_groups(keep_rows(rows, selection, schema), written), depth=1)) as groups:
-        write_parquet(groups, written, metadata, output, overwrite=overwrite)
+    read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
+    rows, check = keep_rows(read, selection, schema), None
+    if conversion.persons is not None:
+        counts = PersonCounts(conversion.persons, _kinds(written))
+        rows, check, written = counts.counted(rows), counts.check, written.append(conversion.persons.field)
+    with closing(prefetch(row_groups(rows, written), depth=1)) as groups:
+        write_parquet(groups, written, metadata, output, overwrite=overwrite, check=check)
 
 
 def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
@@ -338,7 +381,7 @@ def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | No
 
 def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
     """Yield lines on what was written, and what was left out of the domain. Public facts alone."""
-    written = len(conversion.selection.columns)
+    written = len(conversion.selection.columns) + (conversion.persons is not None)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
     yield f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}"
     if conversion.selection.absent_roles:
@@ -365,7 +408,13 @@ def row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Generato
 
 
 def write_parquet(
-    groups: Iterable[pa.Table], schema: pa.Schema, metadata: Mapping[str, str], output: Path, *, overwrite: bool
+    groups: Iterable[pa.Table],
+    schema: pa.Schema,
+    metadata: Mapping[str, str],
+    output: Path,
+    *,
+    overwrite: bool,
+    check: Callable[[Path], None] | None = None,
 ) -> None:
     """Write rows in their order. The file is confidential, and readable by its owner alone.
 
@@ -375,13 +424,14 @@ def write_parquet(
         metadata: Key-value pairs for the file.
         output: Parquet file; it appears complete or not at all.
         overwrite: Replace an existing file.
+        check: Refuses the complete file before it appears, or does not.
 
     Raises:
         OutputError: If the output exists, or cannot be written.
     """
-    with (
-        atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-        parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer,
-    ):
-        for group in groups:
-            writer.write_table(group, row_group_size=group.num_rows)
+    with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
+        with parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer:
+            for group in groups:
+                writer.write_table(group, row_group_size=group.num_rows)
+        if check is not None:
+            check(partial)

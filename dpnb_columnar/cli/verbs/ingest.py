@@ -81,6 +81,40 @@ def command(
         ),
     ] = None,
     imputed: options.Imputed = None,
+    persons_cap: Annotated[
+        int | None,
+        typer.Option(
+            help="Write the column unit_weight, and declare it as the weight of the one row of a unit that counts: how "
+            "many rows of the unit are written, at most this number. It is public, and so not to be taken from the "
+            "rows.",
+            metavar="INTEGER",
+            show_default="no such column",
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names this unit, such as a household's SERIAL; several with commas.",
+            metavar="COLUMN",
+            show_default="the codebook's household",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of a row's own weight, such as PERWT, by which it is multiplied.",
+            metavar="COLUMN",
+            show_default="as declared, else none",
+        ),
+    ] = None,
+    weight_cap: Annotated[
+        str | None,
+        typer.Option(
+            help="The most that the product weighs, public as well.",
+            metavar="NUMBER",
+            show_default="the weight's own cap",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -113,6 +147,7 @@ def command(
       dpnb-columnar ingest csv_pde.zip csv_pvt.zip --output states.parquet \\
           --codebook PUMS_Data_Dictionary_2018.csv
       dpnb-columnar ingest usa_00172.dat.gz --imputed missing --output answers.parquet
+      dpnb-columnar ingest usa_00172.dat.gz --unit SAMPLE,SERIAL --persons-cap 8 --output homes.parquet
       dpnb-columnar ingest town.csv --types types.toml --output town.parquet
       dpnb-columnar ingest adult.csv --no-header --names adult.names --output adult.parquet
     """
@@ -132,6 +167,10 @@ def command(
         catalogue=catalogue,
         types=types,
         imputed=imputed,
+        unit=unit,
+        persons_cap=persons_cap,
+        weight=weight,
+        weight_cap=weight_cap,
         header=not no_header,
         names=names,
     )
@@ -144,7 +183,7 @@ def command(
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, linked_text
+    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, counts_by, linked_text, weighs_by
     from dpnb_columnar.domain.names import named
     from dpnb_columnar.domain.numbers import number_text
     from dpnb_columnar.extracts.convert import result_lines
@@ -156,14 +195,16 @@ def _print_result(conversion: Conversion, output: Path) -> None:
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
         return
-    if conversion.domain.available_unit:
+    if conversion.domain.available_unit and conversion.domain.unit is None:
         print_line(
             f"unit available: {', '.join(conversion.domain.available_unit)}: for a guarantee that is for whole "
             "households in place of rows, add --unit-rows 1 to train"
         )
     if conversion.domain.available_person is not None:
         print_line(linked_text(conversion.domain.available_person))
-    if conversion.domain.available_weight is not None:
+    if (counted := conversion.domain.unit) is not None and conversion.domain.weight is not None:
+        print_line(f"unit: {counts_by(counted)}, by the weight {weighs_by(conversion.domain.weight)}")
+    elif conversion.domain.available_weight is not None:
         weight = conversion.domain.available_weight
         print_line(
             f"weight available: {weight.column}, at most {number_text(weight.cap)} each: for the prior of the "
