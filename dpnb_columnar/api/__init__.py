@@ -194,11 +194,12 @@ def ingest(
     """Turn census extracts into one Parquet file that carries its domain. Types and domain come from the codebook.
 
     Args:
-        extracts: IPUMS ``.dat`` or ``.csv``, each also as ``.gz``; ACS PUMS ``csv_pXX.zip``. One or several.
+        extracts: IPUMS ``.dat`` or ``.csv``, each also as ``.gz``; ACS PUMS ``csv_pXX.zip``; Parquet, a folder of it or
+            a pattern. One or several.
         output: Parquet file to write, readable by its owner alone.
         codebook: DDI codebook (``.xml``), layout (``.toml``), PUMS data dictionary (``.csv``), or ``ipums1940``; None
-            for the ``.xml`` beside each extract.
-        dataset: Catalogue entry with the domain of CSV that has no codebook.
+            for the domain that Parquet carries, else the ``.xml`` beside each extract.
+        dataset: Catalogue entry with the domain of CSV or Parquet that has no codebook.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
@@ -238,6 +239,7 @@ def ingest(
     check_parquet(path)
     check_target(path, overwrite, files)
     found = find_extracts(files)
+    check_target(path, overwrite, [each.path for each in found])
     conversion = plan_conversion(
         found,
         None if codebook is None else str(codebook),

@@ -47,7 +47,7 @@ def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
     write_extract(folder / "a.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), ["2020"])
     write_extract(folder / "b.dat", wide, ["02020"])
     ended = run("ingest", "a.dat", "b.dat", "--output", "out.parquet", expected=65)
-    assert "b.dat: YEAR is int32 by its codebook and int16 by that of a.dat; give one codebook" in ended.err
+    assert "b.dat: YEAR is int32, and int16 in a.dat; give one codebook" in ended.err
     write_extract(folder / "c.dat", replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),)), ["1"])
     one = replace(SEX, start=0, codes=SEX.codes[:1])
     write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["2"])
@@ -61,7 +61,7 @@ def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
     ("types", "code", "message"),
     [
         ('AGES = "integer"', 64, "--types types.toml: town.csv has no column 'AGES'; did you mean AGE?"),
-        ('AGE = "text"', 64, "--types types.toml: the codebook declares the type of 'AGE'; take the column out"),
+        ('AGE = "text"', 64, "--types types.toml: the type of 'AGE' is declared already; take the column out"),
         ('MORE = "float"', 78, "types.toml: 'MORE': expected one of integer, number, text, found 'float'"),
         ("MORE", 78, "types.toml: not a TOML file of types"),
         ('MORE = "integer"', 65, "town.csv, row 2: MORE is not a whole number"),
@@ -116,11 +116,7 @@ def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
     (folder / "town.txt").write_text("x")
     assert "town.txt: its name does not say what it holds" in refusal(64, "town.txt")
     (folder / "town.parquet").write_bytes(b"PAR1")
-    refused = refusal(64, "town.parquet")
-    assert "town.parquet: is Parquet already" in refused
-    assert "dpnb-columnar domain edit town.parquet --codebook CODEBOOK.xml" in refused
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    assert "domain edit town.parquet --codebook town.xml" in refusal(64, "town.parquet")
+    assert "town.parquet: not a complete Parquet file" in refusal(65, "town.parquet")
     archive(folder / "csv_hxx.zip", psam_hxx=PERSONS)
     assert "csv_hxx.zip: holds no psam_p*.csv" in refusal(65, "csv_hxx.zip")
     (folder / "csv_pxx.zip").write_bytes(b"PK nothing")

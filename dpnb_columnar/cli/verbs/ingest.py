@@ -23,7 +23,10 @@ def command(
     extract: Annotated[
         list[Path],
         typer.Argument(
-            help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip.", metavar="EXTRACT", show_default=False
+            help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip; Parquet, a folder of it or a quoted "
+            "pattern.",
+            metavar="EXTRACT",
+            show_default=False,
         ),
     ],
     output: Annotated[Path, typer.Option(help="Parquet file to write.", show_default=False)],
@@ -33,14 +36,14 @@ def command(
             help="DDI codebook (.xml), layout (.toml), PUMS data dictionary (.csv), or the name of a packaged layout: "
             "ipums1940.",
             metavar="FILE|NAME",
-            show_default="the .xml beside each extract",
+            show_default="the .xml beside each extract; Parquet with a domain keeps its own",
         ),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Entry of datasets.toml with the domain of CSV that has no codebook; numeric attributes are then "
-            "written as numbers, and the output carries the domain.",
+            help="Entry of datasets.toml with the domain of CSV or Parquet that has no codebook; numeric attributes of "
+            "CSV are then written as numbers, and the output carries the domain.",
             metavar="NAME",
             show_default=False,
         ),
@@ -131,9 +134,10 @@ def command(
 
     Reads what IPUMS and the Census Bureau hand out: fixed-width text,
     rectangular or hierarchical (what is said of a household is carried down to
-    its persons), and CSV. Several extracts become one file. Types and domain
-    come from the codebook, never from the rows; a blank becomes null. Memory
-    does not grow with the rows. The output is readable by its owner alone.
+    its persons), CSV, and Parquet. Several extracts become one file. Types and
+    domain come from the codebook or the Parquet file, never from the rows; a
+    blank becomes null. Memory does not grow with the rows. The output is
+    readable by its owner alone.
 
     CSV without a codebook is kept as text, and carries no domain, unless
     --dataset or --types declares its columns. Training reads the numbers in
@@ -155,8 +159,10 @@ def command(
     from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, refuse_copies
 
     check_parquet(output)
-    check_target(output, overwrite, [*extract, *([] if config is None else [config])])
+    inputs = [*extract, *([] if config is None else [config])]
+    check_target(output, overwrite, inputs)
     extracts = find_extracts(extract)
+    check_target(output, overwrite, [*inputs, *(each.path for each in extracts)])
     conversion = plan_conversion(
         extracts,
         codebook,
