@@ -105,7 +105,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     """
     from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, value_keys
 
-    problems, kinds = [], _kinds(schema, condition)
+    problems, kinds = [], _kinds(schema, condition.columns)
     for comparison in comparisons(condition.root):
         kind, constant = kinds.get(comparison.column), comparison.constant
         if kind is None:
@@ -134,7 +134,7 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
     from dpnb_columnar.rows.row_rules import condition_holds
 
-    kinds = _kinds(schema, selection.condition)
+    kinds = _kinds(schema, selection.condition.columns)
     test = condition_holds(selection.condition.root, kinds).fill_null(False).alias("selected")
     for batch in batches:
         frame = pl.DataFrame(pl.from_arrow(batch.select(list(selection.condition.columns))))
@@ -142,13 +142,13 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
         yield batch.select(list(selection.columns)).filter(selected)
 
 
-def _kinds(schema: pa.Schema, condition: Condition) -> dict[str, Kind]:
-    """Kind of each column of a condition, by which it compares them; none of a type that cannot be compared."""
+def _kinds(schema: pa.Schema, names: Sequence[str]) -> dict[str, Kind]:
+    """Kind of some columns, by which they are compared; none of a type that cannot be compared."""
     import polars as pl
 
     from dpnb_columnar.domain.column_kinds import kinds_of
 
-    columns = pa.schema([schema.field(name) for name in condition.columns])
+    columns = pa.schema([schema.field(name) for name in names])
     return kinds_of(pl.DataFrame(pl.from_arrow(columns.empty_table())).schema)
 
 
@@ -413,7 +413,7 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
     rows, check = keep_rows(read, selection, schema), None
     if conversion.persons is not None:
-        counts = PersonCounts(conversion.persons, _kinds(written))
+        counts = PersonCounts(conversion.persons, _kinds(written, conversion.persons.columns))
         rows, check, written = counts.counted(rows), counts.check, written.append(conversion.persons.field)
     with closing(prefetch(row_groups(rows, written), depth=1)) as groups:
         write_parquet(groups, written, metadata, output, overwrite=overwrite, check=check)

@@ -129,7 +129,7 @@ def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[
     """The sums of a round, per attribute and of the log-odds, and the rows of each class."""
     domain, table = query.domain, probabilities()
     sums, counts = [0] * (len(query.tables) + 1), [0 for _ in domain.classes]
-    for row, _ in chosen(rows, domain):
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
