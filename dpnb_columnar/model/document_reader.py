@@ -251,7 +251,7 @@ def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
         return _class_counts(document["weighted_classes"], len(domain.classes))
     part = document.entry("weighted_classes")
     if part.value is not None:
-        raise part.invalid("the domain declares neither a weight nor a cap of its unit")
+        raise part.invalid("the domain declares no weight")
     return None
 
 

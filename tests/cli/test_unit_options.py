@@ -1,4 +1,4 @@
-"""``--unit``, ``--unit-rows`` and ``--unit-cap``: a guarantee for whole units, in place of what the domain declares."""
+"""``--unit``, ``--unit-rows`` and a unit's weight: a guarantee for whole units, in place of what the domain declares."""
 
 from __future__ import annotations
 
