@@ -1,4 +1,4 @@
-"""``--unit``, ``--unit-rows`` and a unit's weight: a guarantee for whole units, in place of what the domain declares."""
+"""``--unit`` and ``--unit-rows``, and the weight of a unit: a guarantee for whole units."""
 
 from __future__ import annotations
 

@@ -67,6 +67,7 @@ def test_the_file_declares_the_unit_and_its_weight(folder: Path) -> None:
 def test_the_own_weight_of_a_row_is_multiplied_up_to_the_cap_of_the_product(folder: Path) -> None:
     write()
     assert weights(unit="SERIAL", persons_cap=3, weight="PERWT") == [6, 0, 9, 7, 10, 2]
+    assert weights(unit="SERIAL", persons_cap=2, weight="PERWT") == [4, 0, 6, 7, 10, 2]
     assert weights(unit="SERIAL", persons_cap=3, weight="PERWT", weight_cap=20) == [6, 0, 9, 7, 18, 2]
     domain = dpnb.train("town.parquet", epsilon=1, mechanism="histogram").domain
     assert domain.weight == Weight(COLUMN, Fraction(20))
