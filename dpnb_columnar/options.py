@@ -200,20 +200,6 @@ class Declared(LabelledDomain):
             shown="as declared, else 1",
         ),
     ] = None
-    unit_cap: Annotated[
-        int | None,
-        Option(
-            text="Make the prior of all rows of the units, at most so many of each, in place of those that count: one "
-            "more query, whose noise is made for this number. A multiple of ``unit_rows``, public, and so not to "
-            "be taken from the rows. None for what the domain declares, if anything.",
-            help="Make the prior of all rows of the units, such as of all persons, at most so many of each, in place "
-            "of those that count alone: one more query, whose noise is made for this number. A multiple of "
-            "--unit-rows, public, and so not to be taken from the rows.",
-            type=int,
-            metavar="INTEGER",
-            shown="as declared, else none",
-        ),
-    ] = None
     weight: Annotated[
         str | None,
         Option(
@@ -255,7 +241,7 @@ class Declared(LabelledDomain):
         Raises:
             UsageError: if a unit or a weight does not fit the domain, or it knows no flags.
         """
-        by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows, self.unit_cap)
+        by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows)
         return by_unit.by_weight(self.weight, self.weight_cap, self.weight_step)
 
 

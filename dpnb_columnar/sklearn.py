@@ -110,8 +110,7 @@ def by_groups(domain: Domain, rows: int | None, *, given: bool) -> Domain:
         return domain
     most = domain.unit.rows if rows is None and domain.unit is not None else rows
     columns = None if domain.unit is None or len(domain.unit.columns) > 1 else domain.unit.columns
-    cap = None if domain.unit is None else domain.unit.cap
-    return with_unit(domain, columns or [free_name(domain.columns, "group")], most, cap)
+    return with_unit(domain, columns or [free_name(domain.columns, "group")], most)
 
 
 def free_name(names: Sequence[str], name: str = "y") -> str:

@@ -273,7 +273,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield "mechanism none: NOT PRIVATE, nothing is protected and nothing is spent"
         return
     yield budget_line(planned)
-    if planned.domain.sums is not None:
+    if planned.domain.weight is not None:
         yield prior_line(planned.domain)
     elif (available := planned.domain.available_weight) is not None:
         by = f"{option('weight')} {named([available.column])}"
@@ -293,8 +293,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.by_size and planned.public is None:
         yield shares_line(planned)
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
-    if planned.domain.sums is not None:
-        yield f"the error of a weighted class count is in units of {named([planned.domain.sums.name])}"
+    if planned.domain.weight is not None:
+        yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
     if planned.rounds:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:

@@ -10,7 +10,7 @@ from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import budget_part, composition_table
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit
-from dpnb_columnar.domain.declared_domain import Declaration, Titles, sums_text, table_lines, with_title
+from dpnb_columnar.domain.declared_domain import Declaration, Titles, table_lines, weighs_by, with_title
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text
@@ -189,15 +189,16 @@ def public_line(public: PublicWeights) -> str:
 
 
 def prior_line(domain: Declaration) -> str:
-    """Say what the prior of a model is made of, where the domain declares sums."""
-    return f"prior: noisy sums of {sums_text(domain)}; all else is of unweighted rows"
+    """Say what the prior of a model is made of, where rows have a weight."""
+    assert domain.weight is not None
+    return f"prior: noisy sums of {weighs_by(domain.weight)}; all else is of unweighted rows"
 
 
 def unit_facts(unit: Unit | None) -> dict[str, object] | None:
     """Return a unit as facts, for a log and for JSON; None where the guarantee is for one row."""
     if unit is None:
         return None
-    return {"columns": list(unit.columns), "rows": unit.rows} | ({} if unit.cap is None else {"cap": unit.cap})
+    return {"columns": list(unit.columns), "rows": unit.rows}
 
 
 def public_facts(public: PublicWeights) -> dict[str, object]:

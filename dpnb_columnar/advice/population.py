@@ -337,8 +337,8 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
     class_counts = whole(population.class_shares, rows)
     classes = np.arange(len(class_counts))
     cells = [Cells(None, classes, np.zeros_like(classes), class_counts)]
-    if (sums := population.domain.sums) is not None:  # half of the cap for every row
-        cells.append(Cells(None, classes, np.full_like(classes, WEIGHT_CODE), class_counts * sums.steps // 2))
+    if (weight := population.domain.weight) is not None:  # half of the cap for every row
+        cells.append(Cells(None, classes, np.full_like(classes, WEIGHT_CODE), class_counts * weight.steps // 2))
     for name, distribution in population.distributions.items():
         for number, (cumulative, size) in enumerate(zip(distribution.cumulative, class_counts, strict=True)):
             counts = whole(cumulative, int(size))

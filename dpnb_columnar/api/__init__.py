@@ -47,7 +47,7 @@ from dpnb_columnar.counting.scores import LaterAnswer
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
-from dpnb_columnar.domain.editing import provisional
+from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
 from dpnb_columnar.errors import DataError, UsageError
@@ -184,17 +184,22 @@ def ingest(
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
     imputed: ImputedName | None = None,
+    unit: str | Sequence[str] | None = None,
+    persons_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
     name: str | None = None,
     overwrite: bool = False,
 ) -> Ingested:
     """Turn census extracts into one Parquet file that carries its domain. Types and domain come from the codebook.
 
     Args:
-        extracts: IPUMS ``.dat`` or ``.csv``, each also as ``.gz``; ACS PUMS ``csv_pXX.zip``. One or several.
+        extracts: IPUMS ``.dat`` or ``.csv``, each also as ``.gz``; ACS PUMS ``csv_pXX.zip``; Parquet, a folder of it or
+            a pattern. One or several.
         output: Parquet file to write, readable by its owner alone.
         codebook: DDI codebook (``.xml``), layout (``.toml``), PUMS data dictionary (``.csv``), or ``ipums1940``; None
-            for the ``.xml`` beside each extract.
-        dataset: Catalogue entry with the domain of CSV that has no codebook.
+            for the domain that Parquet carries, else the ``.xml`` beside each extract.
+        dataset: Catalogue entry with the domain of CSV or Parquet that has no codebook.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
@@ -202,6 +207,11 @@ def ingest(
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
         imputed: What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers
             count, or ``counted``; None to declare the flags as available.
+        unit: Columns of the unit whose rows ``persons_cap`` counts; None for the codebook's household.
+        persons_cap: Write how many rows of its unit the file holds, at most this public number, as the column
+            ``unit_weight``, and declare it as the weight of the one row of a unit that counts; None to write none.
+        weight: Column of a row's own weight, by which it is multiplied; None for the one declared, if any.
+        weight_cap: The most that the product weighs; None for the declared cap of that weight.
         name: Name of the data set, whose persons share one budget; None for the codebook's.
         overwrite: Whether to replace an existing file.
 
@@ -229,6 +239,7 @@ def ingest(
     check_parquet(path)
     check_target(path, overwrite, files)
     found = find_extracts(files)
+    check_target(path, overwrite, [each.path for each in found])
     conversion = plan_conversion(
         found,
         None if codebook is None else str(codebook),
@@ -239,6 +250,10 @@ def ingest(
         catalogue=None if catalogue is None else Path(catalogue),
         types=None if types is None else Path(types),
         imputed=imputed,
+        unit=unit if unit is None or isinstance(unit, str) else ",".join(unit),
+        persons_cap=persons_cap,
+        weight=weight,
+        weight_cap=weight_cap,
         header=header,
         names=None if names is None else Path(names),
     )

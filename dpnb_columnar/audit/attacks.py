@@ -106,8 +106,7 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
 def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
     if configuration.few:
-        rows, cap = configuration.unit_rows, configuration.unit_cap
-        universe, findings = build_units(rows, effort.members, cap, weighted=configuration.weighted)
+        universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         outcome = attack_units(configuration, universe, effort, error)
         return replace(outcome, findings=(*findings, *outcome.findings))
     wide = _wide_domain(configuration)
@@ -227,8 +226,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
          "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
                              "classes": how many, "copies": whether of copies of an attribute in two classes,
                              "unit_rows": rows of a unit that count; null where databases are of rows,
-                             "unit_cap": rows of a unit that these stand for at most; null for themselves,
-                             "weighted": whether rows have a weight, of which the prior is made,
+                             "weighted": whether rows have a weight, of which prior and released scores are made,
                              "by": divisions into groups of released scores, as typed; none where there are none,
                              "epsilon", "delta": exact text, as claimed,
                              "exhaustive_loss", "number_bound", "model_bound": measured epsilon; null where infinite,
@@ -259,7 +257,6 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "classes": configuration.classes,
         "copies": configuration.copies,
         "unit_rows": configuration.unit_rows,
-        "unit_cap": configuration.unit_cap,
         "weighted": configuration.weighted,
         "by": list(configuration.by),
         "epsilon": number_text(outcome.claim.epsilon),

@@ -77,7 +77,7 @@ def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int,
     columns = [_COLUMNS[each.missing] for each in domain.numeric if each.missing in _COLUMNS]
     if not columns:
         return list(sizes)
-    weights = () if domain.sums is None else _WEIGHTS
+    weights = () if domain.weight is None else _WEIGHTS
     return [
         (
             *(values + lacking for values, lacking in zip(present, missing, strict=True)),

@@ -68,12 +68,6 @@ WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 every mechanism."""
 
 
-CAPPED: dict[tuple[str, str | None, str], tuple[tuple[int, int, bool], ...]] = {
-    ("histogram", None, NONE): ((1, 2, False), (1, 2, True))
-}
-"""Likewise rows and cap of the units of which all rows are in the prior, and whether rows have a weight as well."""
-
-
 GROUPED = ("category", "number:copy 1=p")
 """Divisions into groups that scores are audited with: by a declared attribute, and by another one crossed with a column
 that the domain of two classes does not declare."""
@@ -81,15 +75,16 @@ that the domain of two classes does not declare."""
 GROUPED_IN_THREE = ("category", "number:copy 1")
 """The same divisions of rows of three classes, whose domain declares that column."""
 
-SCORED: tuple[tuple[int, tuple[str, ...], int | None, int | None], ...] = (
-    (2, (), None, None),
-    (2, GROUPED, None, None),
-    (2, GROUPED, 1, None),
-    (2, GROUPED, 1, 2),
-    (3, (), None, None),
-    (3, GROUPED_IN_THREE, None, None),
+SCORED: tuple[tuple[int, tuple[str, ...], int | None, bool], ...] = (
+    (2, (), None, False),
+    (2, GROUPED, None, False),
+    (2, GROUPED, 1, False),
+    (2, (), None, True),
+    (2, GROUPED, 1, True),
+    (3, (), None, False),
+    (3, GROUPED_IN_THREE, None, False),
 )
-"""Number of classes, divisions, and rows and cap of a unit of the released scores that are audited."""
+"""Released scores that are audited: number of classes, divisions, rows of a unit, and whether rows have a weight."""
 
 
 SCORED_SEED = 582
@@ -115,10 +110,8 @@ class Configuration:
     attribute_weights: str = NONE
     unit_rows: int | None = None
     """The most rows of a unit that count, where databases are of units; None where they are of rows."""
-    unit_cap: int | None = None
-    """The most rows of a unit that those stand for; None where they stand for themselves."""
     weighted: bool = False
-    """Whether rows have a weight, of which the prior is made."""
+    """Whether rows have a weight, of which the prior and released scores are made."""
     classes: int = 2
     """Number of classes; three in rows of copies of an attribute."""
     copies: bool = False
@@ -140,13 +133,12 @@ class Configuration:
     def __str__(self) -> str:
         weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
         units = None if self.unit_rows is None else f"units of {self.unit_rows}"
-        units = units if self.unit_cap is None else f"{units} for {self.unit_cap}"
-        prior = "weighted prior" if self.weighted else None
+        weighted = None if not self.weighted else "weighted" if self.mechanism == SCORES else "weighted prior"
         classes = None if self.classes == 2 else f"{self.classes} classes"
         copies = "copies of an attribute" if self.copies else None
         groups = f"groups of {' and '.join(self.by)}" if self.by else None
         relation = str(self.budget.neighbours)
-        named = [self.mechanism, self.noise, weights, relation, units, prior, classes, copies, groups]
+        named = [self.mechanism, self.noise, weights, relation, units, weighted, classes, copies, groups]
         return ", ".join(filter(None, named))
 
 
@@ -177,18 +169,13 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         for each in of_rows
         for rows in audited.get((each.mechanism, each.noise, each.attribute_weights), ())
     ]
-    of_units += [
-        replace(each, unit_rows=rows, unit_cap=cap, weighted=weighted)
-        for each in of_rows
-        for rows, cap, weighted in CAPPED.get((each.mechanism, each.noise, each.attribute_weights), ())
-    ]
     of_classes = [replace(each, classes=3) for each in of_rows if each.attribute_weights == CALIBRATED]
     # Under noise with a delta gradients are pure, as under pure noise.
     learned = [each for each in of_rows if each.attribute_weights == LEARNED and each.noise != GAUSSIAN]
     of_copies = [replace(each, copies=True) for each in learned]
     of_scores = [
-        Configuration(SCORES, None, Budget(EPSILON, neighbours), NONE, rows, cap, classes=classes, by=by)
-        for classes, by, rows, cap in SCORED
+        Configuration(SCORES, None, Budget(EPSILON, neighbours), NONE, rows, weighted, classes=classes, by=by)
+        for classes, by, rows, weighted in SCORED
         for neighbours in Neighbours
         if not mechanisms or SCORES in mechanisms
     ]

@@ -52,10 +52,9 @@ MOST_FINDINGS = 10
 UnitRows = tuple[Member, ...]
 
 
-def homes(rows: int | None, cap: int | None = None, *, weighted: bool) -> Domain:
+def homes(rows: int | None, *, weighted: bool) -> Domain:
     """Return the domain of the audited rows, with a weight or not; at most so many of a unit count, if it has one."""
-    capped = {} if cap is None else {"cap": cap}
-    unit = {} if rows is None else {"unit": {"column": UNIT, "rows": rows, **capped}}
+    unit = {} if rows is None else {"unit": {"column": UNIT, "rows": rows}}
     weight = {"weight": {"column": WEIGHT, "cap": CAP, "missing": LACKING}} if weighted else {}
     return read_domain(
         "homes",
@@ -168,15 +167,12 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
         return LocalFiles(files).check(domain).answer(CellQuery(domain))
 
 
-def build_units(
-    rows: int | None, size: int, cap: int | None = None, *, weighted: bool = False
-) -> tuple[UnitUniverse, list[Finding]]:
+def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:
     """Make every unit of few rows, and count each alone and pairs of them together.
 
     Args:
         rows: The most rows of a unit that count; None for rows without units.
         size: The most rows of a unit.
-        cap: The most rows of a unit that those which count stand for; None where they stand for themselves.
         weighted: Whether rows have a weight.
 
     Returns:
@@ -186,15 +182,14 @@ def build_units(
     members = (*MEMBERS, LIGHT) if weighted else MEMBERS
     sizes = range(1, (1 if rows is None else size) + 1)
     kinds = tuple(chain.from_iterable(combinations_with_replacement(members, each) for each in sizes))
-    universe = UnitUniverse(homes(rows, cap, weighted=weighted), kinds)
+    universe = UnitUniverse(homes(rows, weighted=weighted), kinds)
     findings = []
     alone = [universe.counted(universe.database((1, unit))).count() for unit in kinds]
     for unit, counted in zip(kinds, alone, strict=True):
         if (number := int(counted.class_counts.sum())) > (most := rows or 1):
             findings.append(Finding("units", _described(unit), f"{number} of its rows count, of at most {most}"))
-        if counted.weight_sums is not None and (len(unit) == 1 or not weighted):
-            found = int(counted.weight_sums.sum())
-            declared = _declared_weight(unit[0]) if weighted else min(_with_class(unit), cap or 0)
+        if counted.weight_sums is not None and len(unit) == 1:
+            found, declared = int(counted.weight_sums.sum()), _declared_weight(unit[0])
             if found != declared:
                 findings.append(Finding("weights", _described(unit), f"it weighs {found}, and {declared} is declared"))
     for (first, one), (second, two) in combinations_with_replacement(zip(kinds, alone, strict=True), 2):
@@ -203,11 +198,6 @@ def build_units(
             seen = "they count otherwise together than each alone"
             findings.append(Finding("units", universe.description(database), seen))
     return universe, findings[:MOST_FINDINGS]
-
-
-def _with_class(unit: UnitRows) -> int:
-    """Count the rows of a unit that may count."""
-    return sum(label is not None for label, *_ in unit)
 
 
 def _declared_weight(member: Member) -> int:

@@ -38,7 +38,7 @@ from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
@@ -217,7 +217,7 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
         yield f"{budget_line(plan)}, {queries} {'query' if queries == 1 else 'queries'}", "budget", facts
         if plan.mechanism_reason is not None:
             yield mechanism_line(plan), "note", {}
-        if plan.domain.sums is not None:
+        if plan.domain.weight is not None:
             yield prior_line(plan.domain), "note", {}
         if plan.uncalibrated:
             yield uncalibrated_line(), "uncalibrated", {}
@@ -312,7 +312,8 @@ def print_scores(scores: ReleasedScores) -> None:
     print_line(statement(scores.guarantee))
     print_line()
     low, high = figures.rows_interval
-    print_line(f"rows               {figures.rows}  ({low:.0f} to {high:.0f})")
+    weighted = "" if (weight := scores.domain.weight) is None else f"; {weighs_by(weight)}"
+    print_line(f"{'weight' if weighted else 'rows':<18} {figures.rows}  ({low:.0f} to {high:.0f}{weighted})")
     _print_figure("accuracy", figures.accuracy)
     domain, names = scores.domain, class_texts(scores.domain)
     largest = excerpt(value_with_label(figures.majority_class, domain.class_labels))

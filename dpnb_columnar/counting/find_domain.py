@@ -97,9 +97,9 @@ class ResolvedDomain:
         """Return the same, with allocated values treated as options say (``domain.editing.with_imputed``)."""
         return replace(self, domain=with_imputed(self.domain, imputed))
 
-    def by_unit(self, unit: str | Sequence[str] | None, rows: int | None, cap: int | None) -> ResolvedDomain:
+    def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
         """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
-        return replace(self, domain=with_unit(self.domain, unit, rows, cap))
+        return replace(self, domain=with_unit(self.domain, unit, rows))
 
     def by_weight(self, weight: str | None, cap: Number | None, step: Number | None) -> ResolvedDomain:
         """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""

@@ -79,7 +79,7 @@ class ClassScores(ABC):
         offsets: Per class, what is added to its score.
         group_tables: Tables that give a row, in sum, the number of its group, which is below ``groups``.
         groups: Number of groups; 1 where all rows are one.
-        by_size: Whether a row is counted once for each row of its unit that it stands for, up to the unit's cap.
+        weighted: Whether a row counts as the steps of its weight, in a domain that declares one.
     """
 
     domain: Domain
@@ -87,7 +87,7 @@ class ClassScores(ABC):
     offsets: tuple[int, ...]
     group_tables: tuple[ScoreTable, ...] = field(default=(), kw_only=True)
     groups: int = field(default=1, kw_only=True)
-    by_size: bool = field(default=False, kw_only=True)
+    weighted: bool = field(default=False, kw_only=True)
     later: ClassVar[bool] = True
 
     @property
@@ -97,8 +97,8 @@ class ClassScores(ABC):
 
     @property
     def sensitivity(self) -> int:
-        """How far one row moves the counts: by what it counts as (docs/privacy.md, Lemma 2.15)."""
-        return self.domain.most_stood_for if self.by_size else 1
+        """How far one row moves the counts: by 1, or by the steps of its weight (docs/privacy.md, Lemma 2.11)."""
+        return self.domain.weight.steps if self.weighted and self.domain.weight is not None else 1
 
     @property
     def parallel(self) -> Parallel:
@@ -162,7 +162,7 @@ class ClassScores(ABC):
     def _counted(self) -> list[object]:
         """What the digest says of groups, and of what a row counts as; nothing of all rows, each once."""
         groups = [_listed(self.group_tables), self.groups] if self.group_tables else []
-        return [*groups, "by size"] if self.by_size else groups
+        return [*groups, "weighted"] if self.weighted else groups
 
     @abstractmethod
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
@@ -341,7 +341,7 @@ class ScoreCounts:
 
     Attributes:
         scores: What was counted. Public.
-        counts: Shape (bins, classes), int64: numbers of rows.
+        counts: Shape (bins, classes), int64: numbers of rows, or of steps of their weights.
         parts: Digests of the files that were counted, or of counts whose rows are not known; empty for a frame. Not
             compared.
         whole_units: As of ``Statistics``.

@@ -53,7 +53,6 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import (
-    STANDS_FOR,
     Steps,
     add_step,
     coded_rows,
@@ -66,7 +65,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import command
 from dpnb_columnar.rows.row_rules import number_of_codes
-from dpnb_columnar.rows.unit_order import CLASS
+from dpnb_columnar.rows.unit_order import CLASS, WEIGHT
 
 
 @singledispatch
@@ -164,8 +163,8 @@ SCORE, KEY, LARGEST, MARGIN, BEST, BIN, GROUP = "score", "key", "largest", "marg
 def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query of ``ScoreCounts``, as ``query_sql``: a row per cell with rows in it, in any order.
 
-    Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
-    which a file of the result is recognised).
+    Its columns: ``class`` and ``bin`` (positions), ``count`` (rows, or steps of their weights), ``domain`` and
+    ``scores`` (text: their digests, by which a file of the result is recognised).
     """
     domain, factor = scores.domain, scores.factor
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
@@ -173,9 +172,9 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
     own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
     grouped = [attribute_score(each, domain, dialect) for each in scores.group_tables]
     group = [as_column(sum_of(grouped), GROUP)] if grouped else []
-    size = [own_column(STANDS_FOR)] if scores.by_size else []
-    kept = [CLASS, *(each.alias for each in group), *(each.name for each in size)]
-    add_step(steps, "scored", [own_column(CLASS), *group, *size, *keys.values(), *own])
+    weight = [own_column(WEIGHT)] if scores.weighted else []
+    kept = [CLASS, *(each.alias for each in group), *(each.name for each in weight)]
+    add_step(steps, "scored", [own_column(CLASS), *group, *weight, *keys.values(), *own])
     largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
     add_step(steps, "compared", [*map(own_column, kept), largest, *(own_column(each.alias) for each in own)])
     # Twice, since the remainder of a negative number may be negative.
@@ -189,8 +188,8 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
         place = _margin_bin(scores)
     if grouped:
         place = plus(times(own_column(GROUP), integer(scores.group_bins)), place)
-    add_step(steps, "placed", [own_column(CLASS), *size, as_column(place, BIN)])
-    count = exp.cast(exp.Sum(this=size[0]), exp.DType.BIGINT) if size else exp.Count(this=exp.Star())
+    add_step(steps, "placed", [own_column(CLASS), *weight, as_column(place, BIN)])
+    count = exp.cast(exp.Sum(this=weight[0]), exp.DType.BIGINT) if weight else exp.Count(this=exp.Star())
     columns = [
         own_column(CLASS),
         own_column(BIN),

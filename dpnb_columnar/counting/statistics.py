@@ -67,32 +67,26 @@ class CellQuery:
     @property
     def words(self) -> str:
         """What is counted."""
-        sums = self.domain.sums
-        weights = (
-            "" if sums is None else f", and the sum of {'their weights' if self.domain.weight else f'the {sums.name}'}"
-        )
+        weights = "" if self.domain.weight is None else ", and the sum of their weights"
         return f"rows of each class{weights}, and of each class and value of {len(self.domain.attributes)} attributes"
 
     @property
     def cells(self) -> int:
         """How many counts there are, those of classes and the sums of weights included."""
         sizes = (each.size if isinstance(each, Categorical) else each.cells + 1 for each in self.domain.attributes)
-        return len(self.domain.classes) * ((1 if self.domain.sums is None else 2) + sum(sizes))
+        return len(self.domain.classes) * ((1 if self.domain.weight is None else 2) + sum(sizes))
 
     @property
     def parallel(self) -> Parallel:
         """One row is in one cell of the class counts, and in at most one of each table (Lemmas 2.1, 2.7 and 2.12)."""
-        sums = self.domain.sums
-        weight = "" if sums is None else ", and one sum of weights by at most the cap"
-        if sums is not None and self.domain.weight is None:
-            weight = f", and one sum by at most {sums.steps}"
+        weight = "" if self.domain.weight is None else ", and one sum of weights by at most the cap"
         reason = f"one row changes one count of the classes, and one of each attribute, by 1{weight}"
         return Parallel(reason, RowEffect.ONE_DRAW)
 
     @property
     def sensitivity(self) -> int:
         """How far one row moves all counts, and sums of weights in steps, together (Lemmas 2.1, 2.7 and 2.12)."""
-        return 1 + len(self.domain.attributes) + (0 if self.domain.sums is None else self.domain.sums.steps)
+        return 1 + len(self.domain.attributes) + (0 if self.domain.weight is None else self.domain.weight.steps)
 
     @property
     def digest(self) -> str:
@@ -119,8 +113,8 @@ class Statistics:
         summands: Digests of the counts of the statistics that were added up to these; empty if none were.
         whole_units: Whether no unit with rows here is declared to have rows in what these are added to. Not compared,
             and not saved: it is declared where statistics are added up.
-        weight_sums: Shape (classes,), int64: what the domain adds up over the rows of each class (``Domain.sums``), in
-            steps; None where it adds up nothing.
+        weight_sums: Shape (classes,), int64: sum of the weights of the rows of each class, in steps; None where rows
+            have none.
     """
 
     domain: Domain
@@ -267,12 +261,12 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
 
 def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integers | None]:
     """Add up the class counts, and what the domain adds up over the rows of each class. Raises as ``assemble``."""
-    if domain.sums is None:
+    if domain.weight is None:
         return _dense(None, parts, len(domain.classes), 1)[:, 0], None
     rows, sums = _dense(None, parts, len(domain.classes), WEIGHT_CODE + 1, LARGEST_SUM).T.copy()
-    if rows.sum() > min(LARGEST_SIZE, LARGEST_SUM // domain.sums.steps):
+    if rows.sum() > min(LARGEST_SIZE, LARGEST_SUM // domain.weight.steps):
         raise ValueError("more rows than weights add up of")
-    if np.any(sums > rows * domain.sums.steps):
+    if np.any(sums > rows * domain.weight.steps):
         raise ValueError("weights add up to more than the cap for every row")
     return rows, sums
 

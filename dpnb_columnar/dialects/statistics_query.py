@@ -17,19 +17,15 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
     as_column,
-    as_double,
     as_text,
     below,
     case,
-    double,
     equal,
     identifier,
     integer,
     is_null,
     lookup,
-    minus,
     modulo,
-    over,
     own_column,
     plus,
     source_column,
@@ -55,7 +51,7 @@ from dpnb_columnar.errors import command
 from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, distinguished_range
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
 
-RANK, SIZE, STANDS_FOR = "rank", "size", "stands_for"
+RANK = "rank"
 
 Query = TypeVar("Query", bound=exp.Query)
 
@@ -92,8 +88,7 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
     Args:
         steps: Steps whose last has the columns ``class``, null where a row does not count, ``unit_names``, and
             ``code_0``, ``code_1``, ... for the attributes, and ``weight`` where the domain declares one. The last that
-            is added has the class, the codes, as ``weight`` what the row adds to the sum of its class, where the
-            domain has such sums, and ``stands_for``, how many rows it counts for, where the unit has a cap.
+            is added has the class, the codes, and the weight.
         domain: The domain.
     """
     if domain.unit is None:
@@ -123,33 +118,10 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
     add_step(steps, "united", [as_column(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *counted)])
     add_step(steps, "summed", [*_columns(CLASS, *units, *counted), x])
     add_step(steps, "ordered", [*_columns(CLASS, *units, *counted), as_column(power, ORDER)])
-    size = exp.Window(this=exp.Count(this=own_column(CLASS)), partition_by=list(map(own_column, units)))
-    sizes = [] if domain.unit.cap is None else [as_column(size, SIZE)]
-    add_step(steps, "ranked", [*_columns(CLASS, *counted), as_column(rank, RANK), *sizes])
-    summands = _columns(*weights)
-    if sizes:
-        summands = [as_column(_dealt_out(domain), WEIGHT), as_column(_stood_for(domain), STANDS_FOR)]
-    add_step(steps, "chosen", [*_columns(CLASS, *codes), *summands])
+    add_step(steps, "ranked", [*_columns(CLASS, *counted), as_column(rank, RANK)])
+    add_step(steps, "chosen", _columns(CLASS, *counted))
     is_first = below(own_column(RANK), integer(most + 1))
     steps[-1][1].where(exp.not_(is_null(own_column(CLASS))), is_first, copy=False)
-
-
-def _dealt_out(domain: Domain) -> exp.Expr:
-    """Write what a row adds to the sum of its class, as ``rows.unit_order.summand``."""
-    rows = _stood_for(domain)
-    return rows if domain.weight is None else _at_most(times(rows, _number(WEIGHT)), domain.weight.steps)
-
-
-def _stood_for(domain: Domain) -> exp.Expr:
-    """Write how many rows of its unit a row counts for, as ``rows.unit_order.stood_for``."""
-    assert domain.unit is not None
-    later = as_double(minus(own_column(SIZE), own_column(RANK)))  # rows of the unit after this one
-    dealt = exp.cast(exp.Floor(this=plus(over(later, double(domain.unit.rows)), double(1))), exp.DType.BIGINT)
-    return _at_most(dealt, domain.unit.most_stood_for)
-
-
-def _at_most(value: exp.Expr, most: int) -> exp.Expr:
-    return case([(below(value, integer(most)), value.copy())], integer(most))
 
 
 def _columns(*names: str) -> list[exp.Expr]:
@@ -236,7 +208,7 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
         for place, name in enumerate(names, 1)
     ]
     numbers: dict[str, exp.Expr] = {"count": exp.Count(this=exp.Star())}
-    if domain.sums is not None:
+    if domain.weight is not None:
         numbers[WEIGHT] = exp.Sum(this=own_column(WEIGHT))
     classes = range(len(domain.classes))
     of_classes = [
@@ -267,7 +239,7 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
     occurs = exp.GT(this=own_column("count"), expression=integer(0))
     counts = _cells(domain, last_step(steps), _attribute_name(domain), own_column("code"), "count")
     query: exp.Query = counts.where(is_there("code"), occurs).group_by(*_columns(PLACE, CLASS, "code"))
-    if domain.sums is not None:
+    if domain.weight is not None:
         weights = _cells(domain, last_step(steps), _classes(), integer(WEIGHT_CODE), WEIGHT)
         weights = weights.where(equal(own_column(PLACE), integer(0)), occurs.copy()).group_by(own_column(CLASS))
         query = exp.union(query, weights, distinct=False, copy=False)
@@ -331,7 +303,7 @@ def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Sub
     steps = _coded(domain, kinds, table, {})
     rows = last_step(steps)
     counts = [_counts(domain, rows, _classes(), None)]
-    if domain.sums is not None:
+    if domain.weight is not None:
         weights = _cells(domain, rows, _classes(), integer(WEIGHT_CODE), WEIGHT)
         counts.append(weights.group_by(own_column(CLASS)))
     counts += [
@@ -379,7 +351,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
         steps = coded_rows(domain, kinds, table)
         fits = is_there(CLASS)
         codes = [own_column(name) for name in _numbered_names(domain, "code")]
-        weights = [] if domain.sums is None else [own_column(WEIGHT)]
+        weights = [] if domain.weight is None else [own_column(WEIGHT)]
     numbers = [integer(0), *codes, *(integer(WEIGHT_CODE) for _ in weights)]
     array = exp.Array(expressions=[exp.cast(number, exp.DType.BIGINT) for number in numbers])
     cell = exp.Aliases(

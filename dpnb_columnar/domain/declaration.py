@@ -26,7 +26,6 @@ from dpnb_columnar.domain.attributes import (
 )
 from dpnb_columnar.domain.condition import Condition, parse_condition
 from dpnb_columnar.domain.declared_domain import (
-    MOST_UNIT_CAP,
     MOST_UNIT_COLUMNS,
     MOST_UNIT_ROWS,
     MOST_WEIGHT_STEPS,
@@ -43,10 +42,9 @@ from dpnb_columnar.domain.groups import compress_members, expand_member, in_orde
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_text
 from dpnb_columnar.domain.words import with_words
-from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt
+from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt, option
 
-PERSON_KEYS = ("column", "columns", "rows")
-UNIT_KEYS = (*PERSON_KEYS, "cap")
+UNIT_KEYS = ("column", "columns", "rows")
 WEIGHT_KEYS = ("column", "cap", "step", "missing")
 WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
 """Keys of what is for people alone; see ``domain.words``."""
@@ -452,7 +450,11 @@ class DeclarationReader(FieldReader):
     def unit(self, document: object, columns: Sequence[str], key: str = "unit") -> Unit | None:
         """Read the unit that the guarantee is for, or that of a person; None where its faults leave none."""
         place = f"{self.place}.{key}"
-        table = self.table(document, place, UNIT_KEYS if key == "unit" else PERSON_KEYS)
+        if isinstance(document, Mapping) and "cap" in document:
+            remedy = f"write the number of its rows as a weight: ingest with {option('persons-cap', 8)}"
+            self.fault(f"{place}.cap", f"a unit has no cap; {remedy}")
+            return None
+        table = self.table(document, place, UNIT_KEYS)
         if table is None:
             return None
         if ("column" in table) == ("columns" in table):
@@ -469,17 +471,7 @@ class DeclarationReader(FieldReader):
                 f"1, found {'nothing' if rows is None else excerpt(rows)}",
             )
             return None
-        cap = table.get("cap")
-        if cap is None:
-            return Unit(named, rows)
-        if isinstance(cap, bool) or not isinstance(cap, int) or not rows <= cap <= MOST_UNIT_CAP or cap % rows:
-            self.fault(
-                f"{place}.cap",
-                "expected how many rows of one unit are stood for at most, a whole number up to "
-                f"{MOST_UNIT_CAP} and a multiple of rows ({rows}), such as {8 * rows}, found {excerpt(cap)}",
-            )
-            return None
-        return Unit(named, rows, cap)
+        return Unit(named, rows)
 
     def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
         """Read the columns that together name a unit."""
@@ -569,7 +561,7 @@ def document_of(domain: Declaration, *, defaults: bool = True, words: bool = Tru
     weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
     available: dict[str, Any] = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
     if (person := domain.available_person) is not None:
-        available["available_person"] = {**_column_keys(person), "rows": person.rows}
+        available["available_person"] = unit_document(person)
     if domain.available_weight is not None:
         available["available_weight"] = weight_document(domain.available_weight)
     if domain.available_imputed:
@@ -589,8 +581,8 @@ def document_of(domain: Declaration, *, defaults: bool = True, words: bool = Tru
 
 
 def unit_document(unit: Unit) -> dict[str, Any]:
-    """Write the declaration of a unit; its cap, where it has one."""
-    return {**_column_keys(unit), "rows": unit.rows} | ({} if unit.cap is None else {"cap": unit.cap})
+    """Write the declaration of a unit."""
+    return {**_column_keys(unit), "rows": unit.rows}
 
 
 def words_document(domain: Declaration) -> dict[str, Any]:

@@ -40,9 +40,6 @@ MOST_UNIT_ROWS = 1000
 MOST_UNIT_COLUMNS = 8
 """Most columns that together name a unit."""
 
-MOST_UNIT_CAP = 2**20
-"""Most rows of one unit that may be stood for; times the steps of a weight they stay within 64-bit integers."""
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -54,18 +51,10 @@ class Unit:
     Attributes:
         columns: Columns that together name a row's unit.
         rows: The most rows of one unit that count, 1 to ``MOST_UNIT_ROWS``.
-        cap: The most rows of one unit that those which count stand for in the sums that the prior is made of: a
-            multiple of ``rows``. None where every row that counts stands for itself, and there are no such sums.
     """
 
     columns: tuple[str, ...]
     rows: int
-    cap: int | None = None
-
-    @property
-    def most_stood_for(self) -> int:
-        """The most rows that one row which counts stands for."""
-        return 1 if self.cap is None else self.cap // self.rows
 
 
 MOST_WEIGHT_STEPS = 2**20
@@ -109,21 +98,6 @@ class Weight:
     def missing_steps(self) -> int:
         """Steps of the weight of a row without one."""
         return int(self.missing / self.step)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSums:
-    """What is added up over the rows of each class, beside their number: the prior is made of it.
-
-    Attributes:
-        name: What is added up, in a word or two.
-        steps: The most that one row adds to a sum, in steps; that is what its noise is made for.
-        step: Width of a step.
-    """
-
-    name: str
-    steps: int
-    step: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -223,21 +197,9 @@ class _Declared(ABC):
         return tuple(dict.fromkeys((*self.columns, *units, *weights, *flags)))
 
     @property
-    def most_stood_for(self) -> int:
-        """The most rows that one row stands for in sums and scores; 1 where no unit has a cap."""
-        return 1 if self.unit is None else self.unit.most_stood_for
-
-    @property
-    def sums(self) -> ClassSums | None:
-        """What is added up per class beside the rows: weights, or the rows of units, or both in one; None for neither.
-
-        With both, a row adds its weight times the rows that it stands for, at most the weight's cap.
-        """
-        if self.weight is not None:
-            return ClassSums(self.weight.column, self.weight.steps, self.weight.step)
-        if self.unit is not None and self.unit.cap is not None:
-            return ClassSums(f"rows of {named(self.unit.columns)}", self.unit.most_stood_for)
-        return None
+    def row_weight(self) -> Weight | None:
+        """The weight of every row; None under a unit, where a row that counts has that of others too."""
+        return self.weight if self.unit is None else None
 
     @property
     @abstractmethod
@@ -455,21 +417,13 @@ def linked_text(person: Unit) -> str:
     )
 
 
-def of_whom(unit: Unit) -> str:
-    """Say which rows counts, the prior and released scores are of under a unit.
-
-    With a cap the prior and the scores are of more rows than the counts of attributes are.
-    """
-    if unit.cap is not None:
-        return (
-            f"the rows of each unit of {named(unit.columns)}, at most {unit.cap} of each: in a larger one each counts "
-            "for less, which biases shares towards smaller ones"
-        )
+def of_whom(unit: Unit, weight: Weight | None) -> str:
+    """Say which rows the prior and released scores are of under a unit."""
     rows = "one row" if unit.rows == 1 else f"at most {unit.rows} rows"
-    return (
-        f"{rows} of each unit of {named(unit.columns)}: in a larger one, such as a household of several persons, each "
-        "counts for less"
-    )
+    counted = f"{rows} of each unit of {named(unit.columns)}"
+    if weight is not None:
+        return f"{counted}, by weight: of all persons, if {named([weight.column])} counts those of the unit"
+    return f"{counted}: in a larger one, such as a household of several persons, each counts for less"
 
 
 def weighs_by(weight: Weight) -> str:
@@ -477,16 +431,6 @@ def weighs_by(weight: Weight) -> str:
     step, missing = map(number_text, (weight.step, weight.missing))
     steps = "" if weight.step == 1 else f" in steps of {step}"
     return f"{named([weight.column])}{steps}, at most {number_text(weight.cap)} each, {missing} for a row without one"
-
-
-def sums_text(domain: Declaration) -> str:
-    """Say what the sums of each class are of; empty for a domain without them."""
-    parts = [] if domain.weight is None else [weighs_by(domain.weight)]
-    if domain.unit is not None and domain.unit.cap is not None:
-        rows = f"the rows of each unit of {named(domain.unit.columns)}, at most {domain.unit.cap}, dealt out to "
-        rows += "the one that counts" if domain.unit.rows == 1 else "those that count"
-        parts.append(rows if not parts else f"times {rows}, and no more than the cap")
-    return ", ".join(parts)
 
 
 ATTRIBUTE_HEADER = ("attribute", "kind", "values", "missing")
@@ -629,8 +573,8 @@ def heading_lines(domain: Declaration) -> Iterator[str]:
         yield allocated
     if domain.unit is not None:
         yield f"counts by unit: {counts_by(domain.unit)}"
-    if domain.sums is not None:
-        yield f"class counts are weighted: {sums_text(domain)}"
+    if domain.weight is not None:
+        yield f"class counts are weighted: {weighs_by(domain.weight)}"
     if domain.available_unit:
         yield f"unit available: {named(domain.available_unit)}"
     if domain.available_person is not None:

@@ -289,21 +289,20 @@ def unit_columns(text: str) -> tuple[str, ...]:
     return columns
 
 
-def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None, cap: int | None = None) -> DomainT:
+def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
     """Return a domain that is counted by the unit chosen; as it is declared where none is.
 
     Args:
         domain: The domain, with a label or without.
         unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
-            those of its available unit where ``rows`` or ``cap`` alone is given.
+            those of its available unit where ``rows`` alone is given.
         rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
-        cap: The most rows of a unit that these stand for in the prior; None for what the domain declares, if anything.
 
     Raises:
-        UsageError: if rows or a cap are given, and neither a unit is, nor does the domain know of one.
-        DomainError: if a column is an attribute or the label's, or the rows or the cap are out of range.
+        UsageError: if rows are given, and neither a unit is, nor does the domain know of one.
+        DomainError: if a column is an attribute or the label's, or the rows are out of range.
     """
-    if unit is None and rows is None and cap is None:
+    if unit is None and rows is None:
         return domain
     if unit is not None:
         columns = unit_columns(unit) if isinstance(unit, str) else tuple(unit)
@@ -312,13 +311,11 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
     elif domain.available_unit:
         columns = domain.available_unit
     else:
-        given = f"rows {excerpt(rows)}" if rows is not None else f"cap {excerpt(cap)}"
-        raise UsageError(f"unit {given}: rows of which unit? Name its column as the unit, such as SERIAL")
+        raise UsageError(f"unit rows {excerpt(rows)}: rows of which unit? Name its column as the unit, such as SERIAL")
     declared = (
         domain.unit if domain.unit is not None and domain.unit.columns == columns else Unit(columns, DEFAULT_ROWS)
     )
-    most, stood_for = (declared.rows if rows is None else rows), (declared.cap if cap is None else cap)
-    chosen = replace(domain, unit=Unit(columns, most, stood_for))
+    chosen = replace(domain, unit=Unit(columns, declared.rows if rows is None else rows))
     read_declaration(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
     return chosen
 

@@ -127,13 +127,11 @@ def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDom
         from dpnb_columnar.rows.parquet import read_schema
 
         types = read_schema(file)
-        book = _with_words(book.in_spelling_of(types), types)
-    variables: dict[str, Variable] = {}
-    for variable in book.variables:  # of a name on several record types the first counts, as for ``domain_of``
-        variables.setdefault(variable.name, variable)
+        book = for_columns(book, types)
+    variables = _first_of_a_name(book)
     unused: dict[str, LeftOut] = {}
     if file is not None:
-        unused = {left.name: left for left in _unused(variables, types)}
+        unused = {left.name: left for left in unused_names(book, types)}
     domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused])
     left_out = (*left_out, *unused.values())
     if domain is None:
@@ -143,16 +141,19 @@ def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDom
             + "\n  give the codebook of these rows, or declare their domain yourself (docs/domain.md)"
         )
     if file is not None:
-        domain = replace(domain, universe=_stated_universe(file))
-    notes = [*_notes(domain, variables, types)]
-    if book.record_types:
-        notes.append(
-            "the codebook is of a hierarchical extract: each row has to be a person, with what its household has"
-        )
-    return CodebookDomain(domain, left_out, tuple(notes))
+        domain = replace(domain, universe=stated_universe(file))
+    return CodebookDomain(domain, left_out, tuple(notes_on(book, domain, types)))
 
 
-def _stated_universe(file: Path) -> str:
+def _first_of_a_name(book: Codebook) -> dict[str, Variable]:
+    """Return variables by name: of a name on several record types the first, as for ``domain_of``."""
+    variables: dict[str, Variable] = {}
+    for variable in book.variables:
+        variables.setdefault(variable.name, variable)
+    return variables
+
+
+def stated_universe(file: Path) -> str:
     """Return who the persons of a Parquet file are by its present domain; empty where that does not say it."""
     from dpnb_columnar.datasets.catalogue import own_declaration
 
@@ -163,8 +164,8 @@ def _stated_universe(file: Path) -> str:
     return "" if carried is None else carried.universe
 
 
-def _with_words(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
-    """Return the codebook with the labels of codes as values, for columns that are factors of words in the file.
+def for_columns(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
+    """Return the codebook for the columns of a Parquet file: in their spelling, with words as values of its factors.
 
     A factor is a column whose values are in a dictionary, as R writes words for codes.
     """
@@ -176,13 +177,15 @@ def _with_words(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
         codes = tuple(replace(code, value=code.value and code.label.strip()) for code in variable.codes)
         return replace(variable, form=Form.TEXT, codes=codes)
 
+    book = book.in_spelling_of(types)
     return replace(book, variables=tuple(map(in_words, book.variables)))
 
 
-def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
+def unused_names(book: Codebook, types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
     """List the variables that no column of a Parquet file holds, and the columns that are no variables."""
     import polars as pl
 
+    variables = _first_of_a_name(book)
     known = {name.casefold() for name in variables}
     columns = {column.casefold() for column in types}
     for name, variable in variables.items():
@@ -201,12 +204,11 @@ def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType])
             yield LeftOut(column, "not in the codebook")
 
 
-def _notes(
-    domain: UnlabelledDomain, variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]
-) -> Iterator[str]:
-    """Say what values have to be, where the type of a column leaves it open."""
+def notes_on(book: Codebook, domain: UnlabelledDomain, types: Mapping[str, pl.DataType]) -> Iterator[str]:
+    """Say what rows and values have to be, where codebook and types of columns leave it open."""
     from dpnb_columnar.domain.column_kinds import Kind, kind_of
 
+    variables = _first_of_a_name(book)
     weight = [] if domain.available_weight is None else [domain.available_weight.column]
     counted = [name for name in (*domain.columns, *weight) if name in types and variables[name].form is Form.NUMBER]
     if texts := [name for name in counted if kind_of(types[name]) is Kind.TEXT]:
@@ -216,3 +218,5 @@ def _notes(
             f"{first_names(whole)}: whole numbers in the file, and the codebook implies decimals: they have to be "
             "applied (12, not 1200), as ipumsr, ipumspy and the Parquet of IPUMS have it"
         )
+    if book.record_types:
+        yield "the codebook is of a hierarchical extract: each row has to be a person, with what its household has"

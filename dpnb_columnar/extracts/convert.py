@@ -1,11 +1,11 @@
-"""The conversion of extracts and their codebooks to one Parquet file that carries its domain.
+"""The conversion of extracts, Parquet among them, and their codebooks to one Parquet file that carries its domain.
 
 Columns and rows may be selected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpnb_columnar.datasets.catalogue import entry_named
+from dpnb_columnar.datasets.catalogue import entry_named, own_declaration
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declaration import digest, domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, whose_rows
-from dpnb_columnar.domain.editing import ImputedValues, with_imputed
+from dpnb_columnar.domain.editing import ImputedValues, Number, select_attributes, with_imputed
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.domain.words import restricted_to
-from dpnb_columnar.errors import UsageError, excerpt, option
+from dpnb_columnar.domain.words import restricted_to, united
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
@@ -38,7 +38,8 @@ from dpnb_columnar.extracts.described_extract import (
     types_of,
     undeclared_columns,
 )
-from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
+from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, refuse_changed
+from dpnb_columnar.extracts.persons import COLUMN, PersonCounts, Persons, with_persons
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
@@ -104,10 +105,12 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     """
     from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, value_keys
 
-    problems = []
+    problems, kinds = [], _kinds(schema, condition.columns)
     for comparison in comparisons(condition.root):
-        kind, constant = _kinds(schema)[comparison.column], comparison.constant
-        if not (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
+        kind, constant = kinds.get(comparison.column), comparison.constant
+        if kind is None:
+            problems.append(f"{comparison.column} is {schema.field(comparison.column).type} and cannot be compared")
+        elif not (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
             problems.append(f"{comparison.column} is {kind} and cannot be compared with {excerpt(constant)}")
     if problems:
         raise UsageError(f"{option('where')}: {'; '.join(problems)}; write numbers without quotes, and text with them")
@@ -131,21 +134,22 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
     from dpnb_columnar.rows.row_rules import condition_holds
 
-    test = condition_holds(selection.condition.root, _kinds(schema)).fill_null(False).alias("selected")
+    kinds = _kinds(schema, selection.condition.columns)
+    test = condition_holds(selection.condition.root, kinds).fill_null(False).alias("selected")
     for batch in batches:
         frame = pl.DataFrame(pl.from_arrow(batch.select(list(selection.condition.columns))))
         selected = frame.select(test).to_series().to_arrow()
         yield batch.select(list(selection.columns)).filter(selected)
 
 
-def _kinds(schema: pa.Schema) -> dict[str, Kind]:
-    """Kind of each column, by which conditions compare it."""
+def _kinds(schema: pa.Schema, names: Sequence[str]) -> dict[str, Kind]:
+    """Kind of some columns, by which they are compared; none of a type that cannot be compared."""
     import polars as pl
 
-    from dpnb_columnar.domain.column_kinds import kind_of
+    from dpnb_columnar.domain.column_kinds import kinds_of
 
-    frame = pl.DataFrame(pl.from_arrow(schema.empty_table()))
-    return {name: kind for name, type_ in frame.schema.items() if (kind := kind_of(type_)) is not None}
+    columns = pa.schema([schema.field(name) for name in names])
+    return kinds_of(pl.DataFrame(pl.from_arrow(columns.empty_table())).schema)
 
 
 def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -191,8 +195,10 @@ class Conversion:
         domain: Domain of the columns to write by the codebooks, its label still to be chosen; None where they declare
             no attribute.
         left_out: Declared columns that are no attributes, and why.
-        undeclared: Columns that neither a codebook nor ``types`` declares; they are kept as text.
+        undeclared: Columns of text that neither a codebook nor ``types`` declares; they are kept as text.
         types: Types of columns that no codebook declares.
+        persons: The weight of units that is written; None for none.
+        notes: What rows and values of Parquet have to be, where its codebook and its types leave it open.
     """
 
     extracts: tuple[DescribedExtract, ...]
@@ -201,6 +207,8 @@ class Conversion:
     left_out: tuple[LeftOut, ...]
     undeclared: tuple[str, ...]
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    persons: Persons | None = None
+    notes: tuple[str, ...] = ()
 
 
 def plan_conversion(
@@ -214,14 +222,19 @@ def plan_conversion(
     catalogue: Path | None = None,
     types: Path | None = None,
     imputed: ImputedValues | str | None = None,
+    unit: str | None = None,
+    persons_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
     header: bool = True,
     names: Path | None = None,
 ) -> Conversion:
-    """Find the codebooks, the columns and the domain; only headers of the extracts are read.
+    """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read.
 
     Args:
         extracts: At least one.
-        codebook: File or packaged layout that describes all extracts; if None, the codebook beside each.
+        codebook: File or packaged layout that describes all extracts; if None, the codebook beside each that carries no
+            domain.
         columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
         where: Condition on the rows to write; all if None.
         name: Name of the data set; None for the one that the codebooks give it.
@@ -229,6 +242,10 @@ def plan_conversion(
         catalogue: Catalogue to look for the entry in; None for the usual places.
         types: File with the types of columns that no codebook declares.
         imputed: What becomes of values that the codebooks' flags say were allocated; None to declare the flags alone.
+        unit: Columns of the unit whose rows are counted; None for the one that the domain knows.
+        persons_cap: The most rows of a unit that its weight counts; None to write no such weight.
+        weight: Column of a row's own weight, which it is multiplied by; None for the one that the domain declares.
+        weight_cap: The most that the product weighs; None for the declared cap of the row's own weight.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header.
 
@@ -241,20 +258,34 @@ def plan_conversion(
     if header != (names is None):
         raise UsageError(f"{option('no-header')} and {option('names', 'FILE')} go together: the file names the columns")
     codebooks: dict[str, Codebook] = {}
-    described = []
+    described, carried = [], []
     headless = None if names is None else read_names(names)
     for extract in extracts:
-        path = codebook or codebook_beside(extract.path)
+        own = None
+        if extract.kind is FileKind.PARQUET and codebook is None and dataset is None:
+            own = own_declaration(extract.path)
+        carried.append(own)
+        path = codebook or (codebook_beside(extract.path) if own is None else None)
         if path is not None and str(path) not in codebooks:
             codebooks[str(path)] = read_codebook(path)
         described.append(describe(extract, None if path is None else codebooks[str(path)], headless))
     books = [*{each.codebook.source: each.codebook for each in described if each.codebook is not None}.values()]
     selection = _with_flags(select(described[0].names, columns, where), described[0].names, books)
+    if persons_cap is None and not (unit is weight is weight_cap is None):
+        raise UsageError(
+            f"{option('unit')}, {option('weight')} and {option('weight-cap')} are for the weight of units; add "
+            f"{option('persons-cap', 8)} or leave them out"
+        )
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
-    declared = [name for name in selection.columns if name not in unknown]
+    left = {each.name: each for extract in described for each in extract.unused() if each.name in selection.columns}
+    declared = [name for name in selection.columns if name not in unknown and name not in left]
     domain: Declaration | None
     domain, left_out = shared_codebook_domain(books, declared, name)
+    notes: list[str] = []
+    if domain is not None:
+        notes = [note for extract in described for note in extract.notes_on(domain)]
+        domain = united(replace(domain, universe=extract.universe) for extract in described)
     if domain is None and imputed is not None:
         raise UsageError(
             f"{described[0].extract}: {option('imputed')}: no codebook declares flags of allocated values; leave it out"
@@ -265,6 +296,8 @@ def plan_conversion(
         raise UsageError(f"{named([each.source for each in books])}: {error}") from None
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
+    if any(carried):
+        domain = _shared_domain(carried, described[0].extract, selection.columns)
     given: dict[str, pa.DataType] = {}
     if dataset is not None:
         if codebooks:
@@ -280,10 +313,52 @@ def plan_conversion(
         undeclared = undeclared_columns(described[0], available)
         check_types(listed, described[0].extract, available, undeclared, f"{option('types')} {types}")
         given |= listed
+    persons = None
+    if persons_cap is not None:
+        if domain is None:
+            raise UsageError(
+                f"{option('persons-cap')}: no domain to declare it in; add a codebook or {option('dataset')}"
+            )
+        domain, persons = with_persons(domain, unit, persons_cap, weight, weight_cap)
+        selection = _with_persons(selection, persons, described[0].names)
+        check_alike(described, selection.read)
     if domain is not None and selection.condition is not None:
         domain = restricted_to(domain, selection.condition.text)
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
-    return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)
+    left_out = (*left_out, *left.values())
+    return Conversion(
+        tuple(described), selection, domain, left_out, tuple(kept), given, persons, tuple(dict.fromkeys(notes))
+    )
+
+
+def _shared_domain(carried: Sequence[Declaration | None], first: Extract, columns: Sequence[str]) -> Declaration:
+    """Return the domain that Parquet files carry, as that of some of their columns.
+
+    Raises:
+        ConfigurationError: If they do not all carry the same.
+        UsageError: If a column of its label, its unit or its weight is not among the columns.
+        DomainError: If no attribute is.
+    """
+    domains = [each for each in carried if each is not None]
+    if len(domains) < len(carried) or len({*map(digest, domains)}) > 1:
+        raise ConfigurationError(
+            f"{first} and the extracts beside it do not all carry the same domain; give one with {option('codebook')} "
+            f"or {option('dataset')}, or ingest them apart"
+        )
+    domain = united(domains)
+    domain = select_attributes(domain, [each.name for each in domain.attributes if each.name in columns])
+    if lost := [name for name in domain.counted_columns if name not in columns]:
+        raise UsageError(
+            f"{option('columns')}: {first} carries a domain that needs {named(lost)} as well; name these too, or give "
+            f"another domain with {option('codebook')} or {option('dataset')}"
+        )
+    unit, person, weight = domain.available_unit, domain.available_person, domain.available_weight
+    return replace(
+        domain,
+        available_unit=unit if {*unit} <= {*columns} else (),
+        available_person=person if person is not None and {*person.columns} <= {*columns} else None,
+        available_weight=weight if weight is not None and weight.column in columns else None,
+    )
 
 
 def _with_flags(selection: Selection, available: Sequence[str], codebooks: Sequence[Codebook]) -> Selection:
@@ -295,6 +370,20 @@ def _with_flags(selection: Selection, available: Sequence[str], codebooks: Seque
         for flag in each
     )
     return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *flags))))
+
+
+def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
+    """Add the columns that the weight of units is made of.
+
+    Raises:
+        UsageError: If the extracts lack one, or have a column of the name of the weight.
+    """
+    _check_known(option("persons-cap"), persons.columns, available)
+    if COLUMN in selection.columns:
+        raise UsageError(
+            f"{option('persons-cap')}: the extract has a column {COLUMN}; leave it out with {option('columns')}"
+        )
+    return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *persons.columns))))
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
@@ -317,13 +406,29 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     check_output(output, overwrite)
     selection = conversion.selection
     schema = output_schema(conversion.extracts, selection.read, conversion.types)
+    metadata = _metadata(conversion)
     if selection.condition is not None:
         check_condition(selection.condition, schema)
-    metadata = {} if conversion.domain is None else domain_metadata(conversion.domain)
     written = pa.schema([schema.field(name) for name in selection.columns])
-    rows = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
-    with closing(prefetch(row_groups(keep_rows(rows, selection, schema), written), depth=1)) as groups:
-        write_parquet(groups, written, metadata, output, overwrite=overwrite)
+    read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
+    rows, check = keep_rows(read, selection, schema), None
+    if conversion.persons is not None:
+        counts = PersonCounts(conversion.persons, _kinds(written, conversion.persons.columns))
+        rows, check, written = counts.counted(rows), counts.check, written.append(conversion.persons.field)
+    with closing(prefetch(row_groups(rows, written), depth=1)) as groups:
+        write_parquet(groups, written, metadata, output, overwrite=overwrite, check=check)
+
+
+def _metadata(conversion: Conversion) -> dict[str, str]:
+    """Return the metadata to write: the domain, and which splits made the rows."""
+    metadata = {} if conversion.domain is None else domain_metadata(conversion.domain)
+    schemas = [extract.schema for extract in conversion.extracts]
+    if any(schema is not None for schema in schemas):
+        from dpnb_columnar.rows.holdout import split_metadata
+
+        told = split_metadata([{} if each is None else each.metadata or {} for each in schemas])
+        metadata |= {key.decode(): text.decode() for key, text in told.items()}
+    return metadata
 
 
 def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
@@ -338,7 +443,7 @@ def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | No
 
 def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
     """Yield lines on what was written, and what was left out of the domain. Public facts alone."""
-    written = len(conversion.selection.columns)
+    written = len(conversion.selection.columns) + (conversion.persons is not None)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
     yield f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}"
     if conversion.selection.absent_roles:
@@ -346,6 +451,7 @@ def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
     if conversion.domain is not None:
         yield from (f"{heading}: {text}" for heading, text in whose_rows(conversion.domain))
     yield from left_out_lines(conversion.left_out)
+    yield from (f"note: {note}" for note in conversion.notes)
     if conversion.undeclared:
         yield f"not declared by a codebook: {first_names(conversion.undeclared)}: kept as text; numbers match by value"
 
@@ -365,7 +471,13 @@ def row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Generato
 
 
 def write_parquet(
-    groups: Iterable[pa.Table], schema: pa.Schema, metadata: Mapping[str, str], output: Path, *, overwrite: bool
+    groups: Iterable[pa.Table],
+    schema: pa.Schema,
+    metadata: Mapping[str, str],
+    output: Path,
+    *,
+    overwrite: bool,
+    check: Callable[[Path], None] | None = None,
 ) -> None:
     """Write rows in their order. The file is confidential, and readable by its owner alone.
 
@@ -375,13 +487,14 @@ def write_parquet(
         metadata: Key-value pairs for the file.
         output: Parquet file; it appears complete or not at all.
         overwrite: Replace an existing file.
+        check: Refuses the complete file before it appears, or does not.
 
     Raises:
         OutputError: If the output exists, or cannot be written.
     """
-    with (
-        atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-        parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer,
-    ):
-        for group in groups:
-            writer.write_table(group, row_group_size=group.num_rows)
+    with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
+        with parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer:
+            for group in groups:
+                writer.write_table(group, row_group_size=group.num_rows)
+        if check is not None:
+            check(partial)

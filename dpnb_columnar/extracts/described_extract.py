@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declared_domain import Declaration
+from dpnb_columnar.domain.declared_domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.documents import LARGEST_DOCUMENT, parse_toml
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt, option
+from dpnb_columnar.extracts.codebook_domain import for_columns, notes_on, stated_universe, unused_names
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut
 from dpnb_columnar.extracts.decode import column_type
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
-from dpnb_columnar.extracts.extract_files import Extract, Progress, open_extract
+from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, open_extract
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_ENCODING = "utf-8"
 
@@ -29,20 +35,39 @@ class DescribedExtract:
 
     Attributes:
         extract: The extract.
-        codebook: Codebook of the extract; None where a delimited extract has none.
+        codebook: Codebook of the extract; None where an extract that names its columns has none.
         names: Columns of the extract, in its order.
         header: Whether the first line of a delimited extract names them.
+        schema: Columns of Parquet, and the metadata of the file; None of text.
+        types: The types of the columns of Parquet, as Polars has them.
     """
 
     extract: Extract
     codebook: Codebook | None
     names: tuple[str, ...]
     header: bool = True
+    schema: pa.Schema | None = None
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     @property
     def encoding(self) -> str:
         """Character encoding of the extract."""
         return DEFAULT_ENCODING if self.codebook is None else self.codebook.encoding
+
+    @property
+    def universe(self) -> str:
+        """Who the persons of Parquet are by the domain that it carries; empty where nothing says it."""
+        return "" if self.schema is None else stated_universe(self.extract.path)
+
+    def unused(self) -> Iterator[LeftOut]:
+        """List the columns of Parquet that its codebook does not declare as they are."""
+        if self.schema is not None and self.codebook is not None:
+            yield from unused_names(self.codebook, self.types)
+
+    def notes_on(self, domain: UnlabelledDomain) -> Iterator[str]:
+        """Say what rows and values of Parquet have to be, where its codebook and its types leave it open."""
+        if self.schema is not None and self.codebook is not None:
+            yield from notes_on(self.codebook, domain, self.types)
 
     def variable(self, name: str) -> Variable | None:
         """Return the codebook's declaration of a column; None where there is none."""
@@ -57,20 +82,22 @@ class DescribedExtract:
 
 
 def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...] | None = None) -> DescribedExtract:
-    """Find the columns of an extract: in its header if it has one, else in the codebook.
+    """Find the columns of an extract: in its header or footer if it has one, else in the codebook.
 
     Args:
         extract: The extract.
-        codebook: Its codebook; None where a delimited extract has none.
+        codebook: Its codebook; None where an extract that names its columns has none.
         names: Columns of a delimited extract without a header; None of one that has a header.
 
     Raises:
         ConfigurationError: If the codebook is missing, or describes another kind of extract.
         DataError: If there is no header, or one of another codebook.
     """
-    if names is not None and not extract.delimited:
-        raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; fixed-width text has a codebook")
-    if extract.delimited:
+    if names is not None and extract.kind is not FileKind.DELIMITED:
+        raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; this is {extract.kind}")
+    if extract.kind is FileKind.PARQUET:
+        return _describe_parquet(extract, codebook)
+    if extract.kind is FileKind.DELIMITED:
         if codebook is not None and codebook.record_types:
             raise ConfigurationError(
                 f"{extract}: {codebook.source} describes lines of the record types {named(codebook.record_types)}, "
@@ -97,6 +124,16 @@ def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...]
     return DescribedExtract(extract, codebook, codebook.columns)
 
 
+def _describe_parquet(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
+    """Find the columns of Parquet in its footer, and those of its folders."""
+    from dpnb_columnar.rows.holdout import batches_of_files
+    from dpnb_columnar.rows.parquet import read_schema
+
+    types, schema = read_schema(extract.path), batches_of_files([extract.path]).schema
+    book = None if codebook is None else for_columns(codebook, types)
+    return DescribedExtract(extract, book, tuple(schema.names), schema=schema, types=types)
+
+
 def read_batches(
     described: DescribedExtract, schema: pa.Schema, progress: Progress | None = None
 ) -> Generator[pa.RecordBatch]:
@@ -115,8 +152,11 @@ def read_batches(
         DataError: If the extract is damaged, or not as its codebook says.
     """
     source = str(described.extract)
+    if described.extract.kind is FileKind.PARQUET:
+        yield from _read_parquet(described.extract, schema, progress)
+        return
     with open_extract(described.extract, progress) as stream:
-        if described.extract.delimited or described.codebook is None:
+        if described.extract.kind is FileKind.DELIMITED or described.codebook is None:
             yield from read_delimited(
                 stream, source, schema, described.encoding, described.names, header=described.header
             )
@@ -124,9 +164,22 @@ def read_batches(
             yield from read_fixed_width(stream, source, described.codebook, schema.names)
 
 
-# The columns of the output and their types, on which all extracts must agree. A codebook declares a type. Without one
-# it is what a file of types or a catalogue's entry says, else text; never what the rows say: one row with a word would
-# change the type of its column, and how all other rows are read.
+def _read_parquet(extract: Extract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    """Read the wanted columns of Parquet, a row group's batches at a time; the rows' part of its bytes is reported."""
+    from dpnb_columnar.rows.holdout import batches_of_files
+
+    rows = batches_of_files([extract.path], columns=schema.names)
+    size, total, read = extract.path.stat().st_size, rows.size() or 1, 0
+    for batch in rows.batches:
+        yield pa.RecordBatch.from_arrays(batch.select(schema.names).columns, schema=schema)
+        if progress is not None:
+            progress(size * (read + len(batch)) // total - size * read // total)
+        read += len(batch)
+
+
+# The columns of the output and their types, on which all extracts must agree. Parquet has its types, and a codebook
+# declares those of text. Without one they are what a file of types or a catalogue's entry says, else text; never what
+# the rows say: one row with a word would change the type of its column, and how all other rows are read.
 
 TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "text": pa.string()}
 """Types that a file may name, as columns are written."""
@@ -164,13 +217,13 @@ def types_of(domain: Declaration) -> dict[str, pa.DataType]:
 def check_types(
     types: Mapping[str, pa.DataType], extract: Extract, names: Sequence[str], undeclared: Sequence[str], source: str
 ) -> None:
-    """Refuse types of columns that the extracts do not have, or whose codebook declares the type.
+    """Refuse types of columns that the extracts do not have, or whose type a codebook or Parquet declares.
 
     Args:
         types: The types.
         extract: The first of the extracts, for messages.
         names: Columns of the extracts.
-        undeclared: Those of them that no codebook declares.
+        undeclared: Those of them whose type nothing declares.
         source: The option that gave the types, for messages.
 
     Raises:
@@ -181,7 +234,7 @@ def check_types(
             hint = did_you_mean(name, names, f"it has {named(names)}")
             raise UsageError(f"{source}: {extract} has no column {excerpt(name)}; {hint}")
         if name not in undeclared:
-            raise UsageError(f"{source}: the codebook declares the type of {excerpt(name)}; take the column out")
+            raise UsageError(f"{source}: the type of {excerpt(name)} is declared already; take the column out")
 
 
 def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> None:
@@ -205,15 +258,14 @@ def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> N
             mine, theirs = _declared_type(first, name), _declared_type(other, name)
             if mine != theirs:
                 raise DataError(
-                    f"{other.extract}: {name} is {theirs or 'not declared'} by its codebook and "
-                    f"{mine or 'not declared'} by that of {first.extract}; give one codebook for all with "
-                    f"{option('codebook')}, or ingest them apart"
+                    f"{other.extract}: {name} is {theirs or 'not declared'}, and {mine or 'not declared'} in "
+                    f"{first.extract}; give one codebook for all with {option('codebook')}, or ingest them apart"
                 )
 
 
 def undeclared_columns(extract: DescribedExtract, names: Sequence[str]) -> tuple[str, ...]:
-    """Select the columns that no codebook declares."""
-    return tuple(name for name in names if extract.variable(name) is None)
+    """Select the columns whose type neither a codebook nor a Parquet file says."""
+    return tuple(name for name in names if _declared_type(extract, name) is None)
 
 
 def output_schema(
@@ -230,5 +282,7 @@ def output_schema(
 
 
 def _declared_type(extract: DescribedExtract, name: str) -> pa.DataType | None:
+    if extract.schema is not None:
+        return extract.schema.field(name).type
     variable = extract.variable(name)
     return None if variable is None else column_type(variable)

@@ -1,8 +1,9 @@
-"""The files of extracts on disk: plain, compressed, or in an archive; each opened as one stream of bytes."""
+"""The files of extracts on disk: plain, compressed, in an archive, or Parquet; each opened as one stream of bytes."""
 
 from __future__ import annotations
 
 import fnmatch
+import glob
 import gzip
 import hashlib
 import io
@@ -12,20 +13,23 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError, command
-from dpnb_columnar.extracts.codebooks.read import codebook_beside
-from dpnb_columnar.rows.input_files import find_copies
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.rows.input_files import find_copies, resolve_files
+from dpnb_columnar.runtime.paths import exists, is_folder
 
 Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""
 
 ACS_PERSONS = "psam_p*.csv"
 """Names of the persons' files in an archive of the Census Bureau."""
+
+PARQUET_SUFFIX = ".parquet"
 
 GZIP_MAGIC = b"\x1f\x8b"
 GZIP_TRAILER = 4
@@ -47,6 +51,14 @@ FileState: TypeAlias = tuple[int, int, int]
 """Number, size and time of the last change of a file."""
 
 
+class FileKind(StrEnum):
+    """How a file of rows is laid out."""
+
+    FIXED_WIDTH = "fixed-width text"
+    DELIMITED = "CSV"
+    PARQUET = "Parquet"
+
+
 @dataclass(frozen=True, slots=True)
 class Extract:
     """One file of rows.
@@ -54,13 +66,13 @@ class Extract:
     Attributes:
         path: File on disk.
         member: File within an archive; None where ``path`` is not an archive.
-        delimited: Whether the fields are separated by commas; otherwise they have fixed positions.
+        kind: How it is laid out.
         state: What tells the file on disk from another of its name, when it was found.
     """
 
     path: Path
     member: str | None
-    delimited: bool
+    kind: FileKind
     state: FileState | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -74,21 +86,31 @@ def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
     Raises:
         UsageError: If there is no path, a file is given twice, or its name does not say what it holds.
         MissingInputError: If a file does not exist or cannot be opened.
-        DataError: If an archive is damaged or holds no persons.
+        DataError: If an archive is damaged or holds no persons, or a folder is that of a table.
     """
     if not paths:
-        raise UsageError("no extract; give IPUMS files (.dat, .csv, each also as .gz) or ACS archives (.zip)")
+        raise UsageError("no extract; give IPUMS files (.dat, .csv, each also as .gz), ACS archives (.zip) or Parquet")
     seen: dict[tuple[int, int], Path] = {}
     extracts: list[Extract] = []
-    for path in paths:
+    for path in (file for typed in paths for file in _files_at(typed)):
         with _file_errors(path):
             status = path.stat()
-            with path.open("rb"):  # a folder, or a file without permission
+            with path.open("rb"):  # a file without permission
                 pass
         if seen.setdefault((status.st_dev, status.st_ino), path) is not path:
             raise UsageError(f"{path}: is given twice; each row belongs into the output once")
         extracts += (replace(extract, state=_state(status)) for extract in _extracts_at(path))
     return tuple(extracts)
+
+
+def _files_at(typed: Path) -> Iterator[Path]:
+    """List the files that a path, a folder of Parquet or a pattern stands for."""
+    with _file_errors(typed):
+        is_several = is_folder(typed) or (glob.has_magic(str(typed)) and not exists(typed))
+    if is_several or typed.suffix.lower() == PARQUET_SUFFIX:  # a file of a lake's table is refused
+        yield from (Path(str(file)) for file in resolve_files([typed]))
+    else:
+        yield typed
 
 
 def refuse_changed(extract: Extract) -> None:
@@ -115,20 +137,18 @@ def _extracts_at(path: Path) -> Iterator[Extract]:
         suffixes.pop()
     match suffixes[-1:]:
         case [".dat"]:
-            yield Extract(path, None, False)
+            yield Extract(path, None, FileKind.FIXED_WIDTH)
         case [".csv"]:
-            yield Extract(path, None, True)
+            yield Extract(path, None, FileKind.DELIMITED)
         case [".zip"]:
             for member in _person_files(path):
-                yield Extract(path, member, True)
-        case [".parquet"]:
-            codebook = str(codebook_beside(path) or "CODEBOOK.xml")
-            edit = command("domain edit", str(path), codebook=codebook)
-            raise UsageError(f"{path}: is Parquet already; take its domain from its codebook: {edit}")
+                yield Extract(path, member, FileKind.DELIMITED)
+        case [suffix] if suffix == PARQUET_SUFFIX:
+            yield Extract(path, None, FileKind.PARQUET)
         case _:
             raise UsageError(
                 f"{path}: its name does not say what it holds; name fixed-width extracts .dat, delimited ones .csv "
-                "(or .dat.gz, .csv.gz), ACS archives .zip"
+                "(or .dat.gz, .csv.gz), ACS archives .zip, Parquet .parquet"
             )
 
 

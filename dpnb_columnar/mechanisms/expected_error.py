@@ -49,7 +49,7 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
     """
     noise = query_noise(domain, share, [size])
     if noise is not None:
-        in_unit = float(domain.sums.step) if share.query == WEIGHTED_COUNTS and domain.sums is not None else 1.0
+        in_unit = float(domain.weight.step) if share.query == WEIGHTED_COUNTS and domain.weight is not None else 1.0
         return noise.quantile() * in_unit
     attribute = domain[share.attribute or ""]
     assert isinstance(attribute, Numeric)

@@ -179,7 +179,7 @@ class PrivateCounts:
 
 def weight_sums(statistics: Statistics) -> tuple[list[int], int]:
     """Return the sums of weights per class, confidential, and the most that one row adds, public; both in steps."""
-    declared, sums = statistics.domain.sums, statistics.weight_sums
+    declared, sums = statistics.domain.weight, statistics.weight_sums
     assert declared is not None
     assert sums is not None
     return [int(each) for each in sums], declared.steps
@@ -191,13 +191,13 @@ def class_counts_request(domain: Domain, division: Division, noise: str = LAPLAC
 
 
 def weighted_counts_request(domain: Domain, class_counts: Request) -> Request:
-    """Make the query for the sums of each class (``Domain.sums``): one share, with the noise of the class counts.
+    """Make the query for the sums of each class (``Domain.weight``): one share, with the noise of the class counts.
 
     A row adds from 0 to the cap, so a row that is replaced by one of its class moves one sum, by the difference of two
     such numbers: at most the cap, once.
     """
-    assert domain.sums is not None
-    reason = f"one row changes one of these sums by at most {number_text(domain.sums.steps * domain.sums.step)}"
+    assert domain.weight is not None
+    reason = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
     return replace(class_counts, query=WEIGHTED_COUNTS, parallel=Parallel(reason, RowEffect.ONE_DRAW))
 
 

@@ -288,7 +288,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     shares = {(share.query, share.attribute): share for share in plan.shares}
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
     weighted = None
-    if statistics.domain.sums is not None:
+    if statistics.domain.weight is not None:
         weighted = plan.mechanism.weighted_classes(statistics, shares[WEIGHTED_COUNTS, None], draw)
     presence = noisy_presence(statistics, plan.shares, draw)
     context = QueryContext(statistics.only(plan.released), classes.released, presence, shares, draw)
@@ -306,8 +306,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     if plan.mechanism.private and not plan.mechanism.truncated:
         sizes = postprocessing.class_sizes(plan.released, classes.released, attributes, shares)
         classes = replace(classes, probability=postprocessing.class_shares(sizes))
-        if weighted is not None and statistics.domain.sums is not None:
-            share, steps = shares[WEIGHTED_COUNTS, None], statistics.domain.sums.steps
+        if weighted is not None and statistics.domain.weight is not None:
+            share, steps = shares[WEIGHTED_COUNTS, None], statistics.domain.weight.steps
             priors = postprocessing.population_shares(classes.probability, sizes, weighted, steps, share)
             weighted = replace(weighted, probability=priors)
     return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)

@@ -132,7 +132,7 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
     longer = sum(_characters(part, cells, classes) for part, cells in attributes)
     lists = sum(2 * classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
     cells = sum(cells + 2 * _is_counted(part) for part, cells in attributes)
-    priors = classes * (1 if plan.domain.sums is None else 2)
+    priors = classes * (1 if plan.domain.weight is None else 2)
     return ModelSize(
         bytes=len(text.encode()) + longer + SLACK,
         containers=text.count("[") + text.count("{") + lists,
@@ -189,7 +189,7 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
         attributes=tuple(part for part, _ in attributes),
         software={},
         attribute_weights=weights,
-        weighted_classes=None if plan.domain.sums is None else counts,
+        weighted_classes=None if plan.domain.weight is None else counts,
     )
 
 
@@ -298,7 +298,7 @@ def plan(
     by_size = rule is SharesRule.BY_SIZE and any(map(sized_attribute, requests))
     if by_size:
         requests = divide_by_size(requests, released, None if public is None else public.shares_by)
-    if domain.sums is not None:
+    if domain.weight is not None:
         requests.insert(1, weighted_counts_request(domain, requests[0]))
     requests += later_requests(domain, weights, requests)
     needs_delta = {request.kind for request in requests} != {Pure}

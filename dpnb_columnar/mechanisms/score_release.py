@@ -215,16 +215,16 @@ def model_scores(model: NaiveBayes) -> ClassScores:
     The log-odds of the second of two classes are those of the class terms plus its margin over the first by the
     attributes. A row's bin is the number of edges that they exceed, so that the edge 0 parts the predicted classes: of
     equal probabilities the first class wins. Of more classes the bin is the class of the largest score. Under a line
-    the edges, and the score of the largest class, are moved to where the line's log-odds are those. Where the domain's
-    unit has a cap, a row is counted once for each row that it stands for.
+    the edges, and the score of the largest class, are moved to where the line's log-odds are those. A row counts as its
+    weight where the domain declares one.
     """
-    by_size = model.domain.unit is not None and model.domain.unit.cap is not None
+    weighted = model.domain.weight is not None
     if len(model.domain.classes) > 2:
         offsets = tuple(round(FINER * UNITS * term) for term in deciding_terms(model))
-        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets, by_size=by_size)
-    weighted = zip(model_log_ratios(model), model.weights, strict=True)
-    tables = zip(*(ratios.times(FINER * weight).tables() for ratios, weight in weighted), strict=True)
-    return Margins(model.domain, tuple(tables), (0, 0), 0, _score_edges(model, EDGES), by_size=by_size)
+        return Scores(model.domain, tuple(zip(*_class_tables(model), strict=True)), offsets, weighted=weighted)
+    ratios = zip(model_log_ratios(model), model.weights, strict=True)
+    tables = zip(*(each.times(FINER * weight).tables() for each, weight in ratios), strict=True)
+    return Margins(model.domain, tuple(tables), (0, 0), 0, _score_edges(model, EDGES), weighted=weighted)
 
 
 def _score_edges(model: NaiveBayes, edges: Sequence[float]) -> tuple[int, ...]:

@@ -247,11 +247,11 @@ def _class_counts(part: Part, classes: int) -> ClassCounts:
 
 def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
     """Sums of the rows of each class, where the domain declares them, and only there."""
-    if domain.sums is not None:
+    if domain.weight is not None:
         return _class_counts(document["weighted_classes"], len(domain.classes))
     part = document.entry("weighted_classes")
     if part.value is not None:
-        raise part.invalid("the domain declares neither a weight nor a cap of its unit")
+        raise part.invalid("the domain declares no weight")
     return None
 
 

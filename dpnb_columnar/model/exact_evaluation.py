@@ -249,7 +249,7 @@ def evaluate(
     by_class = rankings if len(classes) > 2 else rankings * len(classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     scores = dict(zip(classes[-len(counted) :], counted, strict=True))
-    weight, weighted = model.domain.weight, None
+    weight, weighted = model.domain.row_weight, None
     cells = _with_prediction(cells, classes)
     if weight is not None and weight.column in source.types:
         weighted = weighted_figures(cells, len(classes), weight.step, areas)
@@ -274,10 +274,11 @@ def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Sou
     Raises:
         dpnb_columnar.errors.Error: if the rows do not fit the domain.
     """
+    weight = domain.row_weight
     try:
-        return open_rows(replace(domain, unit=None))
+        return open_rows(replace(domain, unit=None, weight=weight))
     except DataError:
-        if domain.weight is None:
+        if weight is None:
             raise
         return open_rows(domain.per_row)  # whatever else is wrong with the rows is found again
 
@@ -300,8 +301,8 @@ def _figures(
         (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes
     )
     added = {"true": class_code(domain, kinds)}
-    if domain.weight is not None and (kind := kinds.get(domain.weight.column)) is not None:
-        added[WEIGHT] = weight_steps(domain.weight, kind)
+    if (weight := domain.row_weight) is not None and (kind := kinds.get(weight.column)) is not None:
+        added[WEIGHT] = weight_steps(weight, kind)
     groupings = () if divisions is None else divisions.groupings
     added |= {f"{GROUP} {place}": _group(each, types) for place, each in enumerate(groupings)}
     names = {name: f"{name} ".join(["", *domain.columns]) for name in added}  # longer than any that the model reads

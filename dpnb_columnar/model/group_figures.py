@@ -111,19 +111,23 @@ class DivisionFigures:
     Attributes:
         columns: The columns.
         groups: Figures of each group, in declared order.
+        least_rows: Rows, or sum of their weights, below which there is no verdict on a group.
     """
 
     columns: tuple[str, ...]
     groups: tuple[GroupFigures, ...]
+    least_rows: float = LEAST_ROWS
 
     @property
     def worse(self) -> tuple[GroupFigures, ...]:
         """The groups whose accuracy is below that of all rows by the whole interval, the worst first.
 
         Of groups for which the model does as well as for all, about one in forty is among them by chance. None has
-        fewer than ``LEAST_ROWS`` rows, of exact counts or of noisy ones.
+        fewer than ``least_rows``, of exact counts or of noisy ones.
         """
-        below = [each for each in self.known if each.rows >= LEAST_ROWS and each.accuracy_difference.interval[1] < 0]
+        below = [
+            each for each in self.known if each.rows >= self.least_rows and each.accuracy_difference.interval[1] < 0
+        ]
         return tuple(sorted(below, key=lambda each: each.accuracy_difference.interval[1]))
 
     @property
@@ -134,13 +138,13 @@ class DivisionFigures:
     @property
     def remark(self) -> str:
         """How many groups are skipped, which have too few rows for a verdict, and how far areas may be off."""
-        skipped, few = len(self.groups) - len(self.known), sum(each.rows < LEAST_ROWS for each in self.known)
+        skipped, few = len(self.groups) - len(self.known), sum(each.rows < self.least_rows for each in self.known)
         noisy = any(each.rows_interval[0] < each.rows_interval[1] for each in self.groups)
         hidden = ", or with fewer than the noise hides" if noisy else ""
         error = error_text(max((each.auc_error or 0.0 for each in self.known), default=None))
         remarks = (
             f"{skipped} group{'s' * (skipped > 1)} skipped: without rows{hidden}." * bool(skipped),
-            f"{few} group{'s' * (few > 1)} of fewer than {LEAST_ROWS} rows: no verdict." * bool(few),
+            f"{few} group{'s' * (few > 1)} of fewer than {self.least_rows:g} rows: no verdict." * bool(few),
             f"AUC {error}." * bool(error),
         )
         return " ".join(filter(None, remarks))

@@ -35,7 +35,7 @@ def scope(domain: Domain) -> tuple[str, ...]:
 
     Under a unit it is said of which rows the numbers are, as well; of linked samples, how many rows a person may have.
     """
-    persons = () if domain.unit is None else (persons_text(domain.unit),)
+    persons = () if domain.unit is None else (persons_text(domain),)
     linked, person = SCOPE[1], domain.available_person
     if person is not None and (domain.unit is None or domain.unit.columns != person.columns):
         linked = f"{linked_text(person)}."
@@ -50,15 +50,16 @@ def scope(domain: Domain) -> tuple[str, ...]:
     )
 
 
-def persons_text(unit: Unit) -> str:
+def persons_text(domain: Domain) -> str:
     """Say in a sentence which persons the numbers of a release under a unit are of."""
-    return f"The prior, weighted or not, and released scores are of {of_whom(unit)}."
+    assert domain.unit is not None
+    return f"The prior and released scores are of {of_whom(domain.unit, domain.weight)}."
 
 
 def drawn_from(domain: Domain) -> str:
     """Say of which rows the intervals of released scores are."""
     rows = "the population that the rows were drawn from"
-    return rows if domain.unit is None else f"{rows}, of which they are {of_whom(domain.unit)}"
+    return rows if domain.unit is None else f"{rows}, of which they are {of_whom(domain.unit, domain.weight)}"
 
 
 def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:

@@ -287,16 +287,16 @@ class NaiveBayes:
 
 def prior_header(model: NaiveBayes) -> list[str]:
     """Name the columns of ``prior_rows``."""
-    sums = [] if model.domain.sums is None else [f"noisy sum of {model.domain.sums.name}"]
+    sums = [] if model.domain.weight is None else [f"noisy sum of {model.domain.weight.column}"]
     return ["class", "noisy count", *sums, "probability"]
 
 
 def prior_rows(model: NaiveBayes) -> Iterator[list[str | int]]:
     """Yield the cells of each class: its text, whole numbers, and its prior to four digits."""
-    sums, weighted = model.domain.sums, model.weighted_classes
+    weight, weighted = model.domain.weight, model.weighted_classes
     for place, name in enumerate(class_texts(model.domain)):
         row: list[str | int] = [name, model.classes.released[place]]
-        if sums is not None and weighted is not None:
-            total = weighted.released[place] * sums.step
+        if weight is not None and weighted is not None:
+            total = weighted.released[place] * weight.step
             row.append(int(total) if total.denominator == 1 else number_text(total))
         yield [*row, f"{model.priors[place]:.4f}"]

@@ -182,14 +182,16 @@ def _is_truncated(model: NaiveBayes) -> bool:
 def _prior(model: NaiveBayes, noises: Noises, sizes: Floats, size_variance: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the expected log-prior of each class, intercept included, its variance, and how the size's error moves it.
 
-    Where the domain declares sums the prior is made of these, with noise of their own.
+    Where rows have a weight the prior is made of its sums, with noise of their own.
     """
-    weighted, sums = model.weighted_classes, model.domain.sums
-    if weighted is not None and sums is not None:
+    weighted, weight = model.weighted_classes, model.domain.weight
+    if weighted is not None and weight is not None:
         noise = noises[WEIGHTED_COUNTS, None]
         assert noise is not None
         drawn = np.array(weighted.released, dtype=np.float64)[:, None]
-        logs, variance = _log_counts(drawn, np.full(len(drawn), float(sums.steps)), noise, np.maximum(drawn[:, 0], 1.0))
+        logs, variance = _log_counts(
+            drawn, np.full(len(drawn), float(weight.steps)), noise, np.maximum(drawn[:, 0], 1.0)
+        )
         return logs[:, 0] + np.array(model.intercepts), variance[:, 0], np.zeros(len(drawn))
     added = 1 if _is_truncated(model) else 1 + postprocessing.HIDDEN * _class_sizes(model).deviation
     prior = np.log(sizes + added) + np.array(model.intercepts)

@@ -136,9 +136,9 @@ def query_noise(domain: Domain, share: Share, sizes: Sequence[int] | None = None
         return None
     if share.query.startswith(GRADIENT):
         return QueryNoise(share.noise, (standard,), "what one row adds at most", whole=False)
-    if share.query == WEIGHTED_COUNTS and domain.sums is not None:
+    if share.query == WEIGHTED_COUNTS and domain.weight is not None:
         unit = ROWS if domain.weight is None else f"steps of {quoted(domain.weight.column)}"
-        return QueryNoise(share.noise, (domain.sums.steps * standard,), unit, whole=True)
+        return QueryNoise(share.noise, (domain.weight.steps * standard,), unit, whole=True)
     return QueryNoise(share.noise, (standard,), ROWS, whole=True)
 
 

@@ -177,7 +177,7 @@ class _ModelCheck:
         """Yield each query of the mechanism, how many numbers it releases, and whether its noise is a named family."""
         classes = len(self.domain.classes)
         yield (CLASS_COUNTS, None), classes, False
-        if self.domain.sums is not None:
+        if self.domain.weight is not None:
             yield (WEIGHTED_COUNTS, None), classes, False
         for parameters in self.model.attributes:
             name = parameters.attribute
@@ -223,17 +223,17 @@ class _ModelCheck:
     # Parameters.
 
     def _check_shares_of_classes(self) -> None:
-        classes, weighted, sums = self.model.classes, self.model.weighted_classes, self.domain.sums
+        classes, weighted, weight = self.model.classes, self.model.weighted_classes, self.domain.weight
         follows = postprocessing.class_counts(classes.released)
         population = None
-        if weighted is not None and sums is not None:
-            population = postprocessing.class_counts(weighted.released, sums.steps)
+        if weighted is not None and weight is not None:
+            population = postprocessing.class_counts(weighted.released, weight.steps)
         if self.rules.private and not self.rules.truncated:
             sizes = postprocessing.class_sizes(self.domain, classes.released, self.model.attributes, self.shares)
             follows = replace(follows, probability=postprocessing.class_shares(sizes))
-            if population is not None and sums is not None:
+            if population is not None and weight is not None:
                 share = self.shares[WEIGHTED_COUNTS, None]
-                shares = postprocessing.population_shares(follows.probability, sizes, population, sums.steps, share)
+                shares = postprocessing.population_shares(follows.probability, sizes, population, weight.steps, share)
                 population = replace(population, probability=shares)
         _compare(self.document["classes"]["probability"], classes.probability, follows.probability)
         if weighted is not None and population is not None:

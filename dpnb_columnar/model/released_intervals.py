@@ -90,8 +90,8 @@ class NoiseIntervals:
         low, high = noise.interval(leaf.drawn)
         halves, others = (count - low, high - count), QUANTILE * noise.deviation()
         if query == WEIGHTED_COUNTS:
-            sums = self._model.domain.sums
-            added = 1.0 if sums is None else float(sums.steps)
+            weight = self._model.domain.weight
+            added = 1.0 if weight is None else float(weight.steps)
             return _part_of_sum(count + added, halves, sum(leaf.released) + cells * added, cells - 1, others)
         added = 1.0
         if not self._rules.truncated:

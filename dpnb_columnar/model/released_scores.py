@@ -17,7 +17,7 @@ import numpy as np
 
 from dpnb_columnar.budget import Concentrated, Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
-from dpnb_columnar.domain.names import html_fragment
+from dpnb_columnar.domain.names import html_fragment, printable
 from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures
@@ -67,8 +67,8 @@ class ReleasedScores(ScoreValues):
         largest = f"{figures.majority} by always predicting {excerpt(figures.majority_class)}"
         return "\n".join(
             [
-                f"ReleasedScores of {self.domain.name}: figures of {low:.0f} to {high:.0f} rows ({figures.level:.0%} "
-                "confidence intervals, noise included)",
+                f"ReleasedScores of {self.domain.name}: figures of {low:.0f} to {high:.0f} {rows_text(self.domain)} "
+                f"({figures.level:.0%} confidence intervals, noise included)",
                 f"accuracy {figures.accuracy}; {largest}",
                 f"balanced accuracy {figures.balanced_accuracy}"
                 + ("" if figures.auc is None else f", AUC {figures.auc}"),
@@ -81,7 +81,7 @@ class ReleasedScores(ScoreValues):
         figures = self.figures
         low, high = figures.rows_interval
         lines = [
-            f"Released scores of {self.domain.name}: figures of {low:,.0f} to {high:,.0f} rows",
+            f"Released scores of {self.domain.name}: figures of {low:,.0f} to {high:,.0f} {rows_text(self.domain)}",
             statement(self.guarantee),
         ]
         estimates = {
@@ -94,14 +94,14 @@ class ReleasedScores(ScoreValues):
 
     @property
     def in_draws(self) -> tuple[tuple[tuple[float, ...], ...], float]:
-        """The counts in units of the most that one row counts for, c, and the variance of their noise in such units.
+        """The counts in units of the cap c of a row's weight, 1 without one, and the variance of their noise in these.
 
-        A row that counts for n_i <= c rows is one draw, not n_i. So the sum T(a) of ``noisy_intervals`` varies by the
-        sum of n_i^2 in place of n_i, at most c times V(a), as if each row counted for c that are alike. In units of c
-        rows T(a) is 1/c, and V(a), computed of counts as it stands, 1/c of itself: c times what 1/c^2 would make of it.
-        So no interval is too narrow for what rows count for.
+        A row of the weight n_i <= c is one draw, not n_i. So the sum T(a) of ``noisy_intervals`` varies by the sum of
+        n_i^2 in place of n_i, at most c times V(a), as if each row stood for c that are alike. In units of c T(a) is
+        1/c, and V(a), computed of counts as it stands, 1/c of itself: c times what 1/c^2 would make of it. So no
+        interval is too narrow for any weights; it holds too often where most of them are far below the cap.
         """
-        most = self.domain.most_stood_for
+        most = _most_steps(self.domain)
         variance = _variance(self.guarantee.composition[0], most)
         return self.counts if most == 1 else tuple(tuple(each / most for each in row) for row in self.counts), variance
 
@@ -121,6 +121,21 @@ class ReleasedScores(ScoreValues):
         confidential = not self.guarantee.private
         with atomic_output(Path(path), overwrite=overwrite, confidential=confidential) as partial:
             partial.write_text(to_json(scores_document(self)), encoding="utf-8")
+
+
+def _most_steps(domain: Domain) -> int:
+    """Return the most that one row adds to a count: the steps of the largest weight, else 1."""
+    return 1 if domain.weight is None else domain.weight.steps
+
+
+def largest_weight(domain: Domain) -> float:
+    """Return the most that one row adds to a figure in rows: the cap of its weight, else 1."""
+    return 1.0 if domain.weight is None else float(domain.weight.cap)
+
+
+def rows_text(domain: Domain) -> str:
+    """Say what the numbers of rows are: rows, or sums of their weights."""
+    return "rows" if domain.weight is None else f"rows by {printable(domain.weight.column)}"
 
 
 def _bins(domain: Domain) -> tuple[str, list[Any]]:
@@ -321,7 +336,7 @@ class ScoreFigures:
     Attributes:
         level: Level of all confidence intervals, which include the noise and the sampling of rows.
         noise: Standard deviation of the noise in one count.
-        rows: Noisy number of rows.
+        rows: Noisy number of rows, or sum of their weights where the domain declares one; so are all numbers of rows.
         rows_interval: Between which the exact number lies.
         accuracy: Part of the rows whose class is predicted correctly.
         majority_class: The largest class by the noisy counts.
@@ -357,7 +372,7 @@ class ScoreFigures:
 
 def score_figures(scores: ReleasedScores) -> ScoreFigures:
     """Compute the figures of released scores: post-processing of noisy counts, and nothing else."""
-    most, (counts, variance) = scores.domain.most_stood_for, scores.in_draws
+    most, (counts, variance) = largest_weight(scores.domain), scores.in_draws
     classes, bins = range(len(counts)), len(counts[0])
     # Counts of a class that a cell of the confusion is the sum of, by predicted class.
     widths = (BOUNDARY, bins - BOUNDARY) if len(classes) == 2 else (1,) * bins
@@ -414,25 +429,26 @@ def _variance(share: Share, sensitivity: int = 1) -> float:
     return count_variance(float(share.row_cost.epsilon) / sensitivity) / sensitivity**2
 
 
-def _times(interval: Interval, factor: int) -> Interval:
+def _times(interval: Interval, factor: float) -> Interval:
     return interval[0] * factor, interval[1] * factor
 
 
 def _group_figures(scores: ReleasedScores) -> Iterator[DivisionFigures]:
     """Compute the figures of the groups of each division, of counts as in ``ReleasedScores.in_draws``."""
-    shares, most = iter(scores.guarantee.composition[1:]), scores.domain.most_stood_for
+    shares, steps = iter(scores.guarantee.composition[1:]), _most_steps(scores.domain)
+    most = largest_weight(scores.domain)
     for each in scores.groups:
-        counts, variance = np.array(each.counts) / most, _variance(next(shares), most)
+        counts, variance = np.array(each.counts) / steps, _variance(next(shares), steps)
         tables = GroupTables(counts, None, count_variance=variance)
         if each.expected is not None:
-            expected = np.array(each.expected, dtype=np.float64) / (PARTS * most)
-            tables = replace(tables, expected=expected, sum_variance=_variance(next(shares), PARTS * most))
+            expected = np.array(each.expected, dtype=np.float64) / (PARTS * steps)
+            tables = replace(tables, expected=expected, sum_variance=_variance(next(shares), PARTS * steps))
         figures = division_figures(scores.domain.classes, each.columns, each.values, tables)
         groups = (
             replace(group, rows=round(group.rows * most), rows_interval=_times(group.rows_interval, most))
             for group in figures.groups
         )
-        yield replace(figures, groups=tuple(groups))
+        yield replace(figures, groups=tuple(groups), least_rows=figures.least_rows * most)
 
 
 def roc_points(
@@ -454,7 +470,7 @@ def _beyond(counts: Sequence[Sequence[float]], place: int, variance: float) -> t
     return parts[0], parts[1]
 
 
-def bands(first: Sequence[float], second: Sequence[float], variance: float, rows: int = 1) -> tuple[Band, ...]:
+def bands(first: Sequence[float], second: Sequence[float], variance: float, rows: float = 1) -> tuple[Band, ...]:
     """Estimate calibration in ranges of probability; the first and the last have no other end.
 
     Args:

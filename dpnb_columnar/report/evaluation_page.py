@@ -22,7 +22,16 @@ from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, error_
 from dpnb_columnar.model.guarantee import drawn_from, statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
-from dpnb_columnar.model.released_scores import BANDS, UNRANKED, ReleasedScores, bands, edge_probability, roc_points
+from dpnb_columnar.model.released_scores import (
+    BANDS,
+    UNRANKED,
+    ReleasedScores,
+    bands,
+    edge_probability,
+    largest_weight,
+    roc_points,
+    rows_text,
+)
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
 from dpnb_columnar.report.page import write_single_page
@@ -111,7 +120,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
     )
 
 
-def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: int = 1) -> Plot:
+def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: float = 1) -> Plot:
     """Draw the part of rows that are of a class against its predicted probability.
 
     Args:
@@ -292,8 +301,8 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
     }
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
-        "about": f"About {figures.rows:,} rows were scored ({low:,.0f} to {high:,.0f}). Every number on this page "
-        "follows from counts of rows to which noise was added.",
+        "about": f"About {figures.rows:,} {rows_text(domain)} were scored ({low:,.0f} to {high:,.0f}). Every number on "
+        "this page follows from counts of rows to which noise was added.",
         "confidential": "" if private else UNGUARANTEED,
         "intervals": f"The intervals, for independent draws and with the noise, are for {drawn_from(domain)}."
         + (f" {UNRANKED}" if figures.auc is None else ""),
@@ -349,7 +358,7 @@ def _plots(
     areas: Sequence[str],
     domain: Domain,
     variance: float,
-    of_one: int = 1,
+    of_one: float = 1,
 ) -> dict[str, object]:
     """Draw the classes' scores."""
     classes = [
@@ -370,7 +379,7 @@ def _released_plots(scores: ReleasedScores) -> dict[str, object]:
         return {"roc": None}
     (first, second), variance = scores.in_draws
     drawn = {domain.classes[1]: (first, second)}
-    return _plots(drawn, [number_text(figures.auc.value)], domain, variance, domain.most_stood_for)
+    return _plots(drawn, [number_text(figures.auc.value)], domain, variance, largest_weight(domain))
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
@@ -406,7 +415,7 @@ def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int]
         shown: Classes that are shown one by one.
         names: Their texts, and that of the others together, if any.
     """
-    weight, weighted = domain.weight, evaluation.weighted
+    weight, weighted = domain.row_weight, evaluation.weighted
     if weight is None:
         return None
     if weighted is None:

@@ -26,9 +26,9 @@ from dpnb_columnar.domain.declared_domain import (
     class_texts,
     condition_text,
     predicts,
-    sums_text,
     value_with_label,
     values_text,
+    weighs_by,
     whose_rows,
     with_title,
 )
@@ -376,7 +376,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -
             ],
         ),
         "prior_noise": None if noise is None else f"{noise:.3g}",
-        "sums": domain.sums,
+        "sums": None if domain.weight is None else domain.weight.column,
         "weight_noise": None if weight_noise is None else f"{weight_noise:.3g}",
         "weights": weights,
         "line": line_text(model),
@@ -443,7 +443,7 @@ def population_facts(model: NaiveBayes) -> Iterator[tuple[str, str]]:
         yield "unit of protection", whole
     if domain.unit is not None:
         yield "rows of a unit that count", f"at most {domain.unit.rows}; rows without a unit do not count"
-    if domain.sums is not None:
-        yield "weight of a row, in the prior alone", sums_text(domain)
+    if domain.weight is not None:
+        yield "weight of a row, in the prior and in released scores", weighs_by(domain.weight)
     if unused := [each.name for each in domain.attributes if each.name not in {p.attribute for p in model.attributes}]:
         yield "attributes not released", named(unused)

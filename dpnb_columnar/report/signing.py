@@ -11,7 +11,7 @@ from dpnb_columnar.ledger.refusals import format_amount
 from dpnb_columnar.model.group_figures import BY_CHANCE
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.released_scores import ReleasedScores
+from dpnb_columnar.model.released_scores import ReleasedScores, rows_text
 from dpnb_columnar.report.evaluation_page import group_parts
 from dpnb_columnar.report.office_words import (
     UNRECORDED_REASON,
@@ -122,7 +122,7 @@ def score_rows(scores: ReleasedScores) -> tuple[str, list[list[str]]]:
     ]
     if figures.auc is not None:
         rows.append(["AUC: how often a row of the second class is ranked above one of the first", str(figures.auc)])
-    return f"Figures of {low:,.0f} to {high:,.0f} rows, with {figures.level:.0%} intervals", rows
+    return f"Figures of {low:,.0f} to {high:,.0f} {rows_text(scores.domain)}, with {figures.level:.0%} intervals", rows
 
 
 def apart_words(papers: ReleasePapers) -> str:

@@ -19,7 +19,7 @@ import math
 import sys
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -386,12 +386,17 @@ def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
     return known
 
 
-def batches_of_files(files: Sequence[DataFile], beside: Mapping[DataFile, Mapping[str, str]] | None = None) -> Batches:
+def batches_of_files(
+    files: Sequence[DataFile],
+    beside: Mapping[DataFile, Mapping[str, str]] | None = None,
+    columns: Collection[str] | None = None,
+) -> Batches:
     """Return the rows of Parquet files, with the columns and the metadata that all of them have.
 
     Args:
         files: At least one file.
         beside: Metadata that take the place of a file's own.
+        columns: Columns wanted, in the files' order; None for all.
 
     Raises:
         DataError: if a file is damaged, or has other columns, or another domain, than the first.
@@ -399,8 +404,7 @@ def batches_of_files(files: Sequence[DataFile], beside: Mapping[DataFile, Mappin
     import pyarrow.parquet as pq
 
     first: pa.Schema | None = None
-    histories: set[bytes] = set()
-    made_by: set[bytes] = set()
+    of_files = []
     for file in files:
         check_file(file)
         try:
@@ -414,11 +418,12 @@ def batches_of_files(files: Sequence[DataFile], beside: Mapping[DataFile, Mappin
                 schema = opened.schema_arrow.with_metadata(metadata)
                 for name in folder_values(file, schema.names):
                     schema = schema.append(pa.field(name, pa.string()))
+                if columns is not None:
+                    schema = pa.schema([field for field in schema if field.name in columns], metadata)
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise failure_of([file], sys.exception()) or not_parquet_error(file) from None
         check_texts(file, {field.name for field in schema if not pa.types.is_primitive(field.type)}, HELD_BY_ARROW)
-        histories.add(metadata.get(HISTORY_KEY, b""))
-        made_by.add(metadata.get(PART_KEY, b"[]"))
+        of_files.append(metadata)
         if first is None:
             first = schema
         elif schema.remove_metadata() != first.remove_metadata():
@@ -426,11 +431,18 @@ def batches_of_files(files: Sequence[DataFile], beside: Mapping[DataFile, Mappin
         elif (schema.metadata or {}).get(DOMAIN_KEY.encode()) != (first.metadata or {}).get(DOMAIN_KEY.encode()):
             raise DataError(f"{files[0]} and {file}: carry different domains; split them apart")
     assert first is not None
-    if histories != {b""}:
-        first = first.with_metadata({**(first.metadata or {}), HISTORY_KEY: b" ".join(sorted(histories))})
-    if len(made_by) > 1:  # parts of several splits, or both parts of one, are no part of any
-        first = _of_part(first, [])
+    first = first.with_metadata({**(first.metadata or {}), **split_metadata(of_files)})
     return Batches(str(files[0]), first, _batches(files, first), partial(rows_in_footers, files))
+
+
+def split_metadata(of_files: Collection[Mapping[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Say in metadata which splits made the rows of files together; nothing where none did."""
+    histories = {metadata.get(HISTORY_KEY, b"") for metadata in of_files}
+    made_by = {metadata.get(PART_KEY, b"[]") for metadata in of_files}
+    if len(made_by) > 1:  # parts of several splits, or both parts of one, are no part of any
+        made_by = {b"[]"}
+    told = {HISTORY_KEY: b" ".join(sorted(histories)), PART_KEY: made_by.pop()}
+    return {key: text for key, text in told.items() if any(key in metadata for metadata in of_files)}
 
 
 def _batches(files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -441,8 +453,10 @@ def _batches(files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Record
             shared = _long_and_shared(file, schema)
             with pq.ParquetFile(arrow_file(file), pre_buffer=True, read_dictionary=shared) as opened:
                 values = folder_values(file, opened.schema_arrow.names)
-                for read in opened.iter_batches(BATCH_ROWS):
-                    for batch in _written_out(read, schema):
+                values = {name: value for name, value in values.items() if name in schema.names}
+                own = [name for name in schema.names if name not in values]
+                for read in opened.iter_batches(BATCH_ROWS, columns=own):
+                    for batch in _written_out(read.select(own), schema):
                         columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
                         yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=schema.names)
         except (pa.ArrowException, OSError, UnicodeDecodeError):

@@ -26,9 +26,7 @@ from collections.abc import Mapping
 from functools import cache
 from operator import add
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
@@ -39,9 +37,6 @@ from dpnb_columnar.rows.value_codes import cell_code
 PRIME = 2**31 - 1
 
 CLASS, ORDER, WEIGHT = "class", "order", "weight"
-
-STANDS_FOR = "stands for"
-"""Column of how many rows of its unit a row stands for, itself included."""
 
 
 @cache
@@ -112,39 +107,6 @@ def counted_rows(
     x = pl.col(ORDER)
     rows = rows.with_columns((in_halves(terms, add) % PRIME).alias(ORDER))
     return rows.with_columns((x * x % PRIME * x % PRIME * x % PRIME * x % PRIME).alias(ORDER))
-
-
-def summand(domain: Domain) -> pl.Expr:
-    """Return what a row that counts adds to the sum of its class, in steps (``Domain.sums``).
-
-    It is of ``STANDS_FOR``, which ``deal_out`` decides, where the unit has a cap, and of ``WEIGHT`` where rows have a
-    weight.
-    """
-    if domain.unit is None or domain.unit.cap is None:
-        return pl.col(WEIGHT)
-    rows = stood_for(domain)
-    return rows if domain.weight is None else (rows * pl.col(WEIGHT)).clip(upper_bound=domain.weight.steps)
-
-
-def stood_for(domain: Domain) -> pl.Expr:
-    """Return how many rows of its unit a row counts for, where the unit has a cap."""
-    assert domain.unit is not None
-    return pl.col(STANDS_FOR).clip(upper_bound=domain.unit.most_stood_for)
-
-
-def deal_out(rows: NDArray[np.int64], place: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Compute how many rows of its unit each row that counts stands for: they are dealt out to these in turn.
-
-    Of a unit of n rows, of which the first ``most`` count, that at place i (from 0) stands for the rows at the places
-    i, i + most, i + 2 most, ... below n. All together they stand for n. At most c each, they stand for min(n, c most):
-    the rows that would be dealt out of so many.
-
-    Args:
-        rows: Number of rows of the unit of each row. Confidential.
-        place: Place of each row in its unit, below ``most``.
-        most: The most rows of a unit that count.
-    """
-    return (rows - place - 1) // most + 1
 
 
 def is_wide(attribute: Attribute, domain: Domain) -> bool:

@@ -109,17 +109,11 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
         assert {each.mechanism for each in of_relation if each.unit_rows is not None} == {"smooth", "histogram", SCORES}
         assert {configuration.mechanism for configuration in under} == {*private, SCORES}
         scores = [each for each in of_relation if each.mechanism == SCORES]
-        assert {(each.classes, bool(each.by), each.unit_rows, each.unit_cap) for each in scores} == {
-            *((2, False, None, None), (2, True, None, None), (2, True, 1, None), (2, True, 1, 2)),
-            *((3, False, None, None), (3, True, None, None)),
+        assert {(each.classes, bool(each.by), each.unit_rows, each.weighted) for each in scores} == {
+            *((2, False, None, False), (2, True, None, False), (2, True, 1, False), (2, False, None, True)),
+            *((2, True, 1, True), (3, False, None, False), (3, True, None, False)),
         }
         assert {each.unit_rows for each in of_relation if each.weighted} == {None, 1, 2}
-        capped = [each for each in of_relation if each.unit_cap is not None]
-        assert {(each.mechanism, each.weighted) for each in capped} == {
-            ("histogram", False),
-            ("histogram", True),
-            (SCORES, False),
-        }
         unweighted = [each for each in under if each.attribute_weights == "none"]
         assert [each.noise for each in unweighted if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
         assert [each.noise for each in under if each.mechanism == "paper"] == ["cauchy", "gaussian"]

@@ -67,12 +67,12 @@ def test_no_pair_costs_more_than_the_claim_in_scores_by_group(relation: Neighbou
 @pytest.mark.parametrize("configuration", ATTACKED, ids=str)
 def test_scores_lose_all_that_is_claimed_and_no_more(configuration: Configuration) -> None:
     universe: AnyUniverse = build_universe(TRADES if configuration.classes > 2 else WAGES)[0]
-    if configuration.unit_rows is not None:
-        universe = counted_units(configuration.unit_rows, 2 if configuration.unit_cap else 1, configuration.unit_cap)
+    if configuration.few:
+        universe = counted_units(configuration.unit_rows, 1, weighted=configuration.weighted)
     found = compared(configuration, universe)
     assert found.findings == ()
-    # The model of units with a cap gives no row a probability near 0 or 1, so that sums move by less than they may.
-    least = 0.985 if configuration.unit_cap is None else 0.89
+    # The model of weighted units gives no row a probability near 0 or 1, so that sums move by less than they may.
+    least = 0.84 if configuration.few and configuration.weighted else 0.985
     assert least * EPSILON < found.loss <= EPSILON * (1 + 1e-6)
 
 
@@ -113,3 +113,13 @@ def test_a_fault_planted_into_scores_is_found(
     plant(monkeypatch)
     found = compared(grouped(relation), wages)
     assert check in {finding.check for finding in found.findings}, found.findings
+
+
+@pytest.mark.parametrize("rows", [None, 1])
+def test_noise_for_one_row_in_place_of_the_cap_of_its_weight_is_found(
+    rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults.sums_with_the_noise_of_counts(monkeypatch)
+    configuration = Configuration(SCORES, None, Budget(EPSILON, ADD), unit_rows=rows, weighted=True)
+    found = compared(configuration, counted_units(rows, 1, weighted=True))
+    assert {each.check for each in found.findings} >= {exhaustive.LOSS, exhaustive.NOISE}, found.findings

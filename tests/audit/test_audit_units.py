@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, combinations_with_replacement
 
 import pytest
 from support import planted_unit_faults as faults
@@ -16,7 +15,7 @@ from dpnb_columnar.audit.attacks import UNITS_TOGETHER, attack_units, audit
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration, configurations
 from dpnb_columnar.audit.recording import remembered_searches
-from dpnb_columnar.audit.unit_universe import LIGHT, MEMBERS, UnitUniverse, build_units, homes
+from dpnb_columnar.audit.unit_universe import MEMBERS, build_units
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 
@@ -39,7 +38,7 @@ def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
 @pytest.mark.enumeration
 @pytest.mark.parametrize("configuration", [each for each in configurations() if each.few], ids=str)
 def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) -> None:
-    universe = counted_units(configuration.unit_rows, cap=configuration.unit_cap, weighted=configuration.weighted)
+    universe = counted_units(configuration.unit_rows, weighted=configuration.weighted)
     outcome = attack_units(configuration, universe, REDUCED, RARE)
     assert outcome.findings == ()
     assert 0 < outcome.loss <= float(outcome.claim.epsilon) * (1 + 1e-6)
@@ -60,28 +59,6 @@ def test_every_release_of_few_units_costs_at_most_epsilon(mechanism: str, relati
         compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
     assert compared.findings == ()
     assert 0.5 < compared.loss <= 1 + 1e-6
-
-
-@pytest.mark.enumeration
-@pytest.mark.slow
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize(("rows", "cap", "size"), [(1, 2, 3), (2, 4, 4), (1, 3, 2)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_every_release_of_units_whose_rows_stand_for_others_costs_at_most_epsilon(
-    rows: int, cap: int, size: int, weighted: bool, relation: Neighbours
-) -> None:
-    """All units of few rows, more than the cap among them, each more, less or exchanged: no release costs more."""
-    configuration = Configuration("majority", None, Budget(Fraction(1), relation), "none", rows, cap, weighted)
-    members = (*MEMBERS, LIGHT) if weighted else MEMBERS
-    kinds = chain.from_iterable(combinations_with_replacement(members, each) for each in range(1, size + 1))
-    universe = UnitUniverse(homes(rows, cap, weighted=weighted), tuple(kinds))
-    pairs = list(small_pairs(len(universe.rows), relation, 1))
-    group = Group(pairs, forced_sizes(universe.domain, 2))
-    compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
-    assert compared.findings == ()
-    # A unit of as many rows as the cap moves the sums by all that their noise is made for.
-    full = weighted or size >= cap
-    assert compared.loss == pytest.approx(1) if full else 0.5 < compared.loss < 1
 
 
 @pytest.mark.slow

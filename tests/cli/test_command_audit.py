@@ -40,7 +40,6 @@ def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
 def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcomes, "UNIT_ROWS", {("histogram", None, "none"): (2,)})
     monkeypatch.setattr(outcomes, "WEIGHTED", {("histogram", None, "none"): (None,)})
-    monkeypatch.setattr(outcomes, "CAPPED", {("histogram", None, "none"): ((1, 2, False),)})
     monkeypatch.setattr(outcomes, "WEIGHTS", {})
     run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
     document = json.loads(Path("audit.json").read_text())
@@ -56,8 +55,8 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monk
     audited = (("majority", "none"), ("histogram", "none"))
     assert names == [(*pair, relation) for pair in audited for relation in relations]
     of_units = [found for found in document["configurations"] if found["unit_rows"] is not None]
-    assert [(*(each[field] for field in fields), each["unit_rows"], each["unit_cap"]) for each in of_units] == [
-        ("histogram", "none", relation, *unit) for unit in ((2, None), (1, 2)) for relation in relations
+    assert [(*(each[field] for field in fields), each["unit_rows"]) for each in of_units] == [
+        ("histogram", "none", relation, 2) for relation in relations
     ]
     assert {found["classes"] for found in document["configurations"]} == {2}
     for found in document["configurations"]:

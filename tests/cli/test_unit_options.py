@@ -1,4 +1,4 @@
-"""``--unit``, ``--unit-rows`` and ``--unit-cap``: a guarantee for whole units, in place of what the domain declares."""
+"""``--unit`` and ``--unit-rows``, and the weight of a unit: a guarantee for whole units."""
 
 from __future__ import annotations
 
@@ -51,92 +51,56 @@ def test_the_unit_chosen_goes_before_the_one_declared(
 
 
 @pytest.mark.parametrize(
-    ("declared", "unit", "rows", "cap", "chosen"),
+    ("unit", "rows", "error", "words"),
     [
-        ({}, "SERIAL", None, 8, Unit(("SERIAL",), 1, 8)),
-        ({"available_unit": ("SERIAL",)}, None, None, 8, Unit(("SERIAL",), 1, 8)),
-        ({"available_unit": ("SERIAL",)}, None, 2, 8, Unit(("SERIAL",), 2, 8)),
-        ({"unit": Unit(("SERIAL",), 2)}, None, None, 4, Unit(("SERIAL",), 2, 4)),
-        ({"unit": Unit(("SERIAL",), 2, 8)}, None, None, None, Unit(("SERIAL",), 2, 8)),
-        ({"unit": Unit(("SERIAL",), 2, 8)}, None, 1, None, Unit(("SERIAL",), 1, 8)),
-        ({"unit": Unit(("SERIAL",), 2, 8)}, "FAMILY", None, None, Unit(("FAMILY",), 1)),
+        (None, 1, UsageError, "unit rows 1: rows of which unit"),
+        ("age", 1, DomainError, "the column 'age' is an attribute"),
+        ("income", 1, DomainError, "the column 'income' is an attribute or the label's"),
+        ("SERIAL", 0, DomainError, "a whole number from 1 to 1000"),
+        ("", 1, UsageError, "name 1 to 8 columns"),
     ],
 )
-def test_the_cap_chosen_goes_before_the_one_declared(
-    declared: dict[str, Any], unit: Any, rows: int | None, cap: int | None, chosen: Unit
-) -> None:
-    domain = with_unit(replace(people_domain(), **declared), unit, rows, cap)
-    assert domain.unit == chosen
-    assert read_domain(domain.name, document_of(domain), "written").unit == chosen
-
-
-@pytest.mark.parametrize(
-    ("unit", "rows", "cap", "error", "words"),
-    [
-        (None, 1, None, UsageError, "unit rows 1: rows of which unit"),
-        (None, None, 4, UsageError, "unit cap 4: rows of which unit"),
-        ("age", 1, None, DomainError, "the column 'age' is an attribute"),
-        ("income", 1, None, DomainError, "the column 'income' is an attribute or the label's"),
-        ("SERIAL", 0, None, DomainError, "a whole number from 1 to 1000"),
-        ("", 1, None, UsageError, "name 1 to 8 columns"),
-        ("SERIAL", 2, 3, DomainError, r"a multiple of rows \(2\), such as 16, found 3"),
-        ("SERIAL", 2, 1, DomainError, "a whole number up to 1048576"),
-        ("SERIAL", 1, 2**20 + 1, DomainError, "found 1048577"),
-    ],
-)
-def test_a_unit_that_cannot_be_chosen_is_refused(
-    unit: str | None, rows: int | None, cap: int | None, error: type, words: str
-) -> None:
+def test_a_unit_that_cannot_be_chosen_is_refused(unit: str | None, rows: int | None, error: type, words: str) -> None:
     with pytest.raises(error, match=words):
-        with_unit(people_domain(), unit, rows, cap)
+        with_unit(people_domain(), unit, rows)
 
 
-@pytest.mark.parametrize("cap", [True, 2.0, "4", -4, 0])
-def test_a_declared_cap_is_a_whole_number(cap: object) -> None:
+def test_a_cap_of_a_unit_is_refused_with_what_to_write_in_its_place() -> None:
     document = document_of(with_unit(people_domain(), "SERIAL", 1))
-    document["unit"]["cap"] = cap
-    with pytest.raises(DomainError, match=r"unit\.cap: expected how many rows of one unit are stood for"):
+    document["unit"]["cap"] = 4
+    with pytest.raises(DomainError) as refused:
         read_domain("people", document, "made up")
-    del document["unit"]["cap"]
-    with pytest.raises(DomainError, match=r"available_person\.cap: unknown key"):
-        read_domain("people", {**document, "available_person": {"column": "P", "rows": 8, "cap": 8}}, "made up")
+    assert str(refused.value) == (
+        "made up: people.unit.cap: a unit has no cap; write the number of its rows as a weight: "
+        "ingest with persons_cap=8"
+    )
 
 
 @pytest.mark.slow
-def test_a_capped_unit_from_the_option_to_every_page(folder: Path, run: Run) -> None:
+def test_the_weight_of_a_unit_is_in_the_prior_the_scores_and_every_page(folder: Path, run: Run) -> None:
     """Ninety rows in thirty units: the noisy sums are of ninety rows, or of sixty at most two each."""
-    halves = people(90).with_columns(SERIAL=pl.int_range(90) // 3)
-    halves.write_parquet("people.parquet", metadata=domain_metadata(people_domain()))
-    unit = ("--unit", "SERIAL", "--unit-cap")
+    homes = people(90).with_columns(SERIAL=pl.int_range(90) // 3, persons=3)
+    homes.write_parquet("people.parquet", metadata=domain_metadata(people_domain()))
+    typed = ("--unit", "SERIAL", "--weight", "persons", "--weight-cap")
     for cap, rows in ((4, 90), (2, 60)):
-        counted = dpnb.aggregate("people.parquet", unit="SERIAL", unit_cap=cap)
+        counted = dpnb.aggregate("people.parquet", unit="SERIAL", weight="persons", weight_cap=cap)
         assert counted.class_counts.sum() == 30
         assert counted.weight_sums.sum() == rows
-    model = dpnb.train("people.parquet", epsilon=1000, unit="SERIAL", unit_cap=4, mechanism="histogram")
-    assert sum(model.weighted_classes.released) == pytest.approx(90, abs=2)
-    planned = run("plan", "people.parquet", *unit, "4", "--no-advice").out
-    said = "prior: noisy sums of the rows of each unit of SERIAL, at most 4, dealt out to the one that counts"
-    assert said in planned
-    assert "weighted class counts" in planned
-    document = json.loads(run("plan", "people.parquet", *unit, "4", "--no-advice", "--json").out)
-    assert document["unit"] == {"columns": ["SERIAL"], "rows": 1, "cap": 4}
-    run("train", "people.parquet", *unit, "4", "--epsilon", "5", "--output", "model.json")
-    shown = run("show", "model.json").out
-    assert said in shown
-    assert "noisy sum of rows of SERIAL" in shown
-    persons = "the rows of each unit of SERIAL, at most 4 of each: in a larger one each counts for less, which"
-    assert persons in " ".join(shown.split())
+    run("train", "people.parquet", *typed, "4", "--epsilon", "5", "--output", "model.json")
+    persons = "one row of each unit of SERIAL, by weight: of all persons, if persons counts those of the unit"
+    assert f"The prior and released scores are of {persons}." in " ".join(run("show", "model.json").out.split())
     scored = run(
         "evaluate", "model.json", "people.parquet", "--epsilon", "1000", "--seed", "1", "--output", "s.json"
     ).out
-    assert f"They are for the population that the rows were drawn from, of which they are {persons}" in " ".join(
-        scored.split()
-    )
+    words = " ".join(scored.split())
+    assert f"They are for the population that the rows were drawn from, of which they are {persons}." in words
+    assert "; persons, at most 4 each, 0 for a row without one)" in words
     scores = dpnb.load_scores("s.json")
     assert scores.figures.rows == pytest.approx(90, abs=3)
     assert scores.guarantee.composition[0].composition == "one row changes one of these counts by at most 4"
-    run("show", "model.json", "--html", "model.html")
-    assert "noise of a sum of rows of SERIAL is less than" in Path("model.html").read_text()
+    assert "rows by persons" in repr(scores)
+    # Exact figures are of all rows, of which each would count for its whole household.
+    assert "weight" not in run("evaluate", "model.json", "people.parquet").out
 
 
 def test_plan_divides_every_share_by_the_rows_of_a_unit(tmp_path: Path, run: Run) -> None:

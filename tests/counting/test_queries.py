@@ -74,7 +74,7 @@ def test_there_are_as_many_numbers_as_said(document: dict[str, object]) -> None:
     sizes = {each.name: each.size for each in domain.categorical} | {
         each.name: each.cells + 1 for each in domain.numeric
     }
-    columns = 1 + sum(sizes.values()) + (domain.sums is not None)
+    columns = 1 + sum(sizes.values()) + (domain.weight is not None)
     assert CellQuery(domain).cells == len(domain.classes) * columns
     tables, classes = (TABLE,), len(domain.classes)
     scores = Scores(domain, (tables,) * classes, (0,) * classes)

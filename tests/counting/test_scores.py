@@ -28,7 +28,7 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.value_codes import MOST_STEPPED
@@ -215,17 +215,19 @@ def test_the_repr_shows_the_shape_alone() -> None:
 
 
 @pytest.mark.parametrize(("cap", "sizes"), [(2, (2, 1, 2)), (4, (3, 1, 4))])
-def test_a_row_is_counted_once_for_each_row_that_it_stands_for(cap: int, sizes: tuple[int, ...]) -> None:
+def test_a_row_that_counts_for_its_unit_adds_its_weight_up_to_the_cap(cap: int, sizes: tuple[int, ...]) -> None:
     """One row of each of three units of three, one and five equal rows, by both ways to count."""
-    domain = with_unit(DOMAIN, "SERIAL", 1, cap)
-    scores = replace(SCORES, domain=domain, by_size=True)
+    domain = with_weight(with_unit(DOMAIN, "SERIAL", 1), "persons", cap, None)
+    scores = replace(SCORES, domain=domain, weighted=True)
     kinds = [(40, 45, "m", "low"), (20, 0, "f", "high"), (60, 45, "f", "high")]
-    rows = [(*kind, serial) for serial, size in enumerate((3, 1, 5)) for kind in [kinds[serial]] * size]
-    frame = pl.DataFrame(rows, {**TYPES, "SERIAL": pl.Int64}, orient="row")
+    rows = [(*kind, serial, size) for serial, size in enumerate((3, 1, 5)) for kind in [kinds[serial]] * size]
+    frame = pl.DataFrame(rows, {**TYPES, "SERIAL": pl.Int64, "persons": pl.Int64}, orient="row")
     expected = expected_score_counts(frame.to_dicts(), scores)
     assert sorted(expected[expected > 0].tolist()) == sorted(sizes)
     assert FrameInput(frame).check(domain).answer(scores).counts.tolist() == expected.tolist()
-    query = query_sql(scores, dict.fromkeys(("age", "hours", "SERIAL"), Kind.INTEGER), "frame", Dialect.DUCKDB)
+    query = query_sql(
+        scores, dict.fromkeys(("age", "hours", "SERIAL", "persons"), Kind.INTEGER), "frame", Dialect.DUCKDB
+    )
     assert answer_of(duckdb.sql(query).pl(), scores, "the result").counts.tolist() == expected.tolist()
-    assert replace(scores, by_size=False).digest != scores.digest
-    assert (scores.sensitivity, replace(scores, by_size=False).sensitivity) == (cap, 1)
+    assert replace(scores, weighted=False).digest != scores.digest
+    assert (scores.sensitivity, replace(scores, weighted=False).sensitivity) == (cap, 1)

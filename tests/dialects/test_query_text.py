@@ -27,7 +27,6 @@ from dpnb_columnar.dialects.rendering import (
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import table_rows, table_statements
@@ -138,20 +137,6 @@ def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect
         known = _expected(name, domain) | {scores_of(domain).digest, gradient_of(domain).digest}
         others = {text for text in texts_in(tree) - known if len(text) > 3}
         assert all(re.fullmatch(r"[-0-9.,{}\[\] ]+", text) for text in others), others
-
-
-@pytest.mark.parametrize("dialect", Dialect)
-def test_units_whose_rows_stand_for_others_are_counted_in_every_dialect(dialect: Dialect) -> None:
-    """Their size is a window over the columns of the unit, and what their rows stand for is added up."""
-    name = "it's"
-    domain = with_unit(hostile_model(name).domain, [name + "u", name + "v"], 2, 4)
-    scores = replace(scores_of(domain), by_size=True)
-    for query in (statistics_query(domain, {}, None, dialect), query_sql(scores, {}, None, dialect)):
-        tree = read_back(query, dialect)
-        assert {name + "u", name + "v"} <= names_in(tree)
-        (size,) = (each for each in tree.find_all(exp.Window) if "COUNT(" in each.this.sql())
-        assert len(size.args["partition_by"]) == 2
-        assert "SUM(" in query
 
 
 def _expected(name: str, domain: Domain) -> set[str]:

@@ -111,7 +111,7 @@ def _write_flagged(folder: Path) -> None:
         rows,
         {
             **DOCUMENT,
-            "unit": {"column": "household", "rows": 1, "cap": 8},
+            "unit": {"column": "household", "rows": 1},
             "weight": {"column": "weight", "cap": 8, "step": "0.5"},
             "attributes": {
                 **DOCUMENT["attributes"],

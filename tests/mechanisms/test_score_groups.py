@@ -25,7 +25,7 @@ from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.domain import Missing, read_domain
 from dpnb_columnar.domain.database_address import parse_database
-from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms import score_release
@@ -317,9 +317,10 @@ def test_neighbours_lose_epsilon_over_all_draws_of_groups_and_no_more(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cap", [None, 4])
-def test_a_unit_moves_the_groups_by_its_rows(small: Model, cap: int | None) -> None:
-    domain, rows = with_unit(people_domain(), "SERIAL", 2, cap), cap or 2
-    frame = people(100, 4).with_columns(SERIAL=pl.int_range(pl.len()) // 4, region=pl.lit("n"))
+def test_a_unit_moves_the_groups_by_its_rows_or_their_weights(small: Model, cap: int | None) -> None:
+    domain, rows = with_unit(people_domain(), "SERIAL", 2), 2 * (cap or 1)
+    domain = domain if cap is None else with_weight(domain, "w", cap, None)
+    frame = people(100, 4).with_columns(SERIAL=pl.int_range(pl.len()) // 4, region=pl.lit("n"), w=9)
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(ONE), divisions=divisions_of(["sex", "region=n,s"], domain))
     assert {share.row_cost.epsilon / share.cost.epsilon for share in plan.shares} == {Fraction(1, 2)}  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Missing, read_domain
-from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores
@@ -209,34 +209,35 @@ def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: objec
     assert set(moved) == {most}
 
 
-def test_noise_of_rows_that_count_by_size_is_made_for_what_one_of_them_counts() -> None:
-    domain = with_unit(people_domain(), "SERIAL", 2, 6)
-    frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10)
+def test_noise_of_weighted_scores_is_made_for_the_cap() -> None:
+    domain = with_weight(with_unit(people_domain(), "SERIAL", 2), "w", "1.5", "0.5")
+    frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10, w=pl.int_range(60) % 2)
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(ONE))
     assert plan.shares[0].composition == "one row changes one of these counts by at most 3"
     whole = counts_of(frame, model)
-    assert whole.counts.sum() == 6 * 6
+    assert whole.counts.sum() == int(dpnb.aggregate(frame, domain=domain).weight_sums.sum())
     assert {call.scale for call in drawn(plan, whole).calls} == {3}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("neighbours", "steps"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE_ONE, 2)])
-@pytest.mark.parametrize(("most", "cap"), [(1, 1), (1, 3), (2, 4)])
+@pytest.mark.parametrize(("most", "cap"), [(None, 3), (1, 1), (1, 3), (2, 4)])
 @pytest.mark.parametrize("label", [PEOPLE["label"], THREE["label"]], ids=["two classes", "three"])
-def test_units_whose_rows_count_by_size_lose_epsilon_and_no_more(
-    most: int, cap: int, label: object, neighbours: Neighbours, steps: int
+def test_weighted_rows_and_units_lose_epsilon_in_scores_and_no_more(
+    most: int | None, cap: int, label: object, neighbours: Neighbours, steps: int
 ) -> None:
-    """Units of one to five rows, each removed, or exchanged for the next one, moved to other classes."""
-    domain = with_unit(people_domain({**PEOPLE, "label": label}), "SERIAL", most, cap)
+    """Units of one to five rows, whose weight is their number, each removed, or exchanged for one of other classes."""
+    domain = with_weight(people_domain({**PEOPLE, "label": label}), "persons", cap, None)
+    domain = domain if most is None else with_unit(domain, "SERIAL", most)
     sizes = [place % 5 + 1 for place in range(30)]
     serials = [serial for serial, size in enumerate(sizes) for _ in range(size)]
     frame = three_classes(150).filter(pl.col("income").is_in(domain.classes))[: len(serials)]
-    frame = frame.with_columns(SERIAL=pl.Series(serials[: len(frame)]))
+    frame = frame.with_columns(SERIAL=pl.Series(serials[: len(frame)])).with_columns(persons=pl.len().over("SERIAL"))
+    frame = frame if most is not None else frame.with_columns(SERIAL=pl.int_range(pl.len()))
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(Fraction(1, 2), neighbours), seeded=True)
     whole = counts_of(frame, model)
-    assert whole.counts.sum() == sum(min(rows, cap) for rows in frame["SERIAL"].value_counts()["count"])
     flipped = pl.when(pl.col("income") == "low").then(pl.lit("high")).otherwise(pl.lit("low"))
     losses = []
     for serial in frame["SERIAL"].unique():
@@ -247,8 +248,8 @@ def test_units_whose_rows_count_by_size_lose_epsilon_and_no_more(
         losses.append(total_loss(drawn(plan, whole).calls, drawn(plan, counts_of(other, model)).calls))
     assert max(losses) <= 0.5 + 1e-9
     assert max(losses) == pytest.approx(0.5)
-    assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps / most}
-    assert {call.scale for call in drawn(plan, whole).calls} == {cap // most}
+    assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps / (most or 1)}
+    assert {call.scale for call in drawn(plan, whole).calls} == {cap}
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -21,7 +21,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
@@ -172,7 +172,7 @@ def test_a_model_without_the_sums_of_its_domain_is_refused(change: dict[str, Any
     with pytest.raises(DataError, match=words):
         from_document({**document, **change}, "model.json")
     plain = to_document(plan_and_release(counted(people_domain()), Budget(Fraction(1))))
-    with pytest.raises(DataError, match="the domain declares neither a weight nor a cap"):
+    with pytest.raises(DataError, match="the domain declares no weight"):
         from_document({**plain, "weighted_classes": document["weighted_classes"]}, "model.json")
 
 
@@ -195,8 +195,8 @@ def test_every_private_mechanism_is_tried() -> None:
 
 def test_the_prior_of_all_rows_of_units_is_drawn_towards_that_of_the_rows_that_count() -> None:
     """By the rule of weights, noise of the sums being the cap's; a file that holds another is refused."""
-    domain = with_unit(people_domain(), "SERIAL", 1, 4)
-    frame = people(1200).with_columns(SERIAL=pl.int_range(1200) // 3)
+    domain = with_weight(with_unit(people_domain(), "SERIAL", 1), "persons", 4, None)
+    frame = people(1200).with_columns(SERIAL=pl.int_range(1200) // 3, persons=3)
     statistics = dpnb.aggregate(frame, domain=domain)
     model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", None, ExactSampler(SeededBits(3)))
     assert model.weighted_classes is not None

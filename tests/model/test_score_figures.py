@@ -16,7 +16,7 @@ import pytest
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.budget import Neighbours, Pure, Share
-from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.editing import with_weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.exact_evaluation import ranking
@@ -37,7 +37,9 @@ from dpnb_columnar.noise import ExactSampler, Laplace, SeededBits
 BINS = len(EDGES) + 1
 
 
-def scores_of(counts: Any, epsilon: Fraction, cap: int | None = None) -> ReleasedScores:
+def scores_of(
+    counts: Any, epsilon: Fraction, cap: Fraction | int | None = None, step: Fraction = Fraction(1)
+) -> ReleasedScores:
     released = tuple(tuple(int(count) for count in row) for row in counts)
     share = Share(
         "score counts",
@@ -51,7 +53,7 @@ def scores_of(counts: Any, epsilon: Fraction, cap: int | None = None) -> Release
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": classes}})
-    domain = domain if cap is None else with_unit(domain, "SERIAL", 1, cap)
+    domain = domain if cap is None else with_weight(domain, "w", cap, step)
     return ReleasedScores(domain, "0" * 64, guarantee, released, {"numpy": "2"})
 
 
@@ -420,10 +422,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_of_rows_that_count_by_size_hold_what_is_true_of_them() -> None:
-    """Units of four rows that are alike are the worst that a cap of four allows: one draw each, not four.
+def test_intervals_of_weighted_rows_hold_what_is_true_of_them() -> None:
+    """Rows of the weight four are the worst that a cap of four allows: one draw each, not four.
 
-    Units of one row have intervals that are wider than they need to be, and no narrower.
+    Rows of the weight one have intervals that are wider than they need to be, and no narrower.
     """
     noise, cap, draws = np.random.default_rng(3), 4, 300
     chances = made_up(20_000, 0.3, Random(5)) / 20_000
@@ -440,8 +442,8 @@ def test_intervals_of_rows_that_count_by_size_hold_what_is_true_of_them() -> Non
     assert sizes[1] / draws >= 0.98
 
 
-def test_figures_of_rows_that_count_by_size_are_those_of_the_counts() -> None:
-    """What a row counts for is in the widths of the intervals and in the noise, in no figure."""
+def test_figures_of_weighted_rows_are_those_of_the_sums() -> None:
+    """What a row weighs at most is in the widths of the intervals and in the noise, in no figure."""
     counts = made_up(5000, 0.3, Random(2))
     one, four = (score_figures(scores_of(counts, Fraction(100), cap)) for cap in (None, 4))
     assert (four.rows, four.confusion, four.majority_class) == (one.rows, one.confusion, one.majority_class)
@@ -451,3 +453,16 @@ def test_figures_of_rows_that_count_by_size_are_those_of_the_counts() -> None:
         assert found.value == pytest.approx(estimates(one)[name].value, abs=1e-9)
     width_of_one, width_of_four = (np.diff(each.accuracy.interval)[0] for each in (one, four))
     assert width_of_four == pytest.approx(2 * width_of_one, rel=0.01)
+
+
+def test_numbers_of_weighted_rows_are_in_the_unit_of_the_weight() -> None:
+    """The same sums in steps of a quarter: every number of rows is a quarter of it, and no figure changes."""
+    counts = made_up(5000, 0.3, Random(2))
+    one, quarter = (
+        score_figures(scores_of(counts, Fraction(100), cap, step))
+        for cap, step in ((4, Fraction(1)), (1, Fraction(1, 4)))
+    )
+    assert quarter.rows == round(one.rows / 4)
+    assert quarter.rows_interval == pytest.approx([end / 4 for end in one.rows_interval])
+    assert quarter.noise == pytest.approx(one.noise / 4)
+    assert estimates(quarter) == estimates(one)

@@ -15,10 +15,8 @@ REDUCED = Effort(
 
 
 @cache
-def counted_units(
-    rows: int | None, size: int = REDUCED.members, cap: int | None = None, *, weighted: bool = False
-) -> UnitUniverse:
+def counted_units(rows: int | None, size: int = REDUCED.members, *, weighted: bool = False) -> UnitUniverse:
     """Kinds of units, or of rows that have a weight, in which nothing is at fault; see ``build_units``."""
-    universe, findings = build_units(rows, size, cap, weighted=weighted)
+    universe, findings = build_units(rows, size, weighted=weighted)
     assert not findings
     return universe

@@ -116,8 +116,7 @@ def united(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
             table = table.append_column(name, pa.array(values, KINDS[kind][0]))
         tables[place] = table
     most = draw(st.integers(1, 3))
-    cap = draw(st.sampled_from([{}, *({"cap": most * each} for each in (1, 2, 3))]))
-    return tables, {**document, "unit": {"columns": names, "rows": most, **cap}}
+    return tables, {**document, "unit": {"columns": names, "rows": most}}
 
 
 @st.composite

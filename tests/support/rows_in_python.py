@@ -163,15 +163,14 @@ def weight_of(row: Row, weight: Weight) -> int:
     return min(math.floor(min(number, float(weight.cap)) / float(weight.step) + 0.5), most)
 
 
-def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[tuple[Row, int]]:
+def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[Row]:
     """Of each unit its first rows among those that count; without a unit every row, whether it counts or not.
 
-    They are without the values that flags say were allocated. Beside each is the number of rows that it stands for:
-    those of its unit, as many as the cap, are given to the chosen ones one after the other, as cards are.
+    They are without the values that flags say were allocated.
     """
     rows = [answered(row, domain) for row in rows]
     if domain.unit is None:
-        return [(row, 1) for row in rows]
+        return rows
     units: dict[tuple[Any, ...], list[tuple[list[int], Row]]] = {}
     for row in rows:
         unit, klass = tuple(row[name] for name in domain.unit.columns), class_of(row, domain.label)
@@ -181,14 +180,7 @@ def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[tuple[Row, int]]:
             numbers = [klass, *(0 if code is None else code + 1 for code in codes)]
             numbers += [] if domain.weight is None else [weight_of(row, domain.weight) + 1]
             units.setdefault(unit, []).append(([order_of(numbers), *numbers], row))
-    found = []
-    for each in units.values():
-        first = [row for _, row in sorted(each, key=itemgetter(0))[: domain.unit.rows]]
-        held = [0] * len(first)
-        for card in range(min(len(each), domain.unit.cap or 0)):
-            held[card % len(first)] += 1
-        found += zip(first, held, strict=True)
-    return found
+    return [row for each in units.values() for _, row in sorted(each, key=itemgetter(0))[: domain.unit.rows]]
 
 
 def order_of(numbers: Sequence[int]) -> int:
@@ -211,8 +203,7 @@ def says(row: Row, flag: Imputed) -> bool:
 
 def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
     found: Counts = Counter()
-    capped = domain.unit is not None and domain.unit.cap is not None
-    for row, held in chosen(rows, domain):
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(
@@ -221,11 +212,7 @@ def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
             continue
         found[None, klass, 0] += 1
         if domain.weight is not None:
-            most = int(domain.weight.cap / domain.weight.step)
-            weight = weight_of(row, domain.weight)
-            found[None, klass, 1] += min(weight * held, most) if capped else weight
-        elif capped:
-            found[None, klass, 1] += held
+            found[None, klass, 1] += weight_of(row, domain.weight)
         for attribute, code in codes.items():
             if code is not None:
                 found[attribute.name, klass, code] += 1

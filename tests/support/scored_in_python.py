@@ -22,7 +22,7 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.domain import Attribute, Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
-from support.rows_in_python import Row, chosen, class_of, code_of
+from support.rows_in_python import Row, chosen, class_of, code_of, weight_of
 
 NUMBERS = st.integers(-300, 300)
 WIDE = st.integers(-1500, 1500)
@@ -42,7 +42,7 @@ def scores_of(draw: st.DrawFn, domain: Domain) -> Scores | Margins:
     offsets = tuple(draw(NUMBERS) for _ in range(classes))
     tables_of_groups, groups = draw(_groups_of(domain))
     counted: Any = {"group_tables": tables_of_groups, "groups": groups}
-    counted["by_size"] = domain.unit is not None and domain.unit.cap is not None and draw(st.booleans())
+    counted["weighted"] = domain.weight is not None and draw(st.booleans())
     if predicts:
         return Scores(domain, tables, offsets, **counted)
     largest, edges = draw(st.integers(0, classes - 1)), draw(st.sets(NUMBERS, min_size=1, max_size=7))
@@ -94,10 +94,10 @@ def listed(sums: GradientSums) -> tuple[list[int], list[int]]:
 
 
 def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
-    """Rows per bin and class."""
+    """Rows per bin and class, or the steps of their weights."""
     domain = scores.domain
     counts = np.zeros((scores.bins, len(domain.classes)), dtype=np.int64)
-    for row, held in chosen(rows, domain):
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
@@ -111,7 +111,8 @@ def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
             place += 0 if klass in (scores.largest, other) else len(scores.edges) + 1
         else:
             place = found.index(max(found))
-        counts[place + _score(scores.group_tables, codes) * scores.group_bins, klass] += held if scores.by_size else 1
+        steps = weight_of(row, domain.weight) if scores.weighted and domain.weight is not None else 1
+        counts[place + _score(scores.group_tables, codes) * scores.group_bins, klass] += steps
     return counts
 
 
@@ -128,7 +129,7 @@ def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[
     """The sums of a round, per attribute and of the log-odds, and the rows of each class."""
     domain, table = query.domain, probabilities()
     sums, counts = [0] * (len(query.tables) + 1), [0 for _ in domain.classes]
-    for row, _ in chosen(rows, domain):
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):

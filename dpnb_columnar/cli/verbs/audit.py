@@ -285,7 +285,6 @@ def _report(audit: Audit) -> None:
 def _protected(configuration: Configuration) -> str:
     """Say what neighbours differ in."""
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
-    unit += "" if configuration.unit_cap is None else f" for {configuration.unit_cap}"
     classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
     return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)
 

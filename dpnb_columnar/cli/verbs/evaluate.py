@@ -432,8 +432,8 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
         every: Whether every class is printed, however many there are.
     """
     _print_figures(evaluation, domain.class_labels)
-    if domain.weight is not None:
-        _print_weighted(evaluation, domain.weight)
+    if (weight := domain.row_weight) is not None:
+        _print_weighted(evaluation, weight)
     print_line()
     shown = shown_classes([each.rows for each in evaluation.classes], every=every)
     others = len(evaluation.classes) - len(shown)

@@ -23,7 +23,10 @@ def command(
     extract: Annotated[
         list[Path],
         typer.Argument(
-            help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip.", metavar="EXTRACT", show_default=False
+            help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip; Parquet, a folder of it or a quoted "
+            "pattern.",
+            metavar="EXTRACT",
+            show_default=False,
         ),
     ],
     output: Annotated[Path, typer.Option(help="Parquet file to write.", show_default=False)],
@@ -33,14 +36,14 @@ def command(
             help="DDI codebook (.xml), layout (.toml), PUMS data dictionary (.csv), or the name of a packaged layout: "
             "ipums1940.",
             metavar="FILE|NAME",
-            show_default="the .xml beside each extract",
+            show_default="the .xml beside each extract; Parquet with a domain keeps its own",
         ),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Entry of datasets.toml with the domain of CSV that has no codebook; numeric attributes are then "
-            "written as numbers, and the output carries the domain.",
+            help="Entry of datasets.toml with the domain of CSV or Parquet that has no codebook; numeric attributes of "
+            "CSV are then written as numbers, and the output carries the domain.",
             metavar="NAME",
             show_default=False,
         ),
@@ -81,6 +84,40 @@ def command(
         ),
     ] = None,
     imputed: options.Imputed = None,
+    persons_cap: Annotated[
+        int | None,
+        typer.Option(
+            help="Write the column unit_weight, and declare it as the weight of the one row of a unit that counts: how "
+            "many rows of the unit are written, at most this number. It is public, and so not to be taken from the "
+            "rows.",
+            metavar="INTEGER",
+            show_default="no such column",
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names this unit, such as a household's SERIAL; several with commas.",
+            metavar="COLUMN",
+            show_default="the codebook's household",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of a row's own weight, such as PERWT, by which it is multiplied.",
+            metavar="COLUMN",
+            show_default="as declared, else none",
+        ),
+    ] = None,
+    weight_cap: Annotated[
+        str | None,
+        typer.Option(
+            help="The most that the product weighs, public as well.",
+            metavar="NUMBER",
+            show_default="the weight's own cap",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -97,9 +134,10 @@ def command(
 
     Reads what IPUMS and the Census Bureau hand out: fixed-width text,
     rectangular or hierarchical (what is said of a household is carried down to
-    its persons), and CSV. Several extracts become one file. Types and domain
-    come from the codebook, never from the rows; a blank becomes null. Memory
-    does not grow with the rows. The output is readable by its owner alone.
+    its persons), CSV, and Parquet. Several extracts become one file. Types and
+    domain come from the codebook or the Parquet file, never from the rows; a
+    blank becomes null. Memory does not grow with the rows. The output is
+    readable by its owner alone.
 
     CSV without a codebook is kept as text, and carries no domain, unless
     --dataset or --types declares its columns. Training reads the numbers in
@@ -113,6 +151,7 @@ def command(
       dpnb-columnar ingest csv_pde.zip csv_pvt.zip --output states.parquet \\
           --codebook PUMS_Data_Dictionary_2018.csv
       dpnb-columnar ingest usa_00172.dat.gz --imputed missing --output answers.parquet
+      dpnb-columnar ingest usa_00172.dat.gz --unit SAMPLE,SERIAL --persons-cap 8 --output homes.parquet
       dpnb-columnar ingest town.csv --types types.toml --output town.parquet
       dpnb-columnar ingest adult.csv --no-header --names adult.names --output adult.parquet
     """
@@ -120,8 +159,10 @@ def command(
     from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, refuse_copies
 
     check_parquet(output)
-    check_target(output, overwrite, [*extract, *([] if config is None else [config])])
+    inputs = [*extract, *([] if config is None else [config])]
+    check_target(output, overwrite, inputs)
     extracts = find_extracts(extract)
+    check_target(output, overwrite, [*inputs, *(each.path for each in extracts)])
     conversion = plan_conversion(
         extracts,
         codebook,
@@ -132,6 +173,10 @@ def command(
         catalogue=catalogue,
         types=types,
         imputed=imputed,
+        unit=unit,
+        persons_cap=persons_cap,
+        weight=weight,
+        weight_cap=weight_cap,
         header=not no_header,
         names=names,
     )
@@ -144,7 +189,7 @@ def command(
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, linked_text
+    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, counts_by, linked_text, weighs_by
     from dpnb_columnar.domain.names import named
     from dpnb_columnar.domain.numbers import number_text
     from dpnb_columnar.extracts.convert import result_lines
@@ -156,14 +201,16 @@ def _print_result(conversion: Conversion, output: Path) -> None:
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
         return
-    if conversion.domain.available_unit:
+    if conversion.domain.available_unit and conversion.domain.unit is None:
         print_line(
             f"unit available: {', '.join(conversion.domain.available_unit)}: for a guarantee that is for whole "
             "households in place of rows, add --unit-rows 1 to train"
         )
     if conversion.domain.available_person is not None:
         print_line(linked_text(conversion.domain.available_person))
-    if conversion.domain.available_weight is not None:
+    if (counted := conversion.domain.unit) is not None and conversion.domain.weight is not None:
+        print_line(f"unit: {counts_by(counted)}, by the weight {weighs_by(conversion.domain.weight)}")
+    elif conversion.domain.available_weight is not None:
         weight = conversion.domain.available_weight
         print_line(
             f"weight available: {weight.column}, at most {number_text(weight.cap)} each: for the prior of the "

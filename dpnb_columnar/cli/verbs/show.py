@@ -317,10 +317,10 @@ def _print_classes(model: NaiveBayes) -> None:
         header.append("intercept")
         rows = [[*row, f"{intercept:.2f}"] for row, intercept in zip(rows, weights.intercepts, strict=True)]
     print_table(header, rows)
-    if model.domain.sums is not None:
+    if model.domain.weight is not None:
         print_line(prior_line(model.domain))
     if model.domain.unit is not None:
-        print_line(persons_text(model.domain.unit))
+        print_line(persons_text(model.domain))
 
 
 def _print_attributes(model: NaiveBayes, most: int | None) -> None:

@@ -26,7 +26,7 @@ from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, classed_rows
 from dpnb_columnar.rows.streaming import stream
-from dpnb_columnar.rows.unit_order import CLASS, STANDS_FOR, WEIGHT, code_name, stood_for, summand
+from dpnb_columnar.rows.unit_order import CLASS, WEIGHT, code_name
 from dpnb_columnar.rows.value_codes import ValueCodes, coded, step_score, value_codes
 from dpnb_columnar.runtime.confinement import confined
 
@@ -127,7 +127,7 @@ def count_rows(
     tables = [_Table(size, name, values[name]) for name in values]
     if classes:
         tables.insert(0, _Table(size))
-    weights = None if domain.sums is None else _WeightSums(domain)
+    weights = None if domain.weight is None else _WeightSums(size)
     counters = _counters(tables)
 
     def count(part: pl.DataFrame) -> None:
@@ -143,8 +143,6 @@ def count_rows(
             weights.sums[:] = 0
 
     more = [] if domain.weight is None else [WEIGHT]
-    if domain.unit is not None and domain.unit.cap is not None:
-        more.append(STANDS_FOR)
     stream_counted_rows(rows, types, domain, _columns(values), more, count, reset)
     # A counter goes once its cells are made, so that a large table is not held twice.
     cells = [table.cells_of(*counters.pop(0).counted()) for table in tables]
@@ -235,24 +233,22 @@ class _Table:
 
 
 class _WeightSums:
-    """Sums of the weights of rows, or of the rows that they stand for, per class.
+    """Sums of the weights of rows per class.
 
     Args:
-        domain: A domain that declares sums.
+        classes: Number of classes.
 
     Attributes:
         sums: Shape (classes,), int64: in steps. Confidential.
     """
 
-    def __init__(self, domain: Domain) -> None:
-        self.sums: Integers = np.zeros(len(domain.classes), dtype=np.int64)
-        self._summand = summand(domain).alias(WEIGHT)
+    def __init__(self, classes: int) -> None:
+        self.sums: Integers = np.zeros(classes, dtype=np.int64)
 
     def add(self, part: pl.DataFrame) -> None:
         """Add the weights of rows."""
-        rows = part.select(CLASS, self._summand)
         # Sums of floats, exact below 2^53: of steps up to 2^20, far more rows than a part has.
-        sums = np.bincount(rows[CLASS].to_numpy(), rows[WEIGHT].to_numpy(), minlength=len(self.sums))
+        sums = np.bincount(part[CLASS].to_numpy(), part[WEIGHT].to_numpy(), minlength=len(self.sums))
         self.sums += sums.astype(np.int64)
 
     def cells(self) -> Cells:
@@ -284,10 +280,10 @@ class DenseCounter:
     def __init__(self, cells: int) -> None:
         self.counts: Integers = np.zeros(cells, dtype=np.int64)
 
-    def add(self, places: Integers, times: Integers | None = None) -> None:
-        """Count each of these cells once more, as ``Counter.add``, or so many times."""
+    def add(self, places: Integers, weights: Integers | None = None) -> None:
+        """Count each of these cells once more, as ``Counter.add``, or so many steps of weight more."""
         # Sums of floats, exact below 2^53; and no longer than to the last cell that a row falls into.
-        counts = np.bincount(places, times)
+        counts = np.bincount(places, weights)
         self.counts[: len(counts)] += counts.astype(np.int64, copy=False)
 
     def counted(self) -> tuple[Integers, Integers]:
@@ -362,7 +358,7 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
 
 @reduce_rows.register
 def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
-    """Count the rows of each bin and class, as ``reduce_rows``."""
+    """Count the rows of each bin and class, or add up their weights, as ``reduce_rows``."""
     domain, classes = scores.domain, len(scores.domain.classes)
     values = _values_of(domain, types, [*chain(*scores.by_class), *scores.group_tables])
     # Whole numbers: their sum does not depend on the order of summation.
@@ -372,7 +368,7 @@ def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl
     most = max(1, min(SLICE_ROWS, MOST_SCORED // len(look_ups)))
 
     def count(part: pl.DataFrame) -> None:
-        times = part.select(stood_for(domain))[STANDS_FOR].to_numpy() if scores.by_size else None
+        weights = part[WEIGHT].to_numpy() if scores.weighted else None
         for numbers, class_, rows in _numbered(part, values, most):
             by_class = np.empty((len(look_ups), len(class_)), dtype=scores.number_type)
             by_class[:] = np.array(scores.offsets)[:, None]
@@ -382,12 +378,12 @@ def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl
             places = scores.bins_of(by_class, class_) * classes + class_
             for name, group in groups:
                 places += group(numbers[name]) * (scores.group_bins * classes)
-            counter.add(places, None if times is None else times[rows])
+            counter.add(places, None if weights is None else weights[rows])
 
     def reset() -> None:
         counter.counts[:] = 0
 
-    more = [STANDS_FOR] if scores.by_size else []
+    more = [WEIGHT] if scores.weighted else []
     stream_counted_rows(rows, types, domain, _columns(values), more, count, reset)
     return ScoreCounts(scores, counter.counts.reshape(scores.bins, classes))
 

@@ -22,10 +22,8 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.unit_order import (
     CLASS,
     ORDER,
-    STANDS_FOR,
     code_names,
     counted_rows,
-    deal_out,
     unit_names,
     unit_values,
 )
@@ -59,8 +57,7 @@ def stream_counted_rows(
         types: The type of each column.
         domain: The domain.
         columns: Columns that are handed on beside ``CLASS``, as ``rows.unit_order.counted_rows`` names them.
-        more: Further columns of ``rows.unit_order.counted_rows``; ``STANDS_FOR`` among them says how many rows of its
-            unit a row stands for.
+        more: Further columns of ``rows.unit_order.counted_rows``.
         use: Takes the rows of a part.
         reset: Makes forgotten what was used so far, as all rows come once more.
 
@@ -82,8 +79,7 @@ def stream_counted_rows(
         return
     codes = code_names(domain)
     choice = _Choice(unit_names(domain), codes, domain.unit.rows)
-    one = pl.lit(1, pl.Int64).alias(STANDS_FOR)  # until rows of its unit are left out
-    kept = [one if name == STANDS_FOR else name for name in dict.fromkeys([*names, *choice.units, ORDER, *codes])]
+    kept = [*dict.fromkeys([*names, *choice.units, ORDER, *codes])]
     in_order = _InOrder(choice, use)
     once = rows_once()
     read = rows if once is None else report_rows(rows, once.add)
@@ -127,8 +123,7 @@ class _Choice:
             units: Shape (rows,): the number of each row's unit, below 2^32.
 
         Returns:
-            The chosen rows, by rising number of the unit, and these numbers. Where rows stand for others, all of a unit
-            together stand for as many as before. Confidential.
+            The chosen rows, by rising number of the unit, and these numbers. Confidential.
         """
         keys = units << 31 | rows[ORDER].to_numpy()
         places = np.argsort(keys)
@@ -144,16 +139,7 @@ class _Choice:
         units = units[places]
         is_first = np.ones(len(places), dtype=bool)
         is_first[self.most :] = units[self.most :] != units[: -self.most]
-        chosen, numbers = rows[places[is_first]], units[is_first]
-        if STANDS_FOR in rows.columns and len(units):
-            starts = np.flatnonzero(np.append(True, np.diff(units) != 0))
-            sizes = np.add.reduceat(rows[STANDS_FOR].to_numpy()[places], starts)
-            firsts = np.flatnonzero(np.append(True, np.diff(numbers) != 0))
-            counted = np.diff(firsts, append=len(numbers))
-            place = np.arange(len(numbers)) - np.repeat(firsts, counted)
-            dealt = deal_out(np.repeat(sizes, counted), place, self.most)
-            chosen = chosen.with_columns(pl.Series(STANDS_FOR, dealt))
-        return chosen, numbers
+        return rows[places[is_first]], units[is_first]
 
     def differs(self, rows: pl.DataFrame) -> NDArray[np.bool_]:
         """Test whether a row is of another unit than the one before, shape (rows - 1,)."""
