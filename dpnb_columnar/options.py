@@ -318,8 +318,8 @@ class Terms:
             "number of attributes, and epsilon times the declared number of rows. Or the path of a Parquet file of "
             "public rows in the same domain, which says what each attribute weighs, and which are not released. "
             "Statistics cannot be counted again: of these ``release`` chooses ``tempered`` or ``none`` by ``auto``, "
-            "and leaves the rest of the budget for ``calibrated`` and ``learned``: ``count_given`` counts what the "
-            "model waits for, ``calibrate`` releases the next weights, until its guarantee reserves nothing.",
+            "refuses ``learned``, and leaves a part of the budget for ``calibrated``: ``count_given`` counts what the "
+            "model waits for, ``calibrate`` releases its weights.",
             help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of "
             "d attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
             "calibrated, for any number of classes: that weight, and how probabilities follow from the score, "

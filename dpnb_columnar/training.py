@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 from dpnb_columnar.budget import Budget, Remaining, remaining
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import NONE
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
 from dpnb_columnar.mechanisms.mechanism import Mechanism
 from dpnb_columnar.mechanisms.model_release import Pass, ReleasePlan, release
 from dpnb_columnar.mechanisms.score_release import ScorePlan
@@ -204,17 +204,18 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
         name: Name of the mechanism of a planned release.
         mechanism: Its class: another mechanism of this name is checked by itself.
         noise: Its noise family; None for none.
-        weights: How attributes are weighted; the later passes, which know no mechanism, are left to other releases.
+        weights: How attributes are weighted; the later passes, which know no mechanism, are left out.
         delta: The delta of the planned release.
 
     Raises:
         ConfigurationError: if the model cannot be made, or not be read; names what is missing.
     """
     from dpnb_columnar.counting.statistics import CellQuery
-    from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_passes
+    from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_pass
 
     domain = read_domain("rehearsal", REHEARSED, "rehearsal")
-    rehearsed = reserve_later_passes(plan(domain, Budget(Fraction(1), delta=delta), name, noise, weights))
+    tables = CALIBRATED if weights == LEARNED else weights  # of which the tables are the same
+    rehearsed = reserve_later_pass(plan(domain, Budget(Fraction(1), delta=delta), name, noise, tables))
     try:
         released = release(CellQuery(domain).empty(), rehearsed, ExactSampler(SeededBits(0)))
         model_in(Part(json.loads(to_json(to_document(released)))), "rehearsal")

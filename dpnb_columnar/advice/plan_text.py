@@ -37,8 +37,8 @@ def budget_line(plan: ReleasePlan) -> str:
     relation, mechanism = budget.neighbours, plan.mechanism.name
     mechanism += " (auto)" if plan.mechanism_reason is not None else ""
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
-    if plan.given is None and plan.reserved:
-        weights += f" (left for {'a second release' if len(plan.reserved) == 1 else 'further releases'})"
+    if plan.reserved is not None:
+        weights += " (left for a second release)"
     weights += " (auto)" if weights and plan.automatic else ""
     unit = plan.domain.unit
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"

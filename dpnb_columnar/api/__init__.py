@@ -43,7 +43,7 @@ from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
-from dpnb_columnar.counting.scores import LaterAnswer
+from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
@@ -51,8 +51,8 @@ from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.model_release import query_given
-from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_pass
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
@@ -908,7 +908,7 @@ def release(given: ReleaseArguments) -> Model:
     budget = given.budget(given.epsilon, known)
     if given.chooses and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
-    planned = reserve_later_passes(
+    planned = reserve_later_pass(
         planned_release(
             statistics.domain,
             budget,
@@ -972,14 +972,13 @@ def train(given: TrainArguments) -> Model:
 @described_by(Table, EngineChoice)
 def count_given(
     data: Data, model: Model, *, table: str | None = None, engine: EngineName = Engine.LOCAL
-) -> LaterAnswer:
-    """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
+) -> ScoreCounts:
+    """Count what a model that left a part of its budget asks the rows, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the margins that the model gives them, or the sums of a round. They are read in its domain.
+    That is the rows by the margins that the model gives them. They are read in its domain.
 
     Args:
-        model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``, or what
-            ``calibrate`` made of it so far.
+        model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -988,32 +987,31 @@ def count_given(
         >>> import dpnb_columnar as dpnb
         >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
         >>> model = dpnb.release(dpnb.aggregate(census), epsilon=1, attribute_weights="calibrated")
-        >>> [share.query for share in model.guarantee.reserved]
-        ['calibration counts']
+        >>> model.guarantee.reserved.query
+        'calibration counts'
         >>> dpnb.count_given(census, model)
         ScoreCounts(CONFIDENTIAL, domain 'census_simulated': 24 bins, 2 classes)
     """
     plan_given(model)
     with opened_data(data, engine, table) as rows:
-        return rows.check(model.domain).answer(query_given(model))
+        return rows.check(model.domain).answer(margins_given(model))
 
 
 @described_by(Charged)
 def calibrate(
     model: Model,
-    counts: LaterAnswer,
+    counts: ScoreCounts,
     *,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
     witness: str | PathLike[str] | None = None,
 ) -> Model:
-    """Release the next attribute weights of a model, for the next part of the budget that it left for them.
+    """Release the attribute weights of a model, for the part of the budget that it left for them.
 
     A ledger pays for the weights of a model once.
 
     Args:
-        model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``; or what
-            this function made, where ``guarantee.reserved`` names shares that are left.
+        model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
         counts: What ``count_given`` counted given this model. Confidential.
 
     Raises:
@@ -1024,11 +1022,11 @@ def calibrate(
         >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
         >>> model = dpnb.release(dpnb.aggregate(census), epsilon=1, attribute_weights="calibrated")
         >>> calibrated = dpnb.calibrate(model, dpnb.count_given(census, model))
-        >>> len(model.guarantee.reserved), len(calibrated.guarantee.reserved)
-        (1, 0)
+        >>> str(model.guarantee.epsilon), str(calibrated.guarantee.epsilon), calibrated.guarantee.reserved
+        ('9/10', '1', None)
     """
     planned = plan_given(model)
-    if counts.query != query_given(model):
-        raise DataError("counts: were counted given another model, or for another round; count the rows given this one")
+    if counts.query != margins_given(model):
+        raise DataError("counts: were counted given another model; count the rows given this one")
     charged = Charged(ledger=ledger, account=account, witness=witness)
     return training.train(planned, AskedRows(counts), payment_of(planned, (), charged))

@@ -57,6 +57,9 @@ import numpy as np
 MOST_EPSILON = 50.0
 """Above this no number of rows contradicts an epsilon."""
 
+PRECISION = 1e-4
+"""Of an epsilon that is contradicted."""
+
 
 def largest_curve(epsilon: float, delta: float = 0.0) -> tuple[tuple[float, float], ...]:
     """Return the points (FPR, TPR) between which the largest ROC curve of any attack is straight."""
@@ -113,9 +116,7 @@ def surprise(members: int, flagged: int, rows: int, part: float, epsilon: float,
     return float(min((tails + rows * part * (1 - chance) * delta / (aside + 1)).min(), 1.0))
 
 
-def contradicted(
-    members: int, flagged: int, rows: int, part: float, limit: float, delta: float = 0.0, within: float = 1e-4
-) -> float:
+def contradicted(members: int, flagged: int, rows: int, part: float, limit: float, delta: float = 0.0) -> float:
     """Compute the epsilon below which every guarantee is contradicted: a lower confidence bound; 0 for none.
 
     ``surprise`` grows with epsilon, so halving finds where it reaches ``limit``. With the guarantee's own ``delta``.
@@ -127,10 +128,9 @@ def contradicted(
         part: The probability with which a row came to be a member.
         limit: The ``surprise`` below which a guarantee is contradicted.
         delta: The delta of the guarantees.
-        within: Precision.
     """
     low, high = 0.0, MOST_EPSILON
-    while high - low > within:
+    while high - low > PRECISION:
         middle = (low + high) / 2
         low, high = (middle, high) if surprise(members, flagged, rows, part, middle, delta) < limit else (low, middle)
     return low

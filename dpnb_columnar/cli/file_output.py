@@ -175,7 +175,7 @@ class FileOutput(Output):
                 f"{'they are' if scores else 'it is'} as confidential as the rows"
             )
         self.say(f"wrote {self.path}", "written", output=str(self.path))
-        if released.guarantee.reserved:
+        if released.guarantee.reserved is not None:
             self.say(awaits(released.guarantee.reserved, self.path))
 
     def say_charge(self, payment: Payment | None) -> None:

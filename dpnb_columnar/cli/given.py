@@ -15,7 +15,7 @@ from dpnb_columnar.errors import DataError, UsageError
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.query import Answer
-    from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery
+    from dpnb_columnar.counting.scores import Margins, ScoreCounts
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.mechanisms.model_release import ReleasePlan
@@ -24,10 +24,10 @@ Part = TypeVar("Part", bound="Answer")
 
 
 def plan_of(given: Path) -> ReleasePlan:
-    """Plan the next release of the model in a file.
+    """Plan the second release of the model in a file.
 
     Raises:
-        UsageError: if the model left no share of its budget for one.
+        UsageError: if the model left no share of its budget for it.
         dpnb_columnar.errors.Error: if the file is no model.
     """
     from dpnb_columnar.mechanisms.release_plan import plan_given
@@ -40,20 +40,20 @@ def plan_of(given: Path) -> ReleasePlan:
         raise UsageError(f"{given}: {error}") from None
 
 
-def query_of(given: Path) -> LaterQuery:
-    """Make what a later pass asks for the model in a file: its margins, or the sums of a round.
+def query_of(given: Path) -> Margins:
+    """Make what the later pass asks for the model in a file.
 
     Raises:
         UsageError, dpnb_columnar.errors.Error: as ``plan_of``.
     """
-    from dpnb_columnar.mechanisms.model_release import query_given
+    from dpnb_columnar.mechanisms.score_calibration import margins_given
 
     model = plan_of(given).given
     assert model is not None
-    return query_given(model)
+    return margins_given(model)
 
 
-def domain_of(query: LaterQuery, given: Path) -> ResolvedDomain:
+def domain_of(query: Margins, given: Path) -> ResolvedDomain:
     """Return the domain of a model, and its origin."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
 
@@ -98,8 +98,8 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
     return _added(files, [with_whole_units(load_statistics(file, domain), whole_units) for file in files])
 
 
-def added_given(files: Sequence[Path], query: LaterQuery, *, whole_units: bool) -> LaterAnswer:
-    """Add up files of a later pass: of counts of scores, or of the sums of a round.
+def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> ScoreCounts:
+    """Add up files of a later pass.
 
     Args:
         files: At least one.

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.budget import PrivacyCost, Share, total
+from dpnb_columnar.budget import Share
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, domain_file
@@ -75,21 +75,11 @@ def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: Pat
     print_line(f"{hidden_ranges(wide, circumstances)}: {change}", "wide ranges", attributes=names, command=command)
 
 
-def awaits(shares: Sequence[Share], path: Path) -> str:
-    """Say what a model that left shares of its budget needs next, in one line."""
-    whole, following = _amounts(total(shares)), _amounts(shares[0].cost)
-    if len(shares) == 1:
-        waits = f"one more pass ({shares[0].query}), which costs {whole}"
-    else:
-        waits = (
-            f"{len(shares)} further passes, which cost {whole} more and are released one by one; the next "
-            f"({shares[0].query}) costs {following}"
-        )
+def awaits(share: Share, path: Path) -> str:
+    """Say what a model that left a share of its budget needs next, in one line."""
+    costs = ", ".join(f"{name} {number_text(number)}" for name, number in cost_parameters(share.cost).items())
     return (
-        f"its attribute weights wait for {waits}: count the rows with dpnb-columnar aggregate DATA --given {path}, or "
-        f"sql statistics --given {path}, and release the result with --given {path}"
+        f"its attribute weights wait for one more pass ({share.query}), which costs {costs}: count the rows with "
+        f"dpnb-columnar aggregate DATA --given {path}, or sql statistics --given {path}, and release the result with "
+        f"--given {path}"
     )
-
-
-def _amounts(cost: PrivacyCost) -> str:
-    return ", ".join(f"{name} {number_text(number)}" for name, number in cost_parameters(cost).items())

@@ -197,8 +197,8 @@ Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typ
 Given = Annotated[
     Path | None,
     typer.Option(
-        help="Model released from statistics with --attribute-weights calibrated or learned, or given such a model: "
-        "the next pass over the rows, which spends the next part of the budget that it left (docs/batch.md).",
+        help="Model released from statistics with --attribute-weights calibrated: the second pass over the rows, which "
+        "spends the part of the budget that it left (docs/batch.md).",
         metavar="MODEL",
         show_default=False,
     ),

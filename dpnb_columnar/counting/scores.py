@@ -41,9 +41,8 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Parallel
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, parallel_cells
-from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.code_limits import UNITS as UNITS
-from dpnb_columnar.counting.query import Query, check_disjoint, digest_blocks
+from dpnb_columnar.counting.query import check_disjoint, digest_blocks
 from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
@@ -571,22 +570,9 @@ class GradientSums:
         """Return the sums as they are: they are of all attributes."""
         return self
 
-    @property
-    def possible(self) -> bool:
-        """Whether any rows can have these sums, as far as their bounds tell (docs/privacy.md, Lemma 2.9)."""
-        if self.rows.min() < 0 or self.rows.max() > LARGEST_SIZE:
-            return False
-        most, sums = CERTAIN * int(self.rows.sum()), [abs(each) for each in self.sums.tolist()]
-        bounds = [most * each for each in (*map(largest_score, self.query.tables), UNITS)]
-        within = all(each <= bound for each, bound in zip(sums, bounds, strict=True))
-        return within and sum(sums[:-1]) <= most * self.query.bound
-
 
 LaterAnswer = ScoreCounts | GradientSums
 """What the rows answer in a later pass. Confidential."""
-
-LaterQuery = Query[LaterAnswer]
-"""What released values give to be asked there. Public."""
 
 
 def sum_columns(query: GradientQuery) -> tuple[list[str], list[str]]:

@@ -241,7 +241,7 @@ def _remarks(scores: ClassScores, dialect: Dialect) -> Sequence[str]:
 
 TOTAL, SIZE, AGAINST, SCALE, FACTOR = "total", "size", "against", "scale", "factor"
 DOMAIN, GRADIENT = "domain", "gradient"
-"""Columns of the digests of what was summed up, by which a file of the result is recognised."""
+"""Columns of the digests of what was summed up, by which several results are added up."""
 
 
 @query_sql.register
@@ -267,16 +267,7 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
     rows = [_is_of(klass, 1) for klass in range(len(row_columns))]
     digests = [as_column(text(digest(domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
     columns = [*map(_sum, (*sums, *rows), (*weight_columns, *row_columns)), *digests]
-    return header(_gradient_remarks(query, dialect)) + render(over_steps(columns, steps), dialect)
-
-
-def _gradient_remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
-    return (
-        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact sums over rows. Keep it as you keep them.",
-        f"Domain {query.domain.name!r}, SHA-256 {digest(query.domain)}; a round of weights, SHA-256 {query.digest}.",
-        "Save the result as a CSV file with a header line, then release the round from it:",
-        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='NEXT.json')}",
-    )
+    return render(over_steps(columns, steps), dialect)
 
 
 def _against(dialect: Dialect) -> exp.Expr:

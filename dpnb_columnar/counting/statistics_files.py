@@ -1,8 +1,9 @@
 """Save and load answers to queries as Parquet files: exact, readable by the owner alone, marked so. CONFIDENTIAL.
 
 One writer and one reader serve every kind of query; what differs stands in its ``Format``. The metadata of a file hold
-digests of the files or counts that it was made from. Statistics of the first pass carry their domain. What later passes
-have asked is named by digests: whoever reads it has the model that gives it.
+digests of the files or counts that it was made from. Statistics of the first pass carry their domain. The scores that
+were counted are named by digests: whoever reads them has the model that gives them. Sums of a round have no files:
+rounds follow one another over the rows themselves.
 
 Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more than its own size, so
 what is read into memory is bounded.
@@ -15,6 +16,7 @@ import gzip
 import json
 import zlib
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,14 +64,37 @@ SCORE_NUMBERS = ("class", "bin", COUNT)
 QueryT = TypeVar("QueryT", bound=Query[Any])
 
 
-class Format(ABC, Generic[QueryT, AnswerT]):
-    """How the answers to a kind of query stand in files, and in the results of its SQL.
+class Result(ABC, Generic[QueryT, AnswerT]):
+    """How the answers to a kind of query stand in the results of its SQL.
+
+    Attributes:
+        columns: Columns by which such a result is recognised, in any order and in upper or lower case; the others, and
+            ``count``, are numbers that are added up.
+    """
+
+    columns: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
+        """Check the result of the query's SQL, and return the answer.
+
+        Args:
+            result: The result. Confidential.
+            query: What must have been asked.
+            source: Name of the file or database in messages.
+
+        Raises:
+            DataError: if a column is missing or holds something else, something else was asked, or the numbers do not
+                fit. The message holds none of them.
+        """
+
+
+class Format(Result[QueryT, AnswerT]):
+    """How they stand in files besides.
 
     Attributes:
         key: Key of the metadata in its files.
         version: Version of its files, the one that is read.
-        columns: Columns by which the result of its SQL is recognised, in any order and in upper or lower case; the
-            others, and ``count``, are numbers that are added up.
         name: What a file of it is called, in messages.
         holds: What such a file does.
         waits: What a model that asks for it waits for.
@@ -79,7 +104,6 @@ class Format(ABC, Generic[QueryT, AnswerT]):
 
     key: ClassVar[str]
     version: ClassVar[int] = 1
-    columns: ClassVar[tuple[str, ...]]
     name: ClassVar[str]
     holds: ClassVar[str]
     waits: ClassVar[str] = ""
@@ -115,20 +139,6 @@ class Format(ABC, Generic[QueryT, AnswerT]):
 
         assert query is not None
         return with_parts(self.of_result(pl.DataFrame(table), query, path), digests_of(header["parts"]))
-
-    @abstractmethod
-    def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
-        """Check the result of the query's SQL, and return the answer.
-
-        Args:
-            result: The result. Confidential.
-            query: What must have been asked.
-            source: Name of the file or database in messages.
-
-        Raises:
-            DataError: if a column is missing or holds something else, something else was asked, or the numbers do not
-                fit. The message holds none of them.
-        """
 
 
 class CellFormat(Format[CellQuery, Statistics]):
@@ -243,61 +253,32 @@ class ScoreFormat(Format[ClassScores, ScoreCounts]):
         return with_parts(counted, counted.own_part)
 
 
-class GradientFormat(Format[GradientQuery, GradientSums]):
-    """Sums of a round: one row, in files as in the result of their query."""
+class SumsResult(Result[GradientQuery, GradientSums]):
+    """Sums of a round: one row, which the database has summed up that was asked."""
 
-    key = "dpnb_columnar.gradient_sums"
     columns = ("domain", "gradient")
-    name = "a file of the sums of a round"
-    holds = "sums up a round of a model's weights"
-    waits = "the sums of a round"
-    number = "a sum"
-
-    def numbers(self, query: GradientQuery) -> Sequence[str]:
-        """Name the columns of whole numbers."""
-        return [name for names in sum_columns(query) for name in names]
-
-    def tables(self, answer: GradientSums) -> tuple[pa.Schema, Iterable[pa.Table]]:
-        """Return the columns of the sums and of the digests, and their row."""
-        import pyarrow as pa
-
-        numbers = [*answer.sums.tolist(), *answer.rows.tolist()]
-        digests = [digest(answer.query.domain), answer.query.digest]
-        names = [*self.numbers(answer.query), *self.columns]
-        table = pa.table([[each] for each in (*numbers, *digests)], names=names)
-        return table.schema, [table]
 
     def of_result(self, result: pl.DataFrame, query: GradientQuery, source: object) -> GradientSums:
-        """Check the result of the query of a round: one row of ``sum_columns`` and two digests."""
-        # The digests first: sums of another domain have other columns.
-        digests = checked_columns(result, (), self.columns, source, self)
-        if len(digests) != 1:
-            raise DataError(
-                f"{source}: the sums of a round are one row; export the result of one run of the query, and give the "
-                "results of several parts as files of their own"
-            )
-        check_digests(digests.row(0), query, source)
-        frame = checked_columns(result, self.numbers(query), self.columns, source, self)
-        totals, rows = (
-            np.array([frame[name].item() for name in names], dtype=np.int64) for names in sum_columns(query)
-        )
-        sums = GradientSums(query, totals, rows)
-        if not sums.possible:
-            raise DataError(f"{source}: no rows have such sums; sum the rows up again")
-        return with_parts(sums, sums.own_part)
+        """Read the row of ``sum_columns``."""
+        sums, rows = (np.array([result[name].item() for name in names], dtype=np.int64) for names in sum_columns(query))
+        return GradientSums(query, sums, rows)
 
 
-FORMATS: dict[type[Any], Format[Any, Any]] = {
-    CellQuery: CellFormat(),
-    ClassScores: ScoreFormat(),
-    GradientQuery: GradientFormat(),
-}
-"""The format of each kind of query, by its type or a base of it. Results of SQL are taken for the first whose columns
-they have."""
+FORMATS: dict[type[Any], Format[Any, Any]] = {CellQuery: CellFormat(), ClassScores: ScoreFormat()}
+"""The format of each kind of query that files may answer, by its type or a base of it. Results of SQL are taken for the
+first whose columns they have."""
+
+RESULTS: ChainMap[type[Any], Any] = ChainMap(FORMATS, {GradientQuery: SumsResult()})
+"""The results of the SQL of every kind of query."""
+
+
+def result_of(query: Query[AnswerT]) -> Result[Any, AnswerT]:
+    """Return how the results of a query's SQL are read."""
+    return next(RESULTS[kind] for kind in type(query).__mro__ if kind in RESULTS)
 
 
 def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
-    """Return the format of a query's answers."""
+    """Return the format of a query's files."""
     return next(FORMATS[kind] for kind in type(query).__mro__ if kind in FORMATS)
 
 
@@ -403,12 +384,12 @@ def _required(query: Query[AnswerT] | None, path: Path) -> Query[AnswerT]:
 
 
 def answer_of(result: pl.DataFrame, query: Query[AnswerT], source: object) -> AnswerT:
-    """Check the result of a query's SQL, and return the answer; see ``Format.of_result``.
+    """Check the result of a query's SQL, and return the answer; see ``Result.of_result``.
 
     Raises:
         DataError: if it is not such a result. The message holds no number of it.
     """
-    return format_of(query).of_result(result, query, source)
+    return result_of(query).of_result(result, query, source)
 
 
 def digests_of(digests: object) -> frozenset[str]:
@@ -431,16 +412,16 @@ def decoded_metadata(table: pa.Table) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
-def check_digests(digests: Sequence[object], query: Query[Any], source: object) -> None:
-    """Refuse statistics of other scores, or of another round, than a model's.
+def check_digests(digests: Sequence[object], query: ClassScores, source: object) -> None:
+    """Refuse counts of other scores than a model's.
 
     Args:
-        digests: Those of the domain, and of what was counted.
+        digests: Those of the domain, and of the scores.
         query: What the model gives.
         source: Name of the file or database in messages.
 
     Raises:
-        DataError: if the domain, or what was counted, is another.
+        DataError: if one is another.
     """
     domain, counted = digests
     if domain != digest(query.domain):
@@ -449,10 +430,9 @@ def check_digests(digests: Sequence[object], query: Query[Any], source: object) 
             f"with {option('given')} and this model"
         )
     if counted != query.digest:
-        other = "whose scores differ" if isinstance(query, ClassScores) else "or for another round of it"
         raise DataError(
-            f"{source}: was counted given another model, {other}; name that one with {option('given')}, or count the "
-            f"rows again with {option('given')} and this model"
+            f"{source}: was counted given another model, whose scores differ; name that one with {option('given')}, or "
+            f"count the rows again with {option('given')} and this model"
         )
 
 

@@ -88,8 +88,13 @@ def resolved_method(
         repeatable: Whether the rows can be read again, for a later pass.
 
     Raises:
-        UsageError: if ``check_method`` refuses what was asked for.
+        UsageError: if ``check_method`` refuses what was asked for, or rows that are read once cannot give it.
     """
+    if method == LEARNED and not repeatable:
+        raise UsageError(
+            "attribute weights: learned reads the rows four times, and these can be read once; train on the rows, or "
+            f"release from statistics with {option('attribute-weights', 'calibrated')}"
+        )
     if method != AUTO:
         return check_method(method, mechanism, domain)
     if not mechanism.private or isinstance(mechanism, Majority):

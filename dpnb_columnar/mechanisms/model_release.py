@@ -1,8 +1,8 @@
 """A planned release of a model: what it asks the rows, and what is drawn of each answer.
 
 ``release(Statistics, ReleasePlan) -> NaiveBayes`` is the trust boundary, the only code that sees both of its sides.
-Where the plan has later passes, ``release_weights`` and ``WeightRounds.after`` add what their counts and sums say: at
-once, or, by ``release_given``, each in a release of its own, given a model that left a share for it.
+Where the plan has later passes, ``WeightRounds.after`` and ``release_weights`` add what their sums and counts say: at
+once, or, of the counts alone, in a release of their own, given a model that left a share for it.
 
 All noise is drawn under them. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
@@ -11,9 +11,9 @@ delta)-differentially private, as the sum of the composition table says. Proof i
 sends back what was released of the answer. No answer enters it, so what is asked next is a function of the plan and of
 released values, which adaptive composition needs, and which no line there could get wrong.
 
-*Releases given a model.* Statistics that are there already cannot be asked what the tables that are drawn of them give.
-So a release from statistics spends nothing on later passes: its model reserves their shares. Each of them is spent by
-a release of its own, given the model of the last one, until none is left (docs/privacy.md, Lemma 2.8).
+*Release given a model.* Statistics that are there already cannot be asked what the tables that are drawn of them give.
+So a release from statistics spends nothing on a later pass: its model reserves the share of a calibration, which a
+second release spends, given this model (docs/privacy.md, Lemma 2.8).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from typing import Any
 from dpnb_columnar.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery, ScoreCounts
+from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, TEMPERED, attribute_weights, bounded
+from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.mechanisms.mechanism import (
     CLASS_COUNTS,
     COUNTS,
@@ -48,7 +48,7 @@ from dpnb_columnar.mechanisms.score_calibration import (
     calibrated_weights,
     margins_given,
 )
-from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
+from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import document_digest
@@ -90,8 +90,8 @@ class ReleasePlan:
             ordinary naive Bayes.
         public: What a public file says about the attributes; None if there is none. The domain is without those that it
             leaves out, unless they decide which rows count.
-        reserved: Shares that are left for later releases, each given the model of the last one, in their order.
-        given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
+        reserved: The share that is left for a second release, given the model of this one; None for none.
+        given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
         by_size: Whether the part of all attributes is divided by their size (``mechanisms.attribute_shares``).
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
@@ -105,7 +105,7 @@ class ReleasePlan:
     shares: tuple[Share, ...]
     attribute_weights: str | None = None
     public: PublicWeights | None = None
-    reserved: tuple[Share, ...] = ()
+    reserved: Share | None = None
     given: NaiveBayes | None = None
     by_size: bool = False
     automatic: bool = False
@@ -163,13 +163,13 @@ class ReleasePlan:
     def passes(self) -> Generator[Pass, Any, NaiveBayes]:
         """Yield the questions to the rows, each of them made of what was released of the answers before."""
         model: NaiveBayes
-        if self.given is not None:
-            model = yield Pass(query_given(self.given), partial(release_given, self), drawing="releasing weights")
-            return model
-        values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
-        model = yield Pass(
-            CellQuery(self.domain), lambda statistics, sampler: release(statistics, self, sampler), values=values
-        )
+        if self.given is None:
+            values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
+            model = yield Pass(
+                CellQuery(self.domain), lambda statistics, sampler: release(statistics, self, sampler), values=values
+            )
+        else:
+            model = self.given
         if self.rounds:
             weights = start_rounds(model)
             for share in self.rounds:
@@ -191,7 +191,7 @@ class ReleasePlan:
 
     @property
     def run_id(self) -> str | None:
-        """The run id in a ledger where there is one release of its kind: of a model's next weights. None elsewhere."""
+        """The run id in a ledger where there is one release of its kind: of a model's weights. None elsewhere."""
         return None if self.given is None else f"weights-of-{document_digest(self.given)[:32]}"
 
     def check_payable(self) -> None:
@@ -234,38 +234,13 @@ class ReleasePlan:
             inputs["attribute_weights"] = self.attribute_weights
         if self.public is not None:
             inputs["public"] = {"name": self.public.source.name, "sha256": self.public.source.digest}
-        if self.reserved:
-            inputs["reserved"] = ", ".join(share.query for share in self.reserved)
+        if self.reserved is not None:
+            inputs["reserved"] = self.reserved.query
         if self.domain.weight is not None:
             inputs["weight"] = weight_document(self.domain.weight)
         if self.given is not None:
             inputs["given"] = document_digest(self.given)
         return inputs
-
-
-def query_given(model: NaiveBayes) -> LaterQuery:
-    """Return what the rows are asked next: the margins that a model gives them, or the sums of a round.
-
-    Args:
-        model: A model that ``plan_given`` accepts.
-    """
-    return margins_given(model) if model.guarantee.reserved[0].query == CALIBRATION else rounds_given(model).query
-
-
-def rounds_given(model: NaiveBayes) -> WeightRounds:
-    """Go on with the rounds of a model that ``plan_given`` accepts."""
-    return resume_rounds(model, released_rounds(model))
-
-
-def weights_method(model: NaiveBayes) -> str:
-    """Name the weights that the last pass gives."""
-    shares = (*model.guarantee.composition, *model.guarantee.reserved)
-    return LEARNED if any(share.query.startswith(GRADIENT) for share in shares) else CALIBRATED
-
-
-def released_rounds(model: NaiveBayes) -> list[Share]:
-    """Return the shares of the rounds that a model has released, in order."""
-    return [share for share in model.guarantee.composition if share.query.startswith(GRADIENT)]
 
 
 LIBRARIES = ("numpy", "python-flint")
@@ -298,7 +273,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     guarantee = plan.guarantee(_with_placed_bins(plan.shares, attributes), seeded=not draw.private)
     # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this model
     # has the best weights that are free.
-    free = plan.reserved and plan.mechanism.binned and len(statistics.domain.classes) == 2
+    free = plan.reserved is not None and plan.mechanism.binned and len(statistics.domain.classes) == 2
     method = TEMPERED if free else plan.attribute_weights
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
@@ -314,12 +289,12 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
 
 
 def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
-    """Release the calibration of a model that was planned with one.
+    """Release the calibration of a model, at once or given the model alone.
 
     Args:
-        plan: The plan of both passes.
-        model: What ``release`` made of the first. Public.
-        counts: Exact counts of the second. Confidential.
+        plan: The plan of both passes, or that of ``plan_given``.
+        model: What ``release`` made of the first pass. Public.
+        counts: Exact counts of the later one. Confidential.
         draw: Sampler of all noise.
 
     Raises:
@@ -327,45 +302,19 @@ def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, d
     """
     if plan.calibration is None:
         raise ValueError("the release was planned without a later pass")
-    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
-
-
-def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> NaiveBayes:
-    """Release the weights that a plan of ``plan_given`` asks for: of a calibration, or of one round.
-
-    Args:
-        plan: The plan, with the model that it continues.
-        statistics: Exact counts or sums of what this model gives (``query_given``). Confidential.
-        draw: Sampler of all noise.
-
-    Returns:
-        The model with these weights. Where shares are left it names what the next round needs of the ones before.
-
-    Raises:
-        ValueError: if the plan continues no model, or if something else was counted than the model gives.
-    """
-    model, (share, *_) = plan.given, plan.shares
-    if model is None:
-        raise ValueError("the release was planned for no model that it continues")
-    guarantee = _continued(model.guarantee, share, plan.reserved, seeded=not draw.private)
-    if isinstance(statistics, ScoreCounts):
-        weights = calibrated_weights(model, statistics, share, draw)
-    else:
-        rounds = rounds_given(model)
-        weights, before = rounds.after(share, statistics, draw).weights, rounds.weights
-        if any(each.query.startswith(GRADIENT) for each in plan.reserved):
-            asked = () if model.attribute_weights is None else model.attribute_weights.asked
-            weights = replace(weights, asked=(*asked, (before.weights, before.intercepts)))
+    weights, guarantee = calibrated_weights(model, counts, plan.calibration, draw), model.guarantee
+    if plan.given is not None:
+        guarantee = _completed(guarantee, plan.calibration, seeded=not draw.private)
     return replace(model, attribute_weights=weights, guarantee=guarantee)
 
 
-def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], *, seeded: bool) -> Guarantee:
+def _completed(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee:
     """State what a model and the weights that were released given it promise together."""
     composition = (*guarantee.composition, share)
     spent, seeded = total(composition), seeded or guarantee.seeded
-    if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from all rhos together
-        return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=reserved)
-    return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=reserved)
+    # The epsilon and delta that were stated follow from both rhos together.
+    stated: dict[str, Any] = {"rho": spent.rho} if isinstance(spent, Concentrated) else {"epsilon": spent.epsilon}
+    return replace(guarantee, **stated, composition=composition, seeded=seeded, reserved=None)
 
 
 def _with_placed_bins(shares: Sequence[Share], attributes: Sequence[AttributeParameters]) -> tuple[Share, ...]:

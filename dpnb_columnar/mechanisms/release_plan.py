@@ -1,4 +1,4 @@
-"""Plan a release before rows are read: ``plan(Domain, Budget)``, and ``plan_given(NaiveBayes)`` of what comes after it.
+"""Plan a release before rows are read: ``plan(Domain, Budget)``, and ``plan_given(NaiveBayes)`` of weights after it.
 
 Everything that is decided about a release is decided and checked here.
 
@@ -12,20 +12,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Concentrated, Division, PrivacyCost, Pure, Share, SharesRule, compose, total
-from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.mechanisms.attribute_shares import divide_by_size, sized_attribute
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, MOST_LEARNED, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, released_rounds, weights_method
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
@@ -70,8 +69,8 @@ LISTED = len("\n" + "\n" + " " * 8)
 """Characters by which a list of lists is longer than these, and an empty one's brackets."""
 
 SLACK = 2**12
-"""Characters of what a plan does not know to the letter: the versions of three packages; and where rounds are released
-one by one, sums of shares in place of the budget (three numbers of at most 601 characters) and another heading."""
+"""Characters of what a plan does not know to the letter: the versions of three packages; and where weights are released
+later, sums of shares in place of the budget (three numbers of at most 601 characters) and another heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +178,7 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
     weights = None if plan.public is None else plan.public.attribute_weights
     if plan.attribute_weights is not None and weights is None:
         fitted = (LONGEST_FLOAT,) * names, (LONGEST_FLOAT,) * classes
-        weights = AttributeWeights(
-            plan.attribute_weights, *fitted, asked=(fitted,) * len(plan.rounds), line=_line(plan)
-        )
+        weights = AttributeWeights(plan.attribute_weights, *fitted, line=_line(plan))
     return NaiveBayes(
         domain=plan.domain,
         guarantee=plan.guarantee(plan.shares, seeded=False),
@@ -342,59 +339,38 @@ def by_unit(budget: Budget, domain: Domain) -> Budget:
     return budget if domain.unit is None else replace(budget, unit_rows=domain.unit.rows)
 
 
-def reserve_later_passes(plan: ReleasePlan) -> ReleasePlan:
-    """Leave the shares of later passes for other releases, each given the model of the last one (``plan_given``)."""
-    reserved = tuple(share for share in plan.shares if share is plan.calibration or share in plan.rounds)
-    if not reserved:
+def reserve_later_pass(plan: ReleasePlan) -> ReleasePlan:
+    """Leave the share of a calibration for another release, given the model of this one (``plan_given``)."""
+    reserved = plan.calibration
+    if reserved is None:
         return plan
-    shares = tuple(share for share in plan.shares if share not in reserved)
+    shares = tuple(share for share in plan.shares if share is not reserved)
     spent, budget = total(shares), plan.budget
-    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from all releases' rho together
+    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from both releases' rho together
         budget = replace(budget, epsilon=spent.epsilon)
     return replace(plan, budget=budget, shares=shares, reserved=reserved)
 
 
 def plan_given(model: NaiveBayes) -> ReleasePlan:
-    """Plan the next release of a model whose tables were released: of its weights, for the next share that was left.
+    """Plan the second release of a model whose tables were released: of its weights, for the share that was left.
 
     Raises:
         UsageError: if the model left no share, or has no score that this share is for.
     """
     guarantee = model.guarantee
-    relation, reserved = guarantee.neighbours, guarantee.reserved
-    if not reserved or relation is None or not all(map(_is_of_weights, reserved)):
+    relation, share = guarantee.neighbours, guarantee.reserved
+    # The noise is pure whatever it is accounted as.
+    if share is None or relation is None or share.query != CALIBRATION or not isinstance(share.row_cost, Pure):
         raise UsageError(
             "given: this model left no part of its budget for attribute weights, or has spent it; release one from "
-            f"statistics with {option('attribute-weights')} calibrated or learned"
+            f"statistics with {option('attribute-weights', 'calibrated')}"
         )
-    share, *others = reserved
-    method = weights_method(model)
-    if share.query == CALIBRATION and (len(model.domain.classes) < 2 or not model.attributes):
+    if len(model.domain.classes) < 2 or not model.attributes:
         raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
-    if share.query != CALIBRATION and not _can_go_on(model, share):
-        raise UsageError(
-            f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
-            "written"
-        )
-    # The noise is pure whatever it is accounted as.
-    assert isinstance(share.row_cost, Pure)
     unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
     budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
     mechanism = mechanism_named(guarantee.mechanism)
-    return ReleasePlan(model.domain, budget, mechanism, None, (share,), method, reserved=tuple(others), given=model)
-
-
-def _is_of_weights(share: Share) -> bool:
-    """Return whether a share is for a pass that releases attribute weights."""
-    return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
-
-
-def _can_go_on(model: NaiveBayes, share: Share) -> bool:
-    """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
-    size, released = len(model.attributes), released_rounds(model)
-    asked = () if model.attribute_weights is None else model.attribute_weights.asked
-    pure = all(isinstance(each.row_cost, Pure) for each in released)
-    return 0 < size <= MOST_LEARNED and pure and share.values == size + 1 and len(asked) == len(released)
+    return ReleasePlan(model.domain, budget, mechanism, None, (share,), CALIBRATED, given=model)
 
 
 def mechanism_named(name: str, *others: str) -> Mechanism:

@@ -23,11 +23,6 @@ was drawn: each round is one linear observation, and the mean and the precision 
 distributions. So a round that says little moves little, and none is forgotten. J is computed from rows that are made up
 under the released model, N times their mean for N the released number of rows. The model takes attributes for
 independent, so its J is too small where they are not: ``CURVATURE`` makes up for it.
-
-Begin and continue. What a round asks about depends on the model's tables, the weights so far, and clips and B, which
-the tables decide. What a step makes of the answer depends, beside that, on how certain the weights are, which follows
-from the weights of all rounds before and from their shares. So a model that is to be continued names these weights, and
-nothing else.
 """
 
 from __future__ import annotations
@@ -51,7 +46,7 @@ from dpnb_columnar.counting.scores import (
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED, TEMPERED
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, TELLING, calibration_request
@@ -82,9 +77,6 @@ LARGEST_NUMBER_OF_ROWS = 2.0**45
 LEARNING = Fraction(1, 4)
 """Part of the budget that ``learned`` spends on its rounds, before a calibration of what they have learned."""
 
-LARGEST_SCALE = Fraction(10**30)
-"""Of noise, in nats, and the inverse of the smallest. No budget leads beyond; a share that a file states might."""
-
 GRID_BITS = 8
 """Gradients are drawn to 1/256."""
 
@@ -94,7 +86,7 @@ class WeightRounds:
     """Weights between two rounds, with all that is known of them. Public.
 
     Attributes:
-        model: The released model, with the weights that the first round starts from.
+        model: The released model.
         query: What the next round sums up over the rows: tables, clipped, and the bound are those of all rounds.
         precision: Shape (parameters, parameters): inverse of the covariance of weights and log-odds.
         made_up: Shape (parameters, rows): the clipped log-ratios of rows made up under the model, in nats, and 1.
@@ -135,7 +127,7 @@ class WeightRounds:
         noise, bound = constant_noise(share), Fraction(sums.query.sensitivity, UNITS * CERTAIN)
         exact = [Fraction(int(each), UNITS * CERTAIN) for each in sums.sums]
         released = np.array([float(draw(each, bound, noise, GRID_BITS)) for each in exact])
-        return self._stepped(released, *self._observed(share))
+        return self._stepped(released, share)
 
     def at(self, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
         """Ask at other weights of the attributes and intercepts of the classes."""
@@ -144,36 +136,16 @@ class WeightRounds:
         query = replace(self.query, weights=tuple(weights_), log_odds=_log_odds(self.model) + UNITS * change)
         return replace(self, query=query)
 
-    def again(self, share: Share, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
-        """Return what a round that was released before has led to, from the weights that it gave.
-
-        Args:
-            share: The round's share of the budget.
-            weights: Weights of the attributes after it.
-            intercepts: Intercepts of the classes after it.
-        """
-        precision, _, _ = self._observed(share)
-        return replace(self.at(weights, intercepts), precision=precision)
-
-    def _observed(self, share: Share) -> tuple[Floats, Floats, Floats]:
-        """Compute how a round of a share makes the weights more certain, whatever its answer is.
-
-        Returns:
-            The precision after it, eigenvectors of the Fisher information, and what part of an answer along each of
-            them is not noise.
-        """
+    def _stepped(self, gradient: Floats, share: Share) -> WeightRounds:
+        """Update the normal distribution of the weights by one released gradient."""
         assert isinstance(share.row_cost, Pure)
         bound = Fraction(self.query.sensitivity, UNITS * CERTAIN)
-        scale = min(max(bound / share.row_cost.epsilon, 1 / LARGEST_SCALE), LARGEST_SCALE)
-        variance = 2 * float(scale) ** 2
+        variance = 2 * float(bound / share.row_cost.epsilon) ** 2
         least, basis = np.linalg.eigh(CURVATURE * self._information())
         information = np.maximum(least, 0.0)
         # Along each eigenvector the observation is h (true - present) with variance h + variance.
         certain = information / (information + variance)
-        return self.precision + (basis * (certain * information)) @ basis.T, basis, certain
-
-    def _stepped(self, gradient: Floats, precision: Floats, basis: Floats, certain: Floats) -> WeightRounds:
-        """Update the normal distribution of the weights by one released gradient."""
+        precision = self.precision + (basis * (certain * information)) @ basis.T
         limit = 2 * LARGEST_NUMBER_OF_ROWS * LARGEST_CLIP
         step = np.linalg.solve(precision, basis @ (certain * (basis.T @ np.clip(gradient, -limit, limit))))
         *weights, change = np.array(self._point) + step
@@ -266,10 +238,7 @@ SEED = 0
 
 
 def start_rounds(model: NaiveBayes) -> WeightRounds:
-    """Start rounds at the weights of a model of two classes, or at d^(-1/4) for d attributes where it has none.
-
-    Tempered weights are none: a model that waits for rounds has them, and one that is released at once has not.
-    """
+    """Start rounds of a model of two classes at d^(-1/4) for each of d attributes."""
     attributes, priors = model_log_ratios(model), model.classes.probability
     size = len(attributes)
     by_class = max(min(MADE_UP, MOST_MADE_UP // size) // 2, FEWEST_MADE_UP)
@@ -283,36 +252,9 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
-    known = model.attribute_weights
-    starts = (size**-0.25,) * size if known is None or known.method == TEMPERED else model.weights
-    rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at(starts, model.intercepts)
-    # Of the weights in whole units, which a model names that is to be continued.
+    rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at((size**-0.25,) * size, (0.0, 0.0))
     deviations = [max(DEVIATION * start, LEAST_DEVIATION) for start in rounds.weights.weights]
     return replace(rounds, precision=np.diag(np.array([*deviations, DEVIATION_OF_LOG_ODDS]) ** -2.0))
-
-
-def resume_rounds(model: NaiveBayes, spent: Sequence[Share]) -> WeightRounds:
-    """Go on after the rounds whose weights a model names, or start where it names none.
-
-    Args:
-        model: The model.
-        spent: The shares of these rounds, in order.
-
-    Raises:
-        ValueError: if the model names the weights of another number of rounds.
-    """
-    weights = model.attribute_weights
-    asked = () if weights is None else weights.asked
-    if len(asked) != len(spent):
-        raise ValueError(f"the model names the weights of {len(asked)} rounds, and {len(spent)} were released")
-    if weights is None or not asked:
-        return start_rounds(model)
-    # The prior is that of the weights that the first round asked about.
-    first, intercepts = asked[0]
-    rounds = start_rounds(replace(model, attribute_weights=replace(weights, weights=first, intercepts=intercepts)))
-    for share, following in zip(spent, (*asked[1:], (weights.weights, weights.intercepts)), strict=True):
-        rounds = rounds.again(share, *following)
-    return rounds
 
 
 def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:

@@ -315,9 +315,9 @@ def notes(report: AttackReport) -> Iterator[str]:
     yield f"The guarantee is for {report.relation}. {ASSUMED}"
 
 
-def shown_guesses(report: AttackReport, most: int = MOST_GUESSES) -> list[Guessed]:
+def shown_guesses(report: AttackReport) -> list[Guessed]:
     """Return the attributes to show: all, or of many those of the largest differences, in declared order."""
-    if len(report.guessed) <= most:
+    if len(report.guessed) <= MOST_GUESSES:
         return list(report.guessed)
-    largest = sorted(report.guessed, key=lambda each: -each.difference)[:most]
+    largest = sorted(report.guessed, key=lambda each: -each.difference)[:MOST_GUESSES]
     return [each for each in report.guessed if each in largest]

@@ -82,7 +82,7 @@ def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
         composition=tuple(_share(share, rows) for share in part["composition"].items()),
         seeded=part["seeded"].flag(),
         rho=part.entry("rho").amount_or_none(),
-        reserved=_reserved(part.entry("reserved"), rows),
+        reserved=None if (left := part.entry("reserved")).value is None else _share(left, rows),
         unit=unit,
     )
     if unit is not None and guarantee.delta:
@@ -93,13 +93,6 @@ def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     if part["private"].flag() is not guarantee.private:
         raise part["private"].invalid("contradicts epsilon and seeded")
     return guarantee
-
-
-def _reserved(part: Part, rows: int | None) -> tuple[Share, ...]:
-    """Shares that are left: one, several in a list, or none."""
-    if part.value is None:
-        return ()
-    return tuple(_share(share, rows) for share in (part.items() if isinstance(part.value, list) else [part]))
 
 
 def _neighbours(part: Part) -> Neighbours | None:
@@ -147,10 +140,9 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
     if delta >= 1:
         raise part["delta"].invalid("must be below 1")
     shares, composition = guarantee.composition, part["composition"]
-    reserved = guarantee.reserved
-    if not _have_common_denominator((*shares, *reserved)):
+    if not _have_common_denominator(guarantee.shares):
         raise composition.invalid("the shares have no common denominator")
-    if len({isinstance(share.cost, Concentrated) for share in (*shares, *reserved)}) > 1:
+    if len({isinstance(share.cost, Concentrated) for share in guarantee.shares}) > 1:
         raise composition.invalid("concentrated shares do not add up with others")
     spent = total(shares)
     if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
@@ -159,7 +151,7 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
         if spent.rho != guarantee.rho:
             raise composition.invalid("the shares do not add up to rho")
         # What is reserved is spent under the same statement.
-        at_most = total((*shares, *reserved))
+        at_most = total(guarantee.shares)
         assert isinstance(at_most, Concentrated)
         if not (epsilon and delta) or not implies(at_most.rho, Approximate(epsilon, delta)):
             raise part["rho"].invalid("does not imply epsilon and delta")
@@ -259,14 +251,13 @@ def _weights(part: Part, attributes: Sequence[str], classes: Sequence[str]) -> A
     """Read the weights of a model's attributes and the intercepts of its classes; None where there are none."""
     if part.value is None:
         return None
-    asked = [] if (rounds := part.entry("asked")).value is None else rounds.items()
-    weights, intercepts = _weights_of(part, attributes, len(classes))
+    if unknown := part["weights"].entries().keys() - set(attributes):
+        raise part["weights"][min(unknown)].invalid("not an attribute of the model")
     return AttributeWeights(
         method=part["method"].text(),
-        weights=weights,
-        intercepts=intercepts,
+        weights=tuple(part["weights"][name].number(LARGEST_WEIGHT) for name in attributes),
+        intercepts=part["intercepts"].numbers(len(classes), -LARGEST_INTERCEPT, LARGEST_INTERCEPT),
         source=_source(part.entry("source")),
-        asked=tuple(_weights_of(each, attributes, len(classes)) for each in asked),
         line=_line(part.entry("line"), classes),
     )
 
@@ -292,17 +283,6 @@ def _line(part: Part, classes: Sequence[str]) -> CalibrationLine | None:
         if name in part.mapping():
             raise part[name].invalid("is stated for more than two classes, and only for them")
     return CalibrationLine(classes.index(largest), margins, log_odds)
-
-
-def _weights_of(part: Part, attributes: Sequence[str], classes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Read the weights of attributes and the intercepts of classes: those in use, or those of a round."""
-    weights = part["weights"].entries()
-    if unknown := weights.keys() - set(attributes):
-        raise weights[min(unknown)].invalid("not an attribute of the model")
-    return (
-        tuple(part["weights"][name].number(LARGEST_WEIGHT) for name in attributes),
-        part["intercepts"].numbers(classes, -LARGEST_INTERCEPT, LARGEST_INTERCEPT),
-    )
 
 
 def _source(part: Part) -> PublicSource | None:

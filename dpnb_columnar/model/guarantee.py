@@ -82,8 +82,8 @@ class Guarantee:
         composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
         seeded: The noise came from a seed, so it can be repeated and protects nobody.
         rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
-        reserved: Shares that are left for later releases, each given the model of the last one, in their order; no
-            part of the composition, and not spent.
+        reserved: The share that is left for a later release, given this model; no part of the composition, and not
+            spent. None for none.
         unit: The unit that the relation is of; None where it is of rows.
     """
 
@@ -95,7 +95,7 @@ class Guarantee:
     composition: tuple[Share, ...]
     seeded: bool
     rho: Fraction | None = None
-    reserved: tuple[Share, ...] = ()
+    reserved: Share | None = None
     unit: Unit | None = None
 
     @property
@@ -103,14 +103,19 @@ class Guarantee:
         """Whether the model carries a guarantee at all."""
         return self.epsilon is not None and not self.seeded
 
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """Every share of the budget, that which is left last."""
+        return self.composition if self.reserved is None else (*self.composition, self.reserved)
+
     def __repr__(self) -> str:
         """State the guarantee, and of how many queries it is composed."""
-        asked, left = len(self.composition), len(self.reserved)
+        asked = len(self.composition)
         lines = [f"Guarantee: {statement(self)}"]
         if asked:
             lines.append(f"{asked} {'query' if asked == 1 else 'queries'}: composition has the share of each")
-        if left:
-            lines.append(f"{left} left for further releases: reserved")
+        if self.reserved is not None:
+            lines.append("a share is left for a second release: reserved")
         return "\n".join(lines)
 
 

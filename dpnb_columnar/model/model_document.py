@@ -120,17 +120,12 @@ def _weights_document(model: NaiveBayes) -> dict[str, Any]:
             }
         }
     )
-    asked = [
-        {"weights": dict(zip(names, weights, strict=True)), "intercepts": list(intercepts)}
-        for weights, intercepts in model.attribute_weights.asked
-    ]
     return {
         "attribute_weights": {
             "method": model.attribute_weights.method,
             "weights": dict(zip(names, model.weights, strict=True)),
             "intercepts": list(model.intercepts),
             **learned,
-            **({"asked": asked} if asked else {}),
             **({} if model.attribute_weights.line is None else {"line": _line_document(model)}),
         }
     }
@@ -161,7 +156,7 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
         "seeded": guarantee.seeded,
         "composition": list(map(_share_document, guarantee.composition)),
-        **_reserved_document(list(map(_share_document, guarantee.reserved))),
+        **({} if guarantee.reserved is None else {"reserved": _share_document(guarantee.reserved)}),
     }
 
 
@@ -178,13 +173,6 @@ def noise_document(noise: QueryNoise | None) -> dict[str, Any]:
     if noise is None:
         return {"scale": None}
     return {"scale": noise.scales[0] if len(noise.scales) == 1 else list(noise.scales), "unit": noise.unit}
-
-
-def _reserved_document(shares: list[dict[str, Any]]) -> dict[str, Any]:
-    """Write the entry of the shares that are left: one as itself, several as a list; none where there are none."""
-    if not shares:
-        return {}
-    return {"reserved": shares if len(shares) > 1 else shares[0]}
 
 
 def _share_document(share: Share) -> dict[str, Any]:

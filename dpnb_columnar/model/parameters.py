@@ -217,8 +217,6 @@ class AttributeWeights:
         weights: Per attribute of the model, in its order; at most ``LARGEST_WEIGHT`` in absolute size.
         intercepts: Per class; at most ``LARGEST_INTERCEPT`` in absolute size.
         source: The public file that they were learned from; None if there is none.
-        asked: Weights and intercepts that earlier rounds asked the rows about, while further rounds are to come: the
-            next step depends on them. Of no use for scoring.
         line: How probabilities follow from the score; None where the score is the logarithm of the likelihood.
     """
 
@@ -226,7 +224,6 @@ class AttributeWeights:
     weights: tuple[float, ...]
     intercepts: tuple[float, ...]
     source: PublicSource | None = None
-    asked: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
     line: CalibrationLine | None = None
 
 

@@ -105,9 +105,9 @@ class QueryNoise:
         bound = self.quantile(level, klass)
         return float(max(math.ceil(bound - 0.5), 0)) if self.whole else bound
 
-    def interval(self, released: float, level: float = LEVEL, klass: int = 0) -> Interval:
-        """Compute the ends between which the exact number is, with this probability over all draws of the noise."""
-        half = self.half_width(level, klass)
+    def interval(self, released: float, klass: int = 0) -> Interval:
+        """Compute the ends between which the exact number is, with probability ``LEVEL`` over the noise."""
+        half = self.half_width(LEVEL, klass)
         low, high = released - half, released + half
         return (max(low, 0.0), max(high, 0.0)) if self.whole else (low, high)
 

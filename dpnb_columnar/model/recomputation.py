@@ -49,6 +49,7 @@ from dpnb_columnar.model.mechanism_rules import (
 )
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
+    AttributeWeights,
     Histogram,
     NaiveBayes,
     Normal,
@@ -111,7 +112,7 @@ class _ModelCheck:
         if self.rules.private is (guarantee.epsilon is None):
             says = "a private mechanism states an epsilon" if self.rules.private else "protects nobody: no epsilon"
             raise part["epsilon"].invalid(f"mechanism {guarantee.mechanism}: {says}")
-        if not self.rules.private and (guarantee.composition or guarantee.reserved):
+        if not self.rules.private and guarantee.shares:
             raise part["composition"].invalid(f"mechanism {guarantee.mechanism} spends no budget")
         if self.rules.smooth is (guarantee.noise is None) and self.rules.private:
             needs = "draws noise of a family" if self.rules.smooth else "has no noise family"
@@ -139,9 +140,9 @@ class _ModelCheck:
         expected = {key: (values, smooth) for key, values, smooth in self._queries()}
         for key in expected.keys() - keys.keys():
             raise part.invalid(f"lacks the query {_query_text(key)}, which mechanism {guarantee.mechanism} asks")
-        for share, entry in zip([*guarantee.composition, *guarantee.reserved], self._share_parts(), strict=True):
+        for share, entry in zip(guarantee.shares, self._share_parts(), strict=True):
             key = (share.query, share.attribute)
-            if keys[key] > 1:
+            if keys[key] > (share is not guarantee.reserved):
                 raise entry.invalid(f"repeats the query {_query_text(key)}")
             values, smooth = expected.get(key) or self._later(share, entry)
             if share.values != values:
@@ -167,10 +168,9 @@ class _ModelCheck:
                 raise entry["unit"].invalid(f"says {excerpt(entry['unit'].value)}, and {excerpt(noise.unit)} follows")
 
     def _share_parts(self) -> list[Part]:
-        """Return the entries of the composition table, then those of the shares that are left."""
+        """Return the entries of the composition table, then that of the share that is left."""
         part = self.document["guarantee"]
-        reserved = part.entry("reserved")
-        left = [] if reserved.value is None else reserved.items() if isinstance(reserved.value, list) else [reserved]
+        left = [] if self.guarantee.reserved is None else [part["reserved"]]
         return [*part["composition"].items(), *left]
 
     def _queries(self) -> Iterator[tuple[Key, int, bool]]:
@@ -201,7 +201,8 @@ class _ModelCheck:
         classes = len(self.domain.classes)
         if share.attribute is None and share.query == CALIBRATION:
             return CALIBRATION_RANGES * min(classes, 3), False
-        if share.attribute is None and share.query.startswith(GRADIENT) and classes == 2:
+        summed = share.query.startswith(GRADIENT) and share is not self.guarantee.reserved
+        if share.attribute is None and summed and classes == 2:
             return len(self.model.attributes) + 1, False
         raise entry["query"].invalid(f"{_query_text((share.query, share.attribute))} is no query of this model")
 
@@ -346,7 +347,7 @@ class _ModelCheck:
         return [sizes, *([2**60 if place == end else 1 for place in range(len(sizes))] for end in ends)]
 
     def _check_bound(self, body: Part, parameters: Normal) -> None:
-        weighted = self.model.attribute_weights is not None or bool(self.guarantee.reserved)
+        weighted = self.model.attribute_weights is not None or self.guarantee.reserved is not None
         follows = LARGEST_LOG_RATIO if weighted and len(self.domain.classes) == 2 else None
         if parameters.bound != follows:
             raise body.entry("bound").invalid(f"says {excerpt(parameters.bound)}, and {follows} follows")
@@ -387,38 +388,24 @@ class _ModelCheck:
             TEMPERED: not once and not rounds and classes == 2 and self.rules.binned,
             PUBLIC: not once and not rounds and classes == 2,
             CALIBRATED: once and not rounds,
-            LEARNED: rounds and classes == 2,
+            LEARNED: rounds and once and classes == 2,
         }
         if not needed.get(method, False):
             raise part["method"].invalid(f"{excerpt(method)} does not suit the composition")
         if (weights.source is not None) is not (method == PUBLIC):
             raise part.entry("source").invalid("is stated for weights from a public file, and only for them")
-        goes_on = any(share.query.startswith(GRADIENT) for share in self.guarantee.reserved)
-        if weights.asked and not (rounds and goes_on):
-            raise part["asked"].invalid("is stated between two rounds, and only there")
         if (weights.line is not None) is not once:
             raise part.entry("line").invalid("is missing" if once else f"does not suit {method} weights of this model")
         shares = self.model.classes.probability
         if weights.line is not None and weights.line.largest != (largest := shares.index(max(shares))):
             raise part["line"]["class"].invalid(f"is not the largest, {excerpt(self.domain.classes[largest])}")
-        self._check_form(part, method, weights.weights, weights.intercepts, rounds)
-        for place, (asked, intercepts) in enumerate(weights.asked):
-            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds)
+        self._check_form(part, weights, rounds)
 
-    def _check_form(
-        self, part: Part, method: str, weights: Sequence[float], intercepts: Sequence[float], rounds: bool
-    ) -> None:
-        """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
-
-        Args:
-            part: The weights' part of the document.
-            method: How they were chosen.
-            weights: One per attribute.
-            intercepts: One per class.
-            rounds: Whether rounds chose them.
-        """
+    def _check_form(self, part: Part, stated: AttributeWeights, rounds: bool) -> None:
+        """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers."""
+        weights, intercepts = stated.weights, stated.intercepts
         names = [each.attribute for each in self.model.attributes]
-        tempered = method in (TEMPERED, CALIBRATED)  # without rounds a line is of the margins of the tempered score
+        tempered = stated.method in (TEMPERED, CALIBRATED)  # without rounds a line is of the tempered score's margins
         if tempered:
             first = tempered_weight(len(names))
             for name, weight in zip(names, weights, strict=True):

@@ -339,7 +339,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -
             ],
         ),
         "total": _listed(cost_parameters(total(guarantee.composition))) if guarantee.composition else "",
-        "reserved": _listed(cost_parameters(total(guarantee.reserved))) if guarantee.reserved else None,
+        "reserved": None if guarantee.reserved is None else _listed(cost_parameters(guarantee.reserved.cost)),
         "population": list(population_facts(model)),
         "attributes": (ATTRIBUTE_HEADER, attribute_rows(domain)),
         "classes": [texts[code] for code in codes],

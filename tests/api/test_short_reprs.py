@@ -53,10 +53,10 @@ def test_a_guarantee_and_its_shares() -> None:
     guarantee = Guarantee("histogram", None, Fraction(1), Fraction(0), planned.budget.neighbours, planned.shares, False)
     count = len(planned.shares)
     assert repr(guarantee) == f"Guarantee: {statement(guarantee)}\n{count} queries: composition has the share of each"
-    many = replace(guarantee, composition=planned.shares[:1], reserved=planned.shares * 100)
+    many = replace(guarantee, composition=planned.shares[:1], reserved=planned.shares[-1])
     assert repr(many).splitlines()[1:] == [
         "1 query: composition has the share of each",
-        f"{100 * count} left for further releases: reserved",
+        "a share is left for a second release: reserved",
     ]
     assert repr(planned.shares[0]).startswith("Share(class counts: 2 values, epsilon ")
     assert repr(planned.shares[1]).startswith(f"Share(counts of {planned.shares[1].attribute!r}: ")

@@ -17,17 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
-from support.rounds import TERMS
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Pure
+from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, margins_given
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
@@ -39,6 +38,14 @@ repeated = partial(repeated_people, copies=6)
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
 TABLES, WEIGHTS = Path("tables.json"), Path("weights.json")
 
+TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
+    "histogram": ("histogram", None, {}),
+    "smooth": ("smooth", None, {}),
+    "replaced": ("histogram", None, {"neighbours": Neighbours.REPLACE_ONE}),
+    "delta": ("smooth", "gaussian", {"delta": Fraction(1, 10**6)}),
+    "concentrated": ("smooth", "arsinh-normal", {"delta": Fraction(1, 10**6), "neighbours": Neighbours.REPLACE_ONE}),
+}
+"""Mechanism, noise and budget of a release that is compared with that of its two parts."""
 
 SECOND = Path("second.parquet")
 
@@ -83,9 +90,9 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
     whole = plan(domain, Budget(Fraction(2), **amounts), mechanism, noise, "calibrated")
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
-    first = reserve_later_passes(whole)
+    first = reserve_later_pass(whole)
     released = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw)
-    assert released.guarantee.reserved == (whole.calibration,)
+    assert released.guarantee.reserved == whole.calibration
     counts = AskedRows(checked.answer(margins_given(released)))
     again = plan_given(released)
     both = train(again, counts, draw=draw)
@@ -97,7 +104,8 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
 
 def test_the_document_of_tables_is_read_back_with_its_share(tables: Path, run: Run) -> None:
     model = load_model(tables)
-    (share,) = model.guarantee.reserved
+    share = model.guarantee.reserved
+    assert share is not None
     assert (share.query, share.values, share.cost) == (CALIBRATION, 48, Pure(Fraction(1, 10)))
     assert model.guarantee.epsilon == Fraction(9, 10)
     model.save("tables.parquet")
@@ -131,8 +139,21 @@ def test_the_weights_complete_the_model(tables: Path, second: Path, run: Run) ->
     assert model.attribute_weights is not None
     assert model.attribute_weights.method == "calibrated"
     assert model.guarantee.epsilon == 1
-    assert model.guarantee.reserved == ()
+    assert model.guarantee.reserved is None
     assert "wait" not in run("show", WEIGHTS).out
+
+
+def test_statistics_learn_no_weights(data: Path, tables: Path, ledger: Path, run: Run) -> None:
+    """Refused before a ledger is asked: rounds follow one another over the rows."""
+    learned = ("--attribute-weights", "learned", "--output", WEIGHTS)
+    remedy = "train on the rows, or release from statistics with --attribute-weights calibrated"
+    for more in ((), ("--ledger", ledger), ("--dry-run",)):
+        told = run("release", "first.parquet", *CALIBRATED[:2], *learned, *more, expected=64).err
+        assert told.count("\n") == 1
+        assert remedy in told
+    assert spent_epsilon(ledger, "people") == 0
+    with pytest.raises(UsageError, match="train on the rows, or release from statistics with attribute_weights="):
+        dpnb.release(dpnb.aggregate(data), epsilon=1, attribute_weights="learned")
 
 
 # Statistics of the second kind.

@@ -151,11 +151,11 @@ def test_what_it_says_about_scoring_works(people_file: Path, run: Run) -> None:
 def test_a_share_that_waits_is_not_spent(folder: Path, run: Run) -> None:
     model = MODELS["smooth"]
     share = model.guarantee.composition[-1]
-    guarantee = replace(model.guarantee, reserved=(share,))
+    guarantee = replace(model.guarantee, reserved=share)
     write_release_sheet(replace(model, guarantee=guarantee), "m.json", "0" * 64, Path("sheet.html"))
     text = " ".join(Path("sheet.html").read_text(encoding="utf-8").split())
     amount = number_text(share.cost.epsilon)  # type: ignore[union-attr]
-    assert f"A share of epsilon {amount} is left for further passes" in text
+    assert f"A share of epsilon {amount} is left for a second pass" in text
 
 
 def test_the_file_is_public_unless_the_model_is_not(people_file: Path, run: Run) -> None:

@@ -22,7 +22,6 @@ class Reader:
 PREDICT = "predict {} people.parquet --output out.parquet"
 RELEASE = "release {} --output out.json"
 SECOND = "release {} --given tables.json --output out.json"
-ROUND = "release {} --given step-1.json --output out.json"
 INGEST = "ingest {} --output out.parquet"
 
 READERS = (
@@ -73,9 +72,7 @@ READERS = (
     Reader("second.parquet", (SECOND,)),
     Reader("second.csv", (SECOND,)),
     Reader("tables.json", ("show tables.json", "aggregate people.parquet --given {} --output out.parquet")),
-    Reader("sums.parquet", (ROUND,)),
-    Reader("sums.csv", (ROUND,)),
-    Reader("step-2.json", ("show step-2.json", "aggregate people.parquet --given {} --output out.parquet")),
+    Reader("learned.json", ("show learned.json", "aggregate people.parquet --given {} --output out.parquet")),
     Reader("counts.csv", (RELEASE + " --dataset people", RELEASE + " --domain people.parquet")),
     Reader("counts.csv.gz", (RELEASE + " --dataset people",)),
     Reader("counts.parquet", (RELEASE + " --dataset people",)),

@@ -50,14 +50,7 @@ def write_seed_files(folder: Path) -> None:
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
     _command("release people.statistics.parquet --attribute-weights calibrated --seed 7 --output tables.json")
     _command("aggregate people.parquet --given tables.json --output second.parquet")
-    _command(
-        "aggregate people.parquet --given step-1.json --output sums.parquet",
-        "release people.statistics.parquet --attribute-weights learned --seed 7 --output step-0.json",
-        "aggregate people.parquet --given step-0.json --output scores.parquet",
-        "release scores.parquet --given step-0.json --seed 8 --output step-1.json",
-    )
-    pl.read_parquet(folder / "sums.parquet").write_csv(folder / "sums.csv")
-    _command("release sums.parquet --given step-1.json --seed 9 --output step-2.json")
+    _command("train people.parquet --attribute-weights learned --seed 7 --output learned.json")
     _command("train people.parquet --mechanism histogram --output histogram.json")
     _command("evaluate histogram.json people.parquet --epsilon 1 --seed 7 --output scores.json")
     write_record(folder / "release.toml")

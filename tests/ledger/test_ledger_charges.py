@@ -19,7 +19,7 @@ from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import amount
 from dpnb_columnar.ledger.refusals import other_inputs
 from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.noise import ExactSampler, SystemBits
 from dpnb_columnar.training import Payment, payment_for
@@ -128,7 +128,7 @@ def test_scores_of_a_model_that_protects_nobody_are_not_paid_for() -> None:
 def test_the_weights_of_a_model_are_paid_for_once() -> None:
     """Their run is named after the model, unless it is given another name."""
     domain = people_domain()
-    planned = reserve_later_passes(plan(domain, Budget(ONE), "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_pass(plan(domain, Budget(ONE), "histogram", attribute_weights="calibrated"))
     counted = [dpnb.aggregate(people(50, seed), domain=domain) for seed in (1, 2)]
     models = [release(statistics, planned, ExactSampler(SystemBits())) for statistics in counted]
     runs = [payment_for(plan_given(model), LEDGER, ["a"]).charge.run for model in (models[0], models[0], models[1])]

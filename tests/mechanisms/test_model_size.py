@@ -23,7 +23,7 @@ from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms import release_plan
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, reserve_later_pass
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
@@ -72,18 +72,15 @@ def empty(domain: Domain) -> Statistics:
 
 
 def longest(model: Model, planned: ReleasePlan) -> Model:
-    """The model once its weights are fitted, as long as they can be, with those that every round asked about."""
+    """The model once its weights are fitted, as long as they can be."""
     if planned.attribute_weights is None:
         return model
     weights = (-99.12345678901234,) * len(model.attributes), (-999.1234567890123,) * len(model.domain.classes)
-    asked = (weights,) * max(len(planned.rounds) - 1, 0)
     points, line = (-12345.12345678901,) * MOST_MARGINS, None
     if planned.attribute_weights in ("calibrated", "learned"):
         several = len(model.domain.classes) > 2
         line = CalibrationLine(0, points, points, points if several else (), 0.1234567890123456)
-    return replace(
-        model, attribute_weights=AttributeWeights(planned.attribute_weights, *weights, asked=asked, line=line)
-    )
+    return replace(model, attribute_weights=AttributeWeights(planned.attribute_weights, *weights, line=line))
 
 
 def size_of(model: Model) -> ModelSize:
@@ -105,7 +102,7 @@ def test_no_draw_makes_a_model_larger_than_planned(mechanism: str, shape: str) -
         planned = plan(domain, Budget(Fraction(1, 7)), mechanism, attribute_weights=way)
         most = largest_model(planned)
         whole = longest(release(counted, planned, Extreme(place)), planned)
-        parts = release(counted, reserve_later_passes(planned), Extreme(place))
+        parts = release(counted, reserve_later_pass(planned), Extreme(place))
         for model in (whole, parts, longest(parts, planned)):
             found = size_of(model)
             assert found.bytes <= most.bytes

@@ -24,7 +24,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.mechanisms.score_calibration import (
     STEPS,
     calibrated_weights,
@@ -308,12 +308,13 @@ def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None
 def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     """Catches: a share of other counts than these, drawn with noise that it does not pay for."""
     declared, statistics, _ = correlated(3, classes)
-    planned = reserve_later_passes(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_pass(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     model = release(statistics, planned, exact)
-    assert plan_given(model).shares == model.guarantee.reserved
-    (share,) = model.guarantee.reserved
+    share = model.guarantee.reserved
+    assert share is not None
+    assert plan_given(model).shares == (share,)
     assert share.values == 24 * classes
-    other = replace(model, guarantee=replace(model.guarantee, reserved=(replace(share, values=values),)))
+    other = replace(model, guarantee=replace(model.guarantee, reserved=replace(share, values=values)))
     with pytest.raises(
         DataError, match=f"guarantee.reserved.values: says {values}, and the model holds {24 * classes}"
     ):

@@ -72,25 +72,17 @@ def released() -> tuple[Any, int]:
 
 
 def fixed_model(weights: str) -> Model:
-    """A model that waits for weights, made with other bits than the stream's."""
+    """A model, which may wait for its weights, made with other bits than the stream's."""
     with system("of the model"):
         return dpnb.release(
             dpnb.aggregate(ROWS, domain=domain()), epsilon=2, mechanism="histogram", attribute_weights=weights
         )
 
 
-def continued(weights: str) -> tuple[Any, int]:
-    model = fixed_model(weights)
-    after = dpnb.calibrate(model, dpnb.count_given(ROWS, model))
-    return to_document(after), model.guarantee.reserved[0].values
-
-
-def continued_round() -> tuple[Any, int]:
-    model = fixed_model("learned")
-    with system("of the calibration"):
-        model = dpnb.calibrate(model, dpnb.count_given(ROWS, model))
-    after = dpnb.calibrate(model, dpnb.count_given(ROWS, model))
-    return to_document(after), model.guarantee.reserved[0].values
+def completed() -> tuple[Any, int]:
+    model = fixed_model("calibrated")
+    assert model.guarantee.reserved is not None
+    return to_document(dpnb.calibrate(model, dpnb.count_given(ROWS, model))), model.guarantee.reserved.values
 
 
 def scored() -> tuple[Any, int]:
@@ -105,8 +97,7 @@ DOORS: dict[str, Callable[[], tuple[Any, int]]] = {
     "train, learned": lambda: trained("learned"),
     "train, three classes": lambda: trained("calibrated of three"),
     "release": released,
-    "calibrate": lambda: continued("calibrated"),
-    "calibrate, a round": continued_round,
+    "calibrate": completed,
     "release_scores": scored,
 }
 

@@ -16,7 +16,7 @@ from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan, plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan, plan_given, reserve_later_pass
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
 from dpnb_columnar.model.model_document import to_document
@@ -115,7 +115,7 @@ def test_a_model_that_claims_too_much_for_a_unit_is_refused(place: tuple[str, ..
 def test_the_second_release_of_a_unit_spends_what_the_first_has_left() -> None:
     attributes = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
     planned = plan(people_of_units(4, attributes=attributes), Budget(Fraction(1)), "histogram", None, "calibrated")
-    first = reserve_later_passes(planned)
+    first = reserve_later_pass(planned)
     rows = people(500).with_columns(**{f"a{place}": None for place in range(6)})
     counted = dpnb.aggregate(rows.cast({f"a{place}": str for place in range(6)}), domain=planned.domain.per_row)
     second = plan_given(release(replace(counted, domain=planned.domain), first, ExactSampler(SystemBits())))

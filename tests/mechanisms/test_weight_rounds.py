@@ -25,8 +25,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import weight_rounds
 from dpnb_columnar.mechanisms.attribute_weights import LEARNED
 from dpnb_columnar.mechanisms.log_ratios import model_log_ratios
-from dpnb_columnar.mechanisms.model_release import release, release_given, rounds_given
-from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_passes
+from dpnb_columnar.mechanisms.model_release import release, release_weights
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import BOUND, CLIP, _clip, start_rounds
 from dpnb_columnar.model.model import Model, load_model
@@ -144,17 +144,6 @@ def test_attributes_that_tell_nothing_bound_a_row_by_one_nat() -> None:
     assert query.sensitivity < 2 * UNITS * CERTAIN
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**290), Fraction(10**290)])
-def test_rounds_go_on_from_any_share_that_a_file_states(epsilon: Fraction) -> None:
-    frame, domain = dependent(500)
-    model = trained(frame, domain, LEARNED)
-    share = plan(domain, Budget(Fraction(1)), "histogram", attribute_weights=LEARNED).rounds[0]
-    rounds = start_rounds(model).again(replace(share, row_cost=Pure(epsilon)), (1.0,) * 3, (0.0, 0.5))
-    assert np.isfinite(rounds.precision).all()
-    assert rounds.weights.weights == (1, 1, 1)
-    assert rounds.weights.intercepts == (0, 0.5)
-
-
 class Extreme:
     """Answers far beyond anything that is ever drawn."""
 
@@ -193,6 +182,17 @@ def test_what_cannot_be_learned_is_refused() -> None:
         plan(people_domain(many), budget, "histogram", attribute_weights=LEARNED)
 
 
+def test_rows_that_are_read_once_learn_no_weights() -> None:
+    """Two rounds and a calibration follow one another over the rows; a later calibration alone can be left."""
+    budget = Budget(Fraction(1))
+    with pytest.raises(UsageError, match="learned reads the rows four times, and these can be read once; train on the"):
+        plan(people_domain(), budget, "histogram", attribute_weights=LEARNED, repeatable=False)
+    learned = plan(people_domain(), budget, "histogram", attribute_weights=LEARNED)
+    assert len(learned.rounds) == 2
+    calibrated = plan(people_domain(), budget, "histogram", attribute_weights="calibrated", repeatable=False)
+    assert reserve_later_pass(calibrated).reserved == calibrated.calibration
+
+
 def test_no_clip_is_beyond_what_sums_are_exact_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much an attribute tells, and not below one nat however little."""
     monkeypatch.setattr(weight_rounds, "TELLING", 1e9)
@@ -204,11 +204,11 @@ def test_no_clip_is_beyond_what_sums_are_exact_for(monkeypatch: pytest.MonkeyPat
 def test_a_seed_in_either_release_is_told(first: int | None, second: int | None) -> None:
     """Whichever noise came from a seed, the model protects nobody."""
     domain, rows = people_domain(), people(200)
-    planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_pass(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     samplers = [ExactSampler(SystemBits() if seed is None else SeededBits(seed)) for seed in (first, second)]
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
     counts = FrameInput(rows).check(domain).answer(margins_given(model))
-    guarantee = release_given(plan_given(model), counts, samplers[1]).guarantee
+    guarantee = release_weights(plan_given(model), model, counts, samplers[1]).guarantee
     assert guarantee.seeded is (first is not None or second is not None)
     assert guarantee.private is not guarantee.seeded
 
@@ -227,45 +227,15 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     """The first one less than its budget, the second the rest of it; the model all that was spent on it."""
     domain, rows = people_domain({**PEOPLE, **unit}), people(60).with_columns(u=pl.int_range(pl.len()))
     budget = Budget(Fraction(1), relation)
-    planned = reserve_later_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
+    planned = reserve_later_pass(plan(domain, budget, "histogram", attribute_weights="calibrated"))
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, ExactSampler(SystemBits()))
-    (left,) = model.guarantee.reserved
+    left = model.guarantee.reserved
+    assert left is not None
     assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
     given = plan_given(model)
     assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
     counts = FrameInput(rows).check(domain).answer(margins_given(model))
-    guarantee = release_given(given, counts, ExactSampler(SystemBits())).guarantee
-    assert (guarantee.epsilon, guarantee.reserved) == (1, ())
+    guarantee = release_weights(given, model, counts, ExactSampler(SystemBits())).guarantee
+    assert (guarantee.epsilon, guarantee.reserved) == (1, None)
     assert guarantee.composition == (*model.guarantee.composition, left)
     assert total(guarantee.composition) == Pure(Fraction(1))
-
-
-def test_rounds_that_are_continued_are_those_that_were_left() -> None:
-    """A model between two rounds tells all that its next step needs: what is known of the weights, and what to ask."""
-    domain = people_domain()
-    rows, draw = FrameInput(people(2000)).check(domain), ExactSampler(SeededBits(3))
-    planned = reserve_later_passes(plan(domain, Budget(Fraction(5)), "histogram", attribute_weights=LEARNED))
-    model = release(rows.answer(CellQuery(domain)), planned, draw)
-    left, released = rounds_given(model), plan_given(model)
-    sums = rows.answer(left.query)
-    after = left.after(released.shares[0], sums, ExactSampler(SeededBits(4)))
-    continued = rounds_given(release_given(released, sums, ExactSampler(SeededBits(4))))
-    assert after.query != left.query
-    assert continued.query == after.query
-    assert continued.precision == pytest.approx(after.precision)
-
-
-def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
-    """A model that names those of fewer rounds than it has released was edited."""
-    domain = people_domain()
-    rows = FrameInput(people(60)).check(domain)
-    planned = reserve_later_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights=LEARNED))
-    draw = ExactSampler(SystemBits())
-    model = release(rows.answer(CellQuery(domain)), planned, draw)
-    after = release_given(plan_given(model), rows.answer(rounds_given(model).query), draw)
-    assert after.attribute_weights is not None
-    assert [share.query for share in plan_given(after).reserved] == ["calibration counts"]
-    for asked in ((), after.attribute_weights.asked * 2):
-        edited = replace(after, attribute_weights=replace(after.attribute_weights, asked=asked))
-        with pytest.raises(UsageError, match=r"weight gradient 2 does not follow from what it has released"):
-            plan_given(edited)

@@ -281,19 +281,34 @@ def test_a_query_that_is_paid_twice_is_refused(name: str, document: Callable[[st
             from_document(changed((*GUARANTEE, "composition"), shares, document(name)), "x")
 
 
-def test_rounds_ask_at_intercepts_that_steps_reach() -> None:
-    table, domain = rows(2), declaration(2)
+def test_rounds_end_at_intercepts_that_steps_reach() -> None:
     options = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "learned"}
-    model = dpnb.release(dpnb.aggregate(table, domain=domain), **options)
-    model = dpnb.calibrate(model, dpnb.count_given(table, model))
-    asked = ("attribute_weights", "asked", 0, "intercepts", 1)
-    document = to_document(model)
-    assert to_document(from_document(edited(document, asked, -5.0), "x"))["attribute_weights"]["asked"]
-    for place in (asked, ("attribute_weights", "intercepts", 1)):
-        with pytest.raises(DataError, match=r"says -4.59, and such intercepts are multiples of 1/256"):
-            from_document(edited(document, place, -4.59), "x")
-        with pytest.raises(DataError, match=r"says -6.58984375, and rounds keep within 5 of 0"):
-            from_document(edited(document, place, -1687 / 256), "x")
+    document = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
+    place = ("attribute_weights", "intercepts", 1)
+    assert from_document(edited(document, place, -5.0), "x").intercepts[1] == -5
+    with pytest.raises(DataError, match=r"says -4.59, and such intercepts are multiples of 1/256"):
+        from_document(edited(document, place, -4.59), "x")
+    with pytest.raises(DataError, match=r"says -6.58984375, and rounds keep within 5 of 0"):
+        from_document(edited(document, place, -1687 / 256), "x")
+
+
+def test_one_share_of_a_calibration_alone_is_left() -> None:
+    """Neither a second one, nor one that is spent, nor one of a round."""
+    options = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "calibrated"}
+    left = to_document(dpnb.release(dpnb.aggregate(rows(2), domain=declaration(2)), **options))["guarantee"]["reserved"]
+    place = (*GUARANTEE, "reserved")
+    whole = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
+    with pytest.raises(DataError, match=r"guarantee.reserved: repeats the query 'calibration counts'"):
+        from_document(edited(whole, place, left), "x")
+    plain = to_document(dpnb.train(rows(2), domain=declaration(2), **{**options, "attribute_weights": "tempered"}))
+    others = {
+        "weight gradient 1": "query: 'weight gradient 1' is no query of this",
+        "class counts": "repeats the query",
+    }
+    several = [([left], "expected an object"), ([left, left], "expected an object")]
+    for wrong, words in (*((left | {"query": name}, words) for name, words in others.items()), *several):
+        with pytest.raises(DataError, match=rf"guarantee.reserved.*{words}"):
+            from_document(edited(plain, place, wrong), "x")
 
 
 @pytest.mark.parametrize(

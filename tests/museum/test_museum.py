@@ -40,7 +40,7 @@ def test_the_museum_has_models_of_every_mechanism_and_noise(tmp_path: Path) -> N
         folder = tmp_path / commit
         unpack(commit, folder)
         for path in folder.glob("*.json"):
-            if ".scores" not in path.name:
+            if ".scores" not in path.name and not EXPECTED[commit][path.name].startswith("refused"):
                 model = dpnb.load_model(path)
                 shown |= {model.guarantee.mechanism, model.guarantee.noise}
     families = {name.partition("-NU")[0] for name in NOISE_FAMILIES}

@@ -73,9 +73,6 @@ NOISES = {
 
 WEIGHTS = ("none", "tempered", "calibrated", "learned")
 
-WAITING = {"learned": ("waits.json", "given.parquet"), "calibrated": ("calibrates.json", "scores.parquet")}
-"""By attribute weights, a model that waits for rows to be counted again, and what was counted."""
-
 RELATIVE = """
 import os
 from dataclasses import replace
@@ -127,10 +124,9 @@ def commands() -> Iterator[tuple[list[str], bool]]:
         more = ["--mechanism", "histogram", "--attribute-weights", weights]
         yield ["train", rows, "--output", f"weights-{weights}.json", *more], False
     yield ["train", rows, "--output", "weights-public.json", *public, *more[:2]], False
-    for weights, (model, answer) in WAITING.items():
-        waits = ["--mechanism", "histogram", "--attribute-weights", weights]
-        yield ["release", "sum.statistics.parquet", "--output", model, *waits], False
-        yield ["aggregate", rows, "--given", model, "--output", answer], False
+    waits = ["--mechanism", "histogram", "--attribute-weights", "calibrated"]
+    yield ["release", "sum.statistics.parquet", "--output", "calibrates.json", *waits], False
+    yield ["aggregate", rows, "--given", "calibrates.json", "--output", "scores.parquet"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "all.scores.json"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "by.scores.json", "--by", "job"], False
     flagged = ["flagged.parquet", "--catalogue", "flagged.toml", "--dataset", "people"]

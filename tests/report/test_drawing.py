@@ -26,8 +26,8 @@ from dpnb_columnar.report.drawing import (
 )
 from dpnb_columnar.report.figures import (
     COLOURS,
-    DISTINCT,
     NOISE_MARKERS,
+    ORDERED,
     OTHER,
     STYLES,
     Axis,
@@ -121,7 +121,7 @@ def test_names_of_horizontal_lines_do_not_touch() -> None:
 
 
 @pytest.mark.parametrize(
-    "look", [*STYLES.values(), *DISTINCT, OTHER, DIRECT, *(style("smooth", n) for n in NOISE_MARKERS)]
+    "look", [*STYLES.values(), *ORDERED, OTHER, DIRECT, *(style("smooth", n) for n in NOISE_MARKERS)]
 )
 def test_every_style_is_drawn(look: Style) -> None:
     assert look.marker in {"", "o", *MARKERS}
@@ -206,6 +206,9 @@ def test_equal_values_get_an_axis_around_them() -> None:
         assert len(Axis("y", "y").ticks_between(low, high)) > 1
 
 
+LOOKS = (*ORDERED, *STYLES.values())
+
+
 def test_a_file_holds_its_title_caption_panels_and_legend_within_its_size() -> None:
     title, name = '<b>&"]]>\x01', "a name that is rather long for a legend, <i>"
     panels = tuple(
@@ -213,7 +216,7 @@ def test_a_file_holds_its_title_caption_panels_and_legend_within_its_size() -> N
             title,
             UNIT,
             UNIT,
-            tuple(Series(f"{name} {n}", look, (Point(0, 0), Point(1, 1))) for n, look in enumerate(DISTINCT)),
+            tuple(Series(f"{name} {n}", look, (Point(0, 0), Point(1, 1))) for n, look in enumerate(LOOKS)),
         )
         for _ in range(5)
     )
@@ -224,7 +227,7 @@ def test_a_file_holds_its_title_caption_panels_and_legend_within_its_size() -> N
     assert (width, root.attrib["viewBox"]) == (3 * WIDTH, f"0 0 {width:.0f} {height:.0f}")
     places = [re.fullmatch(r"translate\((\d+) (\d+)\)", part.attrib["transform"]) for part in root.iterfind(f"{SVG}g")]
     corners = [(int(place[1]), int(place[2])) for place in places if place]
-    assert len(corners) == len(set(corners)) == 5 + len(DISTINCT)
+    assert len(corners) == len(set(corners)) == 5 + len(LOOKS)
     assert all(x + WIDTH <= width and y + 256 <= height for x, y in corners[:5])
     assert all(x + 50 < width and y + 14 <= height and y >= corners[4][1] + 256 for x, y in corners[5:])
     assert text == figure_file(Figure("n", title, name, "", panels))

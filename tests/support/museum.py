@@ -17,7 +17,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics_files import load_answer, load_statistics
 from dpnb_columnar.errors import Error
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.mechanisms.model_release import query_given
+from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.model.released_scores import scores_document
 
 MUSEUM = Path(__file__).parents[1] / "museum"
@@ -79,7 +79,7 @@ def _read(path: Path) -> Any:
         return {key: value for key, value in document.items() if key != "software"}
     if path.suffix == ".parquet" and "model" not in " ".join(map(str, pq.read_metadata(path).metadata)):
         if path.name in GIVEN:
-            counted = load_answer(path, query_given(dpnb.load_model(GIVEN[path.name])))
+            counted = load_answer(path, margins_given(dpnb.load_model(GIVEN[path.name])))
             return [type(counted).__name__, sorted(counted.parts)]
         statistics = load_statistics(path)
         cells = [(each.attribute, each.classes.tolist(), each.codes.tolist(), each.counts.tolist())

@@ -54,8 +54,8 @@ def command(
     of parts of the data add up: give all of them to dpnb-columnar release.
 
     With --given it counts what a model released from statistics waits for: the
-    rows of each class by the score that the model gives them, or the sums of the
-    next round of attribute weights. One release --given follows each such pass.
+    rows of each class by the score that the model gives them. release --given
+    completes the model with these counts.
 
     \b
     Examples:
@@ -87,7 +87,8 @@ def command(
             with stage("counting"):
                 answer = checked.answer(query)
             save_answer(answer, target, overwrite=overwrite)
-    print_line(f"wrote {target}: CONFIDENTIAL, {_kind_of(query)}", "written", output=str(target))
+    kind = "exact counts" if given is None else "exact counts of scores"
+    print_line(f"wrote {target}: CONFIDENTIAL, {kind}", "written", output=str(target))
     if report:
         print_line(f"{int(answer.class_counts.sum())} rows count")
         print_table(["attribute", "rows without it"], [list(lacked) for lacked in answer.lacking().items()])
@@ -102,11 +103,3 @@ def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[A
         return query, domain_of(query, given)
     resolved = declared.counted(rows.find_domain(declared.dataset, declared.label, declared.catalogue_file))
     return CellQuery(resolved.domain), resolved
-
-
-def _kind_of(query: Query[Any]) -> str:
-    """Name the answer to a query."""
-    from dpnb_columnar.counting.scores import GradientQuery, Margins
-
-    kinds = {Margins: "exact counts of scores", GradientQuery: "exact sums of a round"}
-    return kinds.get(type(query), "exact counts")

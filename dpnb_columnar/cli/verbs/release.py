@@ -81,10 +81,10 @@ def command(
     train = aggregate + release. Files are added up, each part of the data once.
     Every release from the same rows spends budget again.
 
-    With --attribute-weights calibrated or learned, statistics release the tables
-    of a model and leave the rest of the budget: --given releases its weights, one
-    pass at a time, from statistics that were counted --given the model so far. A
-    database is asked for all at once with --table.
+    With --attribute-weights calibrated, statistics release the tables of a model
+    and leave a tenth of the budget: --given releases its weights, from statistics
+    that were counted --given this model. A database is asked for both at once with
+    --table.
 
     A database can count as well: dpnb-columnar sql statistics prints the query,
     and its result, exported as CSV or Parquet, is released here with --dataset or
@@ -104,7 +104,7 @@ def command(
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.mechanisms.release_plan import reserve_later_passes
+    from dpnb_columnar.mechanisms.release_plan import reserve_later_pass
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import planned_release, public_path
     from dpnb_columnar.training import train
@@ -137,7 +137,7 @@ def command(
             repeatable=rows.repeatable,
         )
         if not rows.repeatable:
-            planned = reserve_later_passes(planned)
+            planned = reserve_later_pass(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
     paid = payment(planned, names, seed, charged)
     beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)

@@ -201,7 +201,7 @@ def command(
     ):
         print_line()
         print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
-    if guarantee.reserved:
+    if guarantee.reserved is not None:
         print_line()
         print_line(awaits(guarantee.reserved, model))
     square = SPREADS["released_square"]

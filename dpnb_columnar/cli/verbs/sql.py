@@ -245,9 +245,9 @@ def statistics_command(
     as text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats,
     which takes longer; columns are named as in the domain, or by --names.
 
-    With --given the query counts what a model released from statistics waits for:
-    its scores, or the sums of the next round of attribute weights. Release its
-    result with --given, too.
+    With --given the query counts what a model released from statistics waits for,
+    the rows of each class by the score that it gives them. Release its result
+    with --given, too.
 
     \b
     Examples:

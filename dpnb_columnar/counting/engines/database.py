@@ -10,7 +10,7 @@ import polars as pl
 
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.query import AnswerT, Query
-from dpnb_columnar.counting.statistics_files import COUNT, answer_of, format_of
+from dpnb_columnar.counting.statistics_files import COUNT, answer_of, result_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.domain.database_address import Database
@@ -173,7 +173,7 @@ def answer_printed(rows: DatabaseRows, query: Query[AnswerT]) -> AnswerT:
 
 def _added_up(total: pl.DataFrame, parts: Iterable[pl.DataFrame], query: Query[Any]) -> pl.DataFrame:
     """Add up the counts and sums of several results, by what was counted: no more is held than a few of them."""
-    keys, waiting = [name for name in format_of(query).columns if name != COUNT], [total]
+    keys, waiting = [name for name in result_of(query).columns if name != COUNT], [total]
     for part in parts:
         waiting.append(part)
         if sum(map(len, waiting[1:])) > max(MOST_WAITING, len(waiting[0])):
