@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from support import planted_missing_faults as faults
+from support.audited import compared
 from support.counted_queries import check
 from support.engines import SQLite
 from support.mechanisms import PRIVATE
+from support.planting import plant
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.exhaustive import Compared
 from dpnb_columnar.audit.neighbours import groups
 from dpnb_columnar.audit.outcomes import Configuration
-from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain, Missing
@@ -25,19 +25,15 @@ from dpnb_columnar.domain import Domain, Missing
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 DOMAINS = [YEARS, WAGES, HOURS]
 
-Plant = Callable[[pytest.MonkeyPatch], None]
-
 
 @pytest.fixture(scope="module")
 def universes() -> dict[str, Universe]:
     return {domain.name: build_universe(domain)[0] for domain in DOMAINS}
 
 
-def compared(mechanism: str, universe: Universe, relation: Neighbours, rows: int) -> Compared:
+def compared_groups(mechanism: str, universe: Universe, relation: Neighbours, rows: int) -> Compared:
     configuration = Configuration(mechanism, None, Budget(Fraction(1), relation))
-    with remembered_searches():
-        claim = exhaustive.claim_of(configuration, universe)
-        return exhaustive.compare(configuration, universe, groups(universe, relation, rows, (12,), 3), claim)
+    return compared(configuration, universe, *groups(universe, relation, rows, (12,), 3))
 
 
 def test_every_declaration_is_attacked() -> None:
@@ -62,7 +58,7 @@ def missing_category(domain: Domain) -> Missing | None:
 def test_rows_without_a_value_cost_no_more_than_the_claim(
     mechanism: str, domain: Domain, relation: Neighbours, universes: Mapping[str, Universe]
 ) -> None:
-    found = compared(mechanism, universes[domain.name], relation, 2 if domain is HOURS else 1)
+    found = compared_groups(mechanism, universes[domain.name], relation, 2 if domain is HOURS else 1)
     assert found.findings == ()
     assert 0 < found.loss <= 1 + 1e-6
 
@@ -79,30 +75,28 @@ def test_numbers_of_values_are_forced_as_well(domain: Domain, columns: int, univ
         assert columns == 1 or missing == [sizes[3] for sizes in group.sizes]
 
 
-FAULTS: list[tuple[Plant, str, Domain, Neighbours, str]] = [
-    (faults.size_of_the_values, "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
-    (faults.size_of_the_values, "global", YEARS, REPLACE, exhaustive.NOISE),
-    (faults.size_of_the_values, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
-    (faults.size_of_the_values, "global-variance", HOURS, ADD, exhaustive.NOISE),
-    (faults.presence_without_noise, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
-    (faults.presence_without_noise, "smooth", HOURS, REPLACE, exhaustive.QUERIES),
-    (faults.present_rows_counted_twice, "smooth", WAGES, ADD, exhaustive.LOSS),
-    (faults.present_rows_counted_twice, "smooth", WAGES, REPLACE, exhaustive.LOSS),
-    (faults.exact_probability_of_missing_numbers, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
-    (faults.exact_probability_of_missing_categories, "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
+FAULTS = [
+    ("mechanisms/sample-sizes-of-columns", "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
+    ("mechanisms/sample-sizes-of-columns", "global", YEARS, REPLACE, exhaustive.NOISE),
+    ("mechanisms/sample-sizes-of-columns", "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    ("mechanisms/sample-sizes-of-columns", "global-variance", HOURS, ADD, exhaustive.NOISE),
+    ("mechanisms/presence-exact", "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    ("mechanisms/presence-exact", "smooth", HOURS, REPLACE, exhaustive.QUERIES),
+    ("mechanisms/present-rows-counted-twice", "smooth", WAGES, ADD, exhaustive.LOSS),
+    ("mechanisms/present-rows-counted-twice", "smooth", WAGES, REPLACE, exhaustive.LOSS),
+    ("mechanisms/presence-probability-exact", "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    ("mechanisms/table-probability-exact", "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plant", "mechanism", "domain", "relation", "check"),
+    ("fault", "mechanism", "domain", "relation", "check"),
     FAULTS,
-    ids=[
-        f"{plant.__name__}, {mechanism}, {domain.name}, {relation}" for plant, mechanism, domain, relation, _ in FAULTS
-    ],
+    ids=lambda value: value.name if isinstance(value, Domain) else str(value),
 )
 def test_a_fault_in_the_values_present_is_found(
-    plant: Plant,
+    fault: str,
     mechanism: str,
     domain: Domain,
     relation: Neighbours,
@@ -110,24 +104,24 @@ def test_a_fault_in_the_values_present_is_found(
     universes: Mapping[str, Universe],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant(monkeypatch)
-    found = compared(mechanism, universes[domain.name], relation, 1)
+    plant(monkeypatch, fault)
+    found = compared_groups(mechanism, universes[domain.name], relation, 1)
     assert check in {finding.check for finding in found.findings}, found.findings
 
 
 @pytest.mark.parametrize(
-    ("plant", "domain", "pair", "seen"),
+    ("fault", "domain", "pair", "seen"),
     [
-        (faults.polars_drops_rows, YEARS, "(", "otherwise than declared"),
-        (faults.polars_drops_rows, WAGES, "None)", "otherwise than declared"),
-        (faults.duckdb_drops_rows, WAGES, "together", "DuckDB"),
-        (faults.classes_from_a_table, WAGES, "None, None)", "otherwise than declared"),
+        ("rows/blank-category-drops", YEARS, "(", "otherwise than declared"),
+        ("rows/blank-category-drops", WAGES, "None)", "otherwise than declared"),
+        ("counting/duckdb-drops-blanks", WAGES, "together", "DuckDB"),
+        ("counting/classes-of-a-table", WAGES, "None, None)", "otherwise than declared"),
     ],
 )
 def test_a_fault_in_counting_rows_without_a_value_is_found(
-    plant: Plant, domain: Domain, pair: str, seen: str, monkeypatch: pytest.MonkeyPatch
+    fault: str, domain: Domain, pair: str, seen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
+    plant(monkeypatch, fault)
     _, findings = build_universe(domain)
     assert {finding.check for finding in findings} == {"aggregation"}
     assert any(pair in finding.pair and seen in finding.seen for finding in findings), findings
@@ -137,6 +131,6 @@ def test_a_query_that_drops_rows_without_a_value_is_found(tmp_path: Path, monkey
     """By the comparison that ``test_random_tables_are_counted_alike`` makes for every random table."""
     rows = pa.table({"label": ["a", "b"], "number": [0.0, 50.0], "category": pa.array(["p", None], pa.string())})
     check(SQLite(), tmp_path, rows, WAGES)
-    faults.queries_drop_rows(monkeypatch)
+    plant(monkeypatch, "dialects/query-drops-blanks")
     with pytest.raises(AssertionError):
         check(SQLite(), tmp_path, rows, WAGES)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import pytest
-from support import planted_round_faults as faults
+from support.audited import compared
+from support.planting import plant
 from support.tiers import Tenth
 
 from dpnb_columnar.audit import exhaustive
@@ -18,7 +18,7 @@ from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.exhaustive import Compared
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration
-from dpnb_columnar.audit.recording import Answers, record, remembered_searches
+from dpnb_columnar.audit.recording import Answers, record
 from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
@@ -38,11 +38,8 @@ def calibrated(mechanism: str, relation: Neighbours, classes: int = 2) -> Config
     return Configuration(mechanism, None, Budget(Fraction(1), relation), "calibrated", classes=classes)
 
 
-def compared(configuration: Configuration, universe: Universe, rows: int = 1) -> Compared:
-    with remembered_searches():
-        claim = exhaustive.claim_of(configuration, universe)
-        relation = configuration.budget.neighbours
-        return exhaustive.compare(configuration, universe, groups(universe, relation, rows, (12,), 3), claim)
+def compared_groups(configuration: Configuration, universe: Universe, rows: int = 1) -> Compared:
+    return compared(configuration, universe, *groups(universe, configuration.budget.neighbours, rows, (12,), 3))
 
 
 @pytest.mark.slow
@@ -81,7 +78,7 @@ def test_one_row_changes_one_cell_by_one(domain: Domain, relation: Neighbours, t
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_no_pair_costs_more_than_the_claim(mechanism: str, relation: Neighbours, universe: Universe) -> None:
-    found = compared(calibrated(mechanism, relation), universe, rows=2)
+    found = compared_groups(calibrated(mechanism, relation), universe, rows=2)
     assert found.findings == ()
     assert 0.9 < found.loss <= 1 + 1e-6
 
@@ -98,24 +95,20 @@ def test_the_whole_audit_finds_nothing(universe: Universe) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plant", "relation", "check"),
+    ("fault", "relation", "check"),
     [
-        (faults.spends_nothing, ADD, exhaustive.QUERIES),
-        (faults.left_out_of_the_table, ADD, exhaustive.LOSS),
-        (faults.label_change_forgotten, REPLACE, exhaustive.LOSS),
-        (faults.edges_from_the_rows, ADD, exhaustive.POST_PROCESSING),
-        (faults.counted_in_two_bins, ADD, exhaustive.LOSS),
+        ("mechanisms/calibration-without-noise", ADD, exhaustive.QUERIES),
+        ("mechanisms/calibration-beyond-its-share", ADD, exhaustive.LOSS),
+        ("mechanisms/noise-of-whole-share", REPLACE, exhaustive.LOSS),
+        ("mechanisms/margins-of-exact-counts", ADD, exhaustive.POST_PROCESSING),
+        ("counting/margin-in-two-bins", ADD, exhaustive.LOSS),
     ],
 )
 def test_a_planted_fault_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None],
-    relation: Neighbours,
-    check: str,
-    universe: Universe,
-    monkeypatch: pytest.MonkeyPatch,
+    fault: str, relation: Neighbours, check: str, universe: Universe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
-    found = compared(calibrated("histogram", relation), universe)
+    plant(monkeypatch, fault)
+    found = compared_groups(calibrated("histogram", relation), universe)
     assert check in {finding.check for finding in found.findings}, found.findings
 
 
@@ -124,7 +117,7 @@ def margins_of_three_classes(relation: Neighbours) -> Compared:
     universe = build_universe(TRADES)[0]
     configuration = calibrated("histogram", relation, classes=3)
     group = Group(list(small_pairs(len(universe.rows), relation, 1)), [(30, 50_000, 7), (920, 3, 300)])
-    return exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    return compared(configuration, universe, group)
 
 
 @pytest.mark.slow
@@ -137,23 +130,19 @@ def test_no_pair_costs_more_than_the_claim_in_margins_of_three_classes(relation:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plant", "relation", "check"),
+    ("fault", "relation", "check"),
     [
-        (faults.spends_nothing, ADD, exhaustive.QUERIES),
-        (faults.label_change_forgotten, REPLACE, exhaustive.LOSS),
-        (faults.edges_from_the_rows, ADD, exhaustive.POST_PROCESSING),
-        (faults.largest_of_the_rows, ADD, exhaustive.POST_PROCESSING),
-        (faults.counted_in_two_bins, ADD, exhaustive.LOSS),
-        (faults.counted_for_both_classes, ADD, exhaustive.LOSS),
+        ("mechanisms/calibration-without-noise", ADD, exhaustive.QUERIES),
+        ("mechanisms/noise-of-whole-share", REPLACE, exhaustive.LOSS),
+        ("mechanisms/margins-of-exact-counts", ADD, exhaustive.POST_PROCESSING),
+        ("counting/margin-in-two-bins", ADD, exhaustive.LOSS),
+        ("counting/margin-counted-twice", ADD, exhaustive.LOSS),
     ],
 )
 def test_a_fault_planted_into_margins_of_three_classes_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None],
-    relation: Neighbours,
-    check: str,
-    monkeypatch: pytest.MonkeyPatch,
+    fault: str, relation: Neighbours, check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
+    plant(monkeypatch, fault)
     found = margins_of_three_classes(relation)
     assert check in {finding.check for finding in found.findings}, found.findings
 
@@ -165,27 +154,27 @@ def learned(relation: Neighbours) -> Configuration:
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_no_pair_costs_more_than_the_claim_in_rounds(relation: Neighbours, universe: Universe) -> None:
-    found = compared(learned(relation), universe)
+    found = compared_groups(learned(relation), universe)
     assert found.findings == ()
     assert 0.5 < found.loss <= 1 + 1e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plant", "check"),
+    ("fault", "check"),
     [
-        (faults.gradient_spends_nothing, exhaustive.QUERIES),
-        (faults.bound_too_small, exhaustive.LOSS),
-        (faults.bound_from_the_rows, exhaustive.LOSS),
-        (faults.rows_in_the_information, exhaustive.POST_PROCESSING),
-        (faults.rounds_of_one_share, exhaustive.LOSS),
+        ("mechanisms/gradient-without-noise", exhaustive.QUERIES),
+        ("counting/gradient-sensitivity-small", exhaustive.LOSS),
+        ("counting/gradient-bound-of-rows", exhaustive.LOSS),
+        ("mechanisms/information-of-exact-rows", exhaustive.POST_PROCESSING),
+        ("mechanisms/rounds-of-one-share", exhaustive.LOSS),
     ],
 )
 def test_a_fault_planted_into_rounds_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None], check: str, universe: Universe, monkeypatch: pytest.MonkeyPatch
+    fault: str, check: str, universe: Universe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
-    found = compared(learned(ADD), universe)
+    plant(monkeypatch, fault)
+    found = compared_groups(learned(ADD), universe)
     assert check in {finding.check for finding in found.findings}, found.findings
 
 
@@ -198,7 +187,7 @@ def compared_copies(mechanism: str, noise: str | None, budget: Budget) -> Compar
     universe = build_universe(SHOPS)[0]
     group = Group(list(small_pairs(len(universe.rows), budget.neighbours, 1)), forced_sizes(universe.domain, 2))
     configuration = Configuration(mechanism, noise, budget, "learned", copies=True)
-    return exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    return compared(configuration, universe, group)
 
 
 @pytest.mark.slow
@@ -216,7 +205,7 @@ def test_a_row_that_is_scaled_down_costs_no_more_than_its_share(
 
 @pytest.mark.slow
 def test_a_row_that_is_not_scaled_down_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.row_not_scaled(monkeypatch)
+    plant(monkeypatch, "counting/gradient-not-scaled")
     found = compared_copies("histogram", None, PURE)
     (finding,) = (each for each in found.findings if each.check == exhaustive.NOISE)
     words = re.fullmatch(r"one gradient has a pure loss of (\S+) where its share is (\S+)", finding.seen)
@@ -252,13 +241,13 @@ def test_the_row_that_goes_and_the_one_that_comes_may_both_move_a_component() ->
                 assert single <= 1
                 both += 0.1 < 1.2 * single < abs(after - before) <= 2 * single
     assert both > 0
-    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    found = compared(configuration, universe, group)
     assert found.findings == ()
 
 
 def test_a_gradient_whose_noise_is_too_small_for_a_replaced_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.bound_too_small(monkeypatch)
+    plant(monkeypatch, "counting/gradient-sensitivity-small")
     universe, group = replaced_values()
     configuration = learned(REPLACE)
-    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    found = compared(configuration, universe, group)
     assert exhaustive.NOISE in {finding.check for finding in found.findings}, found.findings

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import polars as pl
 import pytest
-from support import planted_score_faults as faults
-from support.audited_units import counted_units
+from support.audited import compared, counted_units
+from support.planting import plant
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.exhaustive import Compared
@@ -35,11 +33,10 @@ def grouped(relation: Neighbours) -> Configuration:
     return Configuration(SCORES, None, Budget(EPSILON, relation), by=GROUPED)
 
 
-def compared(configuration: Configuration, universe: AnyUniverse, rows: int = 1) -> Compared:
-    """All pairs of neighbours of so many rows, or units."""
-    pairs = list(small_pairs(len(universe.rows), configuration.budget.neighbours, rows))
-    claim = exhaustive.claim_of(configuration, universe)
-    return exhaustive.compare(configuration, universe, [Group(pairs, [()])], claim)
+def compared_pairs(configuration: Configuration, universe: AnyUniverse) -> Compared:
+    """All pairs of neighbours of one row, or unit."""
+    pairs = list(small_pairs(len(universe.rows), configuration.budget.neighbours, 1))
+    return compared(configuration, universe, Group(pairs, [()]))
 
 
 @pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS, TRADES, homes(1, weighted=False)], ids=lambda each: each.name)
@@ -58,7 +55,7 @@ def test_the_model_whose_scores_are_attacked_says_something_of_rows(domain: Doma
 
 @pytest.mark.parametrize("relation", Neighbours)
 def test_no_pair_costs_more_than_the_claim_in_scores_by_group(relation: Neighbours, wages: Universe) -> None:
-    found = compared(grouped(relation), wages)
+    found = compared_pairs(grouped(relation), wages)
     assert found.findings == ()
     assert 0.99 * EPSILON < found.loss <= EPSILON * (1 + 1e-6)
 
@@ -69,7 +66,7 @@ def test_scores_lose_all_that_is_claimed_and_no_more(configuration: Configuratio
     universe: AnyUniverse = build_universe(TRADES if configuration.classes > 2 else WAGES)[0]
     if configuration.few:
         universe = counted_units(configuration.unit_rows, 1, weighted=configuration.weighted)
-    found = compared(configuration, universe)
+    found = compared_pairs(configuration, universe)
     assert found.findings == ()
     # The model of weighted units gives no row a probability near 0 or 1, so that sums move by less than they may.
     least = 0.84 if configuration.few and configuration.weighted else 0.985
@@ -93,25 +90,21 @@ def test_every_released_number_is_looked_at(wages: Universe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plant", "relation", "check"),
+    ("fault", "relation", "check"),
     [
-        (faults.margin_counted_twice, ADD, exhaustive.LOSS),
-        (faults.margin_counted_twice, REPLACE, exhaustive.LOSS),
-        (faults.whole_share_for_every_query, ADD, exhaustive.LOSS),
-        (faults.one_draw_for_a_replaced_row, REPLACE, exhaustive.LOSS),
-        (faults.sums_with_the_noise_of_counts, ADD, exhaustive.NOISE),
-        (faults.empty_groups_left_out, ADD, exhaustive.QUERIES),
+        ("mechanisms/group-margin-twice", ADD, exhaustive.LOSS),
+        ("mechanisms/group-margin-twice", REPLACE, exhaustive.LOSS),
+        ("mechanisms/groups-whole-share", ADD, exhaustive.LOSS),
+        ("mechanisms/noise-of-whole-share", REPLACE, exhaustive.LOSS),
+        ("mechanisms/group-sums-by-counts", ADD, exhaustive.NOISE),
+        ("mechanisms/empty-cells-left-out", ADD, exhaustive.QUERIES),
     ],
 )
 def test_a_fault_planted_into_scores_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None],
-    relation: Neighbours,
-    check: str,
-    wages: Universe,
-    monkeypatch: pytest.MonkeyPatch,
+    fault: str, relation: Neighbours, check: str, wages: Universe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
-    found = compared(grouped(relation), wages)
+    plant(monkeypatch, fault)
+    found = compared_pairs(grouped(relation), wages)
     assert check in {finding.check for finding in found.findings}, found.findings
 
 
@@ -119,7 +112,7 @@ def test_a_fault_planted_into_scores_is_found(
 def test_noise_for_one_row_in_place_of_the_cap_of_its_weight_is_found(
     rows: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults.sums_with_the_noise_of_counts(monkeypatch)
+    plant(monkeypatch, "counting/weighted-scores-of-one")
     configuration = Configuration(SCORES, None, Budget(EPSILON, ADD), unit_rows=rows, weighted=True)
-    found = compared(configuration, counted_units(rows, 1, weighted=True))
+    found = compared_pairs(configuration, counted_units(rows, 1, weighted=True))
     assert {each.check for each in found.findings} >= {exhaustive.LOSS, exhaustive.NOISE}, found.findings

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support import planted_unit_faults as faults
-from support.audited_units import REDUCED, counted_units
+from support.audited import REDUCED, compared, counted_units
+from support.planting import plant
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import UNITS_TOGETHER, attack_units, audit
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration, configurations
-from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.unit_universe import MEMBERS, build_units
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
@@ -22,8 +20,6 @@ from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 RARE = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)), unit_rows=1)
-
-Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
@@ -55,29 +51,26 @@ def test_every_release_of_few_units_costs_at_most_epsilon(mechanism: str, relati
     universe = counted_units(2, 3 if mechanism == "histogram" and relation is ADD else 2)
     pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
     group = Group(pairs, forced_sizes(universe.domain, 2))
-    with remembered_searches():
-        compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
-    assert compared.findings == ()
-    assert 0.5 < compared.loss <= 1 + 1e-6
+    found = compared(configuration, universe, group)
+    assert found.findings == ()
+    assert 0.5 < found.loss <= 1 + 1e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
-    ("plant", "rows", "checks"),
+    ("fault", "rows", "checks"),
     [
-        (faults.looks_at_other_units, 1, {"units", exhaustive.LOSS}),
-        (faults.one_row_too_many, 1, {"units", exhaustive.LOSS}),
-        (faults.file_by_file, 1, {"units", exhaustive.LOSS}),
-        (faults.straddling_parts, 1, {"units", exhaustive.LOSS}),
-        (faults.shares_not_divided, 2, {exhaustive.LOSS}),
+        ("counting/unit-rows-by-others", 1, {"units", exhaustive.LOSS}),
+        ("counting/unit-one-more", 1, {"units", exhaustive.LOSS}),
+        ("counting/units-file-by-file", 1, {"units", exhaustive.LOSS}),
+        ("budget/unit-rows-ignored", 2, {exhaustive.LOSS}),
     ],
-    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_a_fault_in_the_choice_of_a_units_rows_is_found(
-    plant: Plant, rows: int, checks: set[str], relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+    fault: str, rows: int, checks: set[str], relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch)
+    plant(monkeypatch, fault)
     budget = replace(HISTOGRAM.budget, neighbours=relation)
     found = audit([replace(HISTOGRAM, budget=budget, unit_rows=rows)], replace(REDUCED, domains=()))
     (outcome,) = found.outcomes

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support import planted_weight_faults as faults
-from support.audited_units import REDUCED, counted_units
+from support.audited import REDUCED, compared, counted_units
+from support.planting import plant
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import UNITS_TOGETHER, attack_units
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration
-from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.unit_universe import CAP, LIGHT, MEMBERS, build_units
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)), weighted=True)
-
-Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def test_rows_weigh_what_is_declared() -> None:
@@ -46,10 +43,9 @@ def test_every_release_of_weighted_rows_costs_at_most_epsilon(
     universe = counted_units(rows, weighted=True)
     pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER if rows else 3))
     group = Group(pairs, forced_sizes(universe.domain, 2 if rows is None else 1))
-    with remembered_searches():
-        compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
-    assert compared.findings == ()
-    assert 0.5 < compared.loss <= 1 + 1e-6
+    found = compared(configuration, universe, group)
+    assert found.findings == ()
+    assert 0.5 < found.loss <= 1 + 1e-6
 
 
 @pytest.mark.slow
@@ -61,36 +57,35 @@ def test_noise_with_a_delta_or_a_rho_covers_the_sums(mechanism: str, noise: str)
     configuration = Configuration(mechanism, noise, Budget(Fraction(1), REPLACE, delta=delta), weighted=True)
     universe = counted_units(None, weighted=True)
     group = Group(list(small_pairs(len(universe.rows), REPLACE, 2)), forced_sizes(universe.domain, 2))
-    with remembered_searches():
-        compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
-    assert compared.findings == ()
-    assert 0.2 < compared.loss <= 1 + 1e-6
+    found = compared(configuration, universe, group)
+    assert found.findings == ()
+    assert 0.2 < found.loss <= 1 + 1e-6
 
 
-IN_COUNTING = (faults.uncapped, faults.normalised)
+UNCAPPED, NORMALISED = ("rows/weight-not-capped", "counting/weights-above-cap"), ("counting/weights-normalised",)
 """Faults under which the rows have to be counted anew."""
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("rows", [pytest.param(None), pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("plant", "checks"),
+    ("faults", "checks"),
     [
-        pytest.param(faults.uncapped, {"weights", exhaustive.LOSS}, marks=pytest.mark.slow),
-        pytest.param(faults.normalised, {"units"}, marks=pytest.mark.slow),
-        (faults.noise_of_a_count, {exhaustive.LOSS}),
-        (faults.weighted_likelihoods, {exhaustive.LOSS}),
-        (faults.prior_of_the_exact_sums, {exhaustive.POST_PROCESSING}),
-        (faults.sums_without_noise, {exhaustive.QUERIES}),
+        pytest.param(UNCAPPED, {"weights", exhaustive.LOSS}, marks=pytest.mark.slow),
+        pytest.param(NORMALISED, {"units"}, marks=pytest.mark.slow),
+        (["mechanisms/weights-without-cap"], {exhaustive.LOSS}),
+        (["mechanisms/weighted-tables"], {exhaustive.LOSS}),
+        (["mechanisms/population-prior-exact"], {exhaustive.POST_PROCESSING}),
+        (["mechanisms/weighted-sums-exact"], {exhaustive.QUERIES}),
     ],
-    ids=lambda value: getattr(value, "__name__", None),
+    ids=lambda value: " and ".join(value) if isinstance(value, (list, tuple)) else None,
 )
 def test_a_fault_of_weights_is_found(
-    plant: Plant, checks: set[str], rows: int | None, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+    faults: Sequence[str], checks: set[str], rows: int | None, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     universe, findings = counted_units(rows, weighted=True), []
-    plant(monkeypatch)
-    if plant in IN_COUNTING:
+    plant(monkeypatch, *faults)
+    if faults in (UNCAPPED, NORMALISED):
         universe, findings = build_units(rows, REDUCED.members, weighted=True)
     budget = replace(HISTOGRAM.budget, neighbours=relation)
     outcome = attack_units(replace(HISTOGRAM, budget=budget, unit_rows=rows), universe, REDUCED, 0.05)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import planted_faults as faults
-from support import planted_noise_faults as noise_faults
+from support.planting import plant
 from support.running import Run
 
 from dpnb_columnar.audit import attacks as running
@@ -74,7 +73,7 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monk
 def test_broken_checks_are_named_and_end_with_1(
     folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noise_faults.default_seed(monkeypatch)
+    plant(monkeypatch, "mechanisms/release-repeatable")
     ended = run(*ARGUMENTS, "--output", "audit.json", expected=1)
     broken = [line for line in ended.out.splitlines() if line.startswith("BROKEN ")]
     assert [line.partition(": ")[0] for line in broken] == ["BROKEN repeated noise"] * 2
@@ -91,7 +90,7 @@ def test_broken_checks_are_named_and_end_with_1(
 def test_faults_before_the_release_are_broken_too(
     folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults.refuses_nan(monkeypatch)
+    plant(monkeypatch, "counting/nan-refused")
     ended = run(*ARGUMENTS, expected=1)
     assert "BROKEN aggregation: rows: " in ended.out
 

@@ -11,15 +11,15 @@ that it may do but for the log-odds, whose sum both move alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from support import planted_round_faults as faults
 from support.counted_kinds import CountedKinds, Kind
+from support.planting import plant
 
 from dpnb_columnar.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
 from dpnb_columnar.budget.composition import calibration_cost, row_effect
@@ -155,12 +155,9 @@ def test_a_replaced_row_costs_a_whole_release_no_more_than_its_rho() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plant", [faults.replaced_row_halved, faults.sums_taken_for_cells])
-def test_a_gradient_reckoned_too_low_for_a_replaced_row_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gradient_reckoned_too_low_for_a_replaced_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pair is hard enough to see it."""
-    plant(monkeypatch)
+    plant(monkeypatch, "budget/rho-of-same-draws")
     planned = planned_rounds()
     for share, pairs in neighbours(planned, 1):
         if share not in planned.rounds:

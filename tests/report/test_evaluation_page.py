@@ -6,13 +6,12 @@ import json
 import math
 import stat
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
-from support.chromium import Browser, binary
+from support.chromium import Browser
 from support.hostile_names import write_hostile_rows
 from support.people import people, write_people
 from support.report_pages import check_structure
@@ -150,12 +149,6 @@ def test_a_curve_goes_from_corner_to_corner_and_rises() -> None:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """An exact page with hostile names, and one of released scores."""
     folder = tmp_path_factory.mktemp("pages")
@@ -171,11 +164,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / "town.html", folder / "people.html"]
 
 
-in_a_browser = pytest.mark.skipif(binary() is None, reason="no Chromium: install chromium, or name it in $CHROMIUM")
-
-
-@in_a_browser
-@pytest.mark.xdist_group("browser")
 def test_the_page_fits_its_window_and_fetches_nothing(browser: Browser, pages: list[Path]) -> None:
     seen = set()
     for page in pages:
@@ -193,8 +181,6 @@ def test_the_page_fits_its_window_and_fetches_nothing(browser: Browser, pages: l
     assert len(seen) == 2
 
 
-@in_a_browser
-@pytest.mark.xdist_group("browser")
 def test_printed_and_read_aloud(browser: Browser, pages: list[Path]) -> None:
     for page in pages:
         browser.open(page.as_uri(), 720, scheme="dark")

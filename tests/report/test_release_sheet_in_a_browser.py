@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.chromium import Browser, binary
+from support.chromium import Browser
 from support.hostile_names import write_hostile_rows
 from support.released_models import released
 
 from dpnb_columnar.cli.main import exit_code
-
-pytestmark = [
-    pytest.mark.skipif(binary() is None, reason="no Chromium: install chromium, or name a binary in $CHROMIUM"),
-    pytest.mark.xdist_group("browser"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.chromium import Browser, binary
+from support.chromium import Browser
 from support.report_pages import Page
 
-pytestmark = [
-    pytest.mark.skipif(binary() is None, reason="no Chromium: install chromium, or name a binary in $CHROMIUM"),
-    pytest.mark.xdist_group("browser"),
-]
-
 WIDTHS = (1280, 768, 390)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -1,13 +1,12 @@
 """Which tests run: plain ``pytest`` those that answer within half a minute, ``--all`` all of them.
 
-Of enumerations, which try every case of a small world, a tenth runs with either: the same one, or another with
-``--fresh``. Where tests are named, by file or by -k or -m, the named ones run, with the whole of their enumerations.
+Of enumerations, which try every case of a small world, a tenth runs with either, always the same one. Where tests are
+named, by file or by -k or -m, the named ones run, with the whole of their enumerations.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
@@ -30,7 +29,7 @@ ALWAYS = "golden"
 OUTSIDE = {"spark": "spark_installed", "postgres": "postgres_process", "browser": "browser"}
 """What the test extra does not bring: the group and the marker of the tests that need it, and the fixture that does."""
 
-LEFT_OUT, SEED = pytest.StashKey[int](), pytest.StashKey[int | None]()
+LEFT_OUT = pytest.StashKey[int]()
 
 Tenth = Callable[[Iterable[Any]], list[Any]]
 """Chooses the cases of an enumeration that a run tries."""
@@ -40,8 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers", "how many tests run")
     group.addoption("--all", action="store_true", help="run all tests, not those that answer within half a minute")
     group.addoption("--exhaustive", action="store_true", help="run the whole of every enumeration, not a tenth of it")
-    group.addoption("--exhaustive-seed", type=int, metavar="N", help="the tenth of an earlier run, by its number")
-    group.addoption("--fresh", action="store_true", help="noise and tenths of enumerations that no run has tried")
+    group.addoption("--fresh", action="store_true", help="noise that no run has tried")
     group.addoption(
         "--write-durations", action="store_true", help="write tests/durations.tsv by what this run measures"
     )
@@ -59,23 +57,17 @@ def is_quick(config: pytest.Config) -> bool:
     return everything_asked(config) and not config.option.all
 
 
+def tries_a_tenth(config: pytest.Config) -> bool:
+    """Test whether this run tries a tenth of each enumeration."""
+    return (config.option.all or is_quick(config)) and not config.option.exhaustive
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed of the tenths, once for all processes, and begin to measure if asked to."""
-    option, from_main_process = config.option, getattr(config, "workerinput", None)
-    if from_main_process is not None:
-        config.stash[SEED] = from_main_process["exhaustive_seed"]
-        return
-    config.stash[SEED] = option.exhaustive_seed
-    if option.exhaustive_seed is None and (option.all or is_quick(config)) and not option.exhaustive:
-        config.stash[SEED] = secrets.randbelow(10**6) if option.fresh else 0
-    if option.write_durations:
+    """Begin to measure if asked to."""
+    option = config.option
+    if option.write_durations and not hasattr(config, "workerinput"):
         everything = option.all and everything_asked(config) and not option.maxfail
         config.pluginmanager.register(Recorder(everything, OUTSIDE))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    node.workerinput["exhaustive_seed"] = node.config.stash[SEED]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -111,20 +103,19 @@ def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS, alw
     return chosen
 
 
-def a_tenth(cases: Iterable[Any], seed: int | None, name: str) -> list[Any]:
-    """Return a tenth of the cases of an enumeration, at least one and in their order; all of them without a seed."""
+def a_tenth(cases: Iterable[Any], name: str) -> list[Any]:
+    """Return a tenth of the cases of an enumeration, at least one and in their order."""
     cases = list(cases)
-    if seed is None:
-        return cases
-    places = Random(f"{seed} {name}").sample(range(len(cases)), math.ceil(len(cases) / 10))
+    places = Random(f"0 {name}").sample(range(len(cases)), math.ceil(len(cases) / 10))
     return [cases[place] for place in sorted(places)]
 
 
 @pytest.fixture
 def tenth(request: pytest.FixtureRequest) -> Tenth:
     """The cases of this test's enumeration that this run tries; of parametrised ones, the marker ``enumeration``."""
-    seed, name = request.config.stash[SEED], f"{function_of(request.node.nodeid)} {request.node.name}"
-    return lambda cases: a_tenth(cases, seed, name)
+    if not tries_a_tenth(request.config):
+        return list
+    return lambda cases: a_tenth(cases, f"{function_of(request.node.nodeid)} {request.node.name}")
 
 
 def left_out(items: list[pytest.Item], config: pytest.Config) -> set[str]:
@@ -140,10 +131,10 @@ def left_out(items: list[pytest.Item], config: pytest.Config) -> set[str]:
 def not_in_the_tenth(items: list[pytest.Item], config: pytest.Config) -> set[str]:
     """Return the ids of the cases of parametrised enumerations that are not tried this time."""
     cases = defaultdict(list)
-    for item in items:
+    for item in items if tries_a_tenth(config) else []:
         if item.get_closest_marker("enumeration"):
             cases[function_of(item.nodeid)].append(item.nodeid)
-    tried = {case for name, of in cases.items() for case in a_tenth(of, config.stash[SEED], name)}
+    tried = {case for name, of in cases.items() for case in a_tenth(of, name)}
     return {case for of in cases.values() for case in of} - tried
 
 
@@ -173,21 +164,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.workeroutput["left_out"] = len(long)
 
 
-def last_lines(left_out: int, seed: int | None) -> list[str]:
+def last_lines(left_out: int, tenths: bool) -> list[str]:
     """Return what a run says at its end: what it did not try, and how to."""
-    tenths = f"tried a tenth of each enumeration: the same one with --exhaustive-seed {seed}, all with --exhaustive"
     longer = f"left out {left_out} tests that take longer: pytest --all"
-    return [line for line, said in [(tenths, seed is not None), (longer, left_out)] if said]
-
-
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    seed = config.stash[SEED]
-    return [] if seed is None else [f"enumerations: a tenth of each, --exhaustive-seed {seed}"]
+    return ["tried a tenth of each enumeration: all with --exhaustive"] * tenths + [longer] * bool(left_out)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Say at the very end, after the numbers, what was not tried."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
-        for line in last_lines(config.stash.get(LEFT_OUT, 0), config.stash.get(SEED, None)):
+        for line in last_lines(config.stash.get(LEFT_OUT, 0), tries_a_tenth(config)):
             terminal.write_line(line)

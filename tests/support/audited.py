@@ -1,0 +1,32 @@
+"""What the audit attacks, and the losses that it finds: units and rows with weights are counted once for all tests."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dpnb_columnar.audit import exhaustive
+from dpnb_columnar.audit.attacks import Effort
+from dpnb_columnar.audit.neighbours import Group
+from dpnb_columnar.audit.outcomes import Configuration
+from dpnb_columnar.audit.recording import remembered_searches
+from dpnb_columnar.audit.unit_universe import AnyUniverse, UnitUniverse, build_units
+from dpnb_columnar.audit.universe import YEARS
+
+REDUCED = Effort(
+    rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2
+)
+"""Few releases of few rows."""
+
+
+@cache
+def counted_units(rows: int | None, size: int = REDUCED.members, *, weighted: bool = False) -> UnitUniverse:
+    """Kinds of units, or of rows that have a weight, in which nothing is at fault; see ``build_units``."""
+    universe, findings = build_units(rows, size, weighted=weighted)
+    assert not findings
+    return universe
+
+
+def compared(configuration: Configuration, universe: AnyUniverse, *groups: Group) -> exhaustive.Compared:
+    """Compare all pairs of neighbours of some groups, as the audit does."""
+    with remembered_searches():
+        return exhaustive.compare(configuration, universe, groups, exhaustive.claim_of(configuration, universe))
