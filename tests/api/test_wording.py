@@ -49,7 +49,7 @@ def options_of(parser: Any) -> set[str]:
 def modules() -> Iterator[tuple[str, ast.Module]]:
     """Yield every module that writes texts for both front doors: all but those of the command line itself.
 
-    ``options.py`` has a text of its own for each.
+    ``options.py`` has texts of the command line.
     """
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()

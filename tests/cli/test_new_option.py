@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError, dataclass, fields
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
 from support.running import Run
 
+import dpnb_columnar as dpnb
 from dpnb_columnar import options as declared_options
 from dpnb_columnar.cli import configuration
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.options import TypedTerms, expanded
 from dpnb_columnar.cli.program import verb_parser
-from dpnb_columnar.options import Option, Terms
+from dpnb_columnar.options import Charged, ChargedRun, Declared, DomainSource, LabelledDomain, Option, Terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class PaintedTerms(Terms):
 
     colour: Annotated[
         str | None,
-        Option(text="Colour of the page.", help="Colour, as painters say.", metavar="NAME", shown="that of the paper"),
+        Option(help="Colour, as painters say.", metavar="NAME", shown="that of the paper"),
     ] = None
 
 
@@ -93,19 +96,50 @@ def test_a_field_that_is_declared_again_keeps_its_place_and_its_option() -> None
     assert declared_options.options_of(Again)["delta"] is declared_options.options_of(Terms)["delta"]
 
 
-def test_every_option_has_a_text_for_each_door() -> None:
-    """But for the former name of --shares, which nobody is told of."""
+def test_every_option_has_a_help() -> None:
+    """But for the former name of --shares."""
     for record in (declared_options.Declared, Terms, declared_options.ChargedRun):
         for name, option in declared_options.options_of(record).items():
-            assert option.text.endswith("."), name
             assert option.help.endswith((".", ")")), name
             assert option.shown is None or option.metavar is not None, name
     assert [name for name in declared_options.options_of(TypedTerms) if name not in vars(Terms())] == ["former_shares"]
 
 
+BUILDERS: dict[str, tuple[type, ...]] = {
+    "aggregate": (Declared,),
+    "calibrate": (Charged,),
+    "check": (LabelledDomain,),
+    "ingest": (DomainSource,),
+    "plan": (Terms, Declared),
+    "read_domain": (LabelledDomain,),
+    "release": (Terms, Charged),
+    "release_scores": (ChargedRun,),
+    "train": (Terms, Declared, ChargedRun),
+}
+"""By function, the records that it takes the fields of as its arguments."""
+
+
+def lacks(function: Callable[..., Any], record: type) -> list[str]:
+    """Name the fields of a record that a function does not take, with their default, or does not use."""
+    parameters = inspect.signature(function).parameters
+    body = ast.parse(inspect.getsource(function)).body[0]
+    used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
+    defaults = {field.name: field.default for field in fields(record)}
+    if function in (dpnb.release, dpnb.train):  # Python has an epsilon typed, even if a catalogue declares one
+        defaults["epsilon"] = inspect.Parameter.empty
+    taken = {name: each.default for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    return [name for name, default in defaults.items() if name not in used or taken.get(name, taken) != default]
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_function_takes_every_field_of_the_records_that_it_builds(name: str) -> None:
+    assert [field for record in BUILDERS[name] for field in lacks(getattr(dpnb, name), record)] == []
+    assert lacks(getattr(dpnb, name), PaintedTerms)[-1] == "colour"
+
+
 EDIT = """\
     colour: Annotated[
-        str, Option(text="Colour of the page.", help="Colour, as painters say.", metavar="NAME")
+        str, Option(help="Colour, as painters say.", metavar="NAME")
     ] = "red"
     shares: Annotated["""
 """A field, in front of the one that it is put before."""
