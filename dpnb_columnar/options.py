@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.domain.editing import ImputedValues, Number
+from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,28 +116,24 @@ class DomainSource:
     """Where the domain is declared, if not by the data themselves."""
 
     dataset: Annotated[
-        str | None,
-        Option(
-            help="Entry of datasets.toml that declares the domain.",
-            metavar="NAME",
-            shown="the entry that claims the data's name",
-        ),
-    ] = None
-    catalogue: Annotated[
         str | PathLike[str] | None,
         Option(
-            help="The one catalogue to look for the entry in, a TOML file; it takes precedence over a domain that the "
-            "data carry.",
-            type=Path,
-            metavar="FILE",
-            shown="datasets.toml in the working directory, then the packaged one",
+            help="Entry of datasets.toml that declares the domain; or the file that does, FILE.toml or FILE.toml:NAME. "
+            "It takes precedence over a domain that the data carry.",
+            metavar="NAME|FILE",
+            shown="the entry that claims the data's name",
         ),
     ] = None
 
     @property
+    def entry(self) -> str | None:
+        """The data set as text, if one is named."""
+        return None if self.dataset is None else str(self.dataset)
+
+    @property
     def catalogue_file(self) -> Path | None:
-        """The catalogue's file, if one is named."""
-        return None if self.catalogue is None else Path(self.catalogue)
+        """The file of the entry, if one is named."""
+        return None if self.entry is None else entry_and_file(self.entry)[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,15 +211,6 @@ class Declared(LabelledDomain):
             shown="as declared",
         ),
     ] = None
-    weight_step: Annotated[
-        Number | None,
-        Option(
-            help="Weights are rounded to multiples of this step; the cap has to be one of them.",
-            metavar="NUMBER",
-            shown="as declared, else 1",
-        ),
-    ] = None
-
     imputed: Annotated[ImputedName | None, IMPUTED] = None
 
     def counted(self, resolved: ResolvedDomain) -> ResolvedDomain:
@@ -232,7 +220,7 @@ class Declared(LabelledDomain):
             UsageError: if a unit or a weight does not fit the domain, or it knows no flags.
         """
         by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows, self.unit_cap)
-        return by_unit.by_weight(self.weight, self.weight_cap, self.weight_step)
+        return by_unit.by_weight(self.weight, self.weight_cap)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,7 @@ from dpnb_columnar.options import (
     AttributeWeights,
     Charged,
     Declared,
+    DomainSource,
     Epsilon,
     ImputedName,
     LabelledDomain,
@@ -167,8 +168,7 @@ def ingest(
     output: str | PathLike[str],
     *,
     codebook: str | PathLike[str] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     types: str | PathLike[str] | None = None,
     header: bool = True,
     names: str | PathLike[str] | None = None,
@@ -185,9 +185,7 @@ def ingest(
         output: Parquet file to write, readable by its owner alone.
         codebook: DDI codebook (``.xml``), layout (``.toml``), PUMS data dictionary (``.csv``), or ``ipums1940``; None
             for the ``.xml`` beside each extract.
-        dataset: Catalogue entry with the domain of CSV that has no codebook.
-        catalogue: Catalogue that holds the entry. None for ``datasets.toml`` in the working directory, then the
-            packaged one.
+        dataset: Catalogue entry, or its file, with the domain of CSV that has no codebook.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
@@ -228,8 +226,7 @@ def ingest(
         columns if columns is None or isinstance(columns, str) else ",".join(columns),
         where,
         name,
-        dataset=dataset,
-        catalogue=None if catalogue is None else Path(catalogue),
+        dataset=DomainSource(dataset=dataset).entry,
         types=None if types is None else Path(types),
         imputed=imputed,
         header=header,
@@ -244,8 +241,7 @@ def check(
     data: Data,
     *,
     table: str | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     label: str | None = None,
     epsilon: Epsilon | None = None,
@@ -258,10 +254,8 @@ def check(
             Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
             its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
         table: Table or view of the database, as the database writes its name.
-        dataset: Catalogue entry that declares the domain. None for the domain that the data carry, or that a catalogue
-            declares for them.
-        catalogue: Catalogue that holds the entry; it takes precedence over a domain that the data carry. None for
-            ``datasets.toml`` in the working directory, then the packaged one.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
         domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
             names, or that the data carry.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
@@ -292,7 +286,7 @@ def check(
     from dpnb_columnar.advice.plan_text import IN_ITS_DECLARATION
     from dpnb_columnar.report.findings import find
 
-    named = LabelledDomain(dataset=dataset, catalogue=catalogue, label=label)
+    named = LabelledDomain(dataset=dataset, label=label)
     if is_frame(data):
         refuse_table(table)
         resolved = declared_domain(FrameInput(data), domain, named).by_flags(imputed)
@@ -449,8 +443,7 @@ def split(
 def read_domain(
     source: Paths | Mapping[str, Any] | None = None,
     *,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     label: str | None = None,
 ) -> Declaration:
     """Read a declared domain: of Parquet files, of a catalogue entry, or of a mapping. No row is read.
@@ -458,10 +451,8 @@ def read_domain(
     Args:
         source: Parquet files that carry a domain or that a catalogue describes; or a mapping of a declaration's tables,
             with its ``name``; None for the entry that ``dataset`` names.
-        dataset: Catalogue entry that declares the domain. None for the domain that the data carry, or that a catalogue
-            declares for them.
-        catalogue: Catalogue that holds the entry; it takes precedence over a domain that the data carry. None for
-            ``datasets.toml`` in the working directory, then the packaged one.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
             the declared label.
 
@@ -484,12 +475,12 @@ def read_domain(
     if source is None and dataset is None:
         raise UsageError("name a Parquet file, or an entry of datasets.toml with dataset")
     if isinstance(source, Mapping):
-        if dataset is not None or catalogue is not None:
-            raise UsageError(f"source and {'catalogue' if dataset is None else 'dataset'} both name a domain; give one")
+        if dataset is not None:
+            raise UsageError("source and dataset both name a domain; give one")
         domain = declaration_of(source)
     else:
         files = () if source is None else resolve_files(paths_of(source, "source"))
-        domain = find_declaration(files, dataset, catalogue=None if catalogue is None else Path(catalogue)).declaration
+        domain = find_declaration(files, DomainSource(dataset=dataset).entry).declaration
     return domain if label is None else labelled(domain, label)
 
 
@@ -504,8 +495,7 @@ def plan(
     attribute_weights: AttributeWeights = "auto",
     neighbours: NeighboursName = Neighbours.ADD_REMOVE,
     shares: str | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
@@ -513,7 +503,6 @@ def plan(
     unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    weight_step: Number | None = None,
     imputed: ImputedName | None = None,
     class_sizes: Sequence[int] | None = None,
     class_shares: str | None = None,
@@ -543,10 +532,8 @@ def plan(
         neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
         shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
             attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
-        dataset: Catalogue entry that declares the domain. None for the domain that the data carry, or that a catalogue
-            declares for them.
-        catalogue: Catalogue that holds the entry; it takes precedence over a domain that the data carry. None for
-            ``datasets.toml`` in the working directory, then the packaged one.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
         domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
             names, or that the data carry.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
@@ -561,8 +548,6 @@ def plan(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        weight_step: Weights are rounded to multiples of this step, and the cap is one of them. None for the declared
-            step, else 1.
         imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
             what the domain declares.
         class_sizes: Rows of a class for which to expect errors. None for ``rows`` divided by the number of classes, or,
@@ -601,14 +586,12 @@ def plan(
     )
     declared = Declared(
         dataset=dataset,
-        catalogue=catalogue,
         label=label,
         unit=unit,
         unit_rows=unit_rows,
         unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
-        weight_step=weight_step,
         imputed=imputed,
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
@@ -648,7 +631,7 @@ def _domain(
     if domain is None:
         if not files and named.dataset is None:
             raise UsageError("name a domain: give data that carries one, domain or dataset")
-        return find_domain_to_plan(files, named.dataset, named.label, named.catalogue_file)
+        return find_domain_to_plan(files, named.entry, named.label)
     declared = given_domain(domain, named)
     if named.label is None and isinstance(declared, UnlabelledDomain):
         return ResolvedDomain(provisional(declared), GIVEN, label_chosen=False)
@@ -917,8 +900,7 @@ def aggregate(
     data: Data,
     *,
     table: str | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
@@ -926,7 +908,6 @@ def aggregate(
     unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    weight_step: Number | None = None,
     imputed: ImputedName | None = None,
     engine: EngineName = Engine.LOCAL,
     whole_units: bool = False,
@@ -938,10 +919,8 @@ def aggregate(
             Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
             its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
         table: Table or view of the database, as the database writes its name.
-        dataset: Catalogue entry that declares the domain. None for the domain that the data carry, or that a catalogue
-            declares for them.
-        catalogue: Catalogue that holds the entry; it takes precedence over a domain that the data carry. None for
-            ``datasets.toml`` in the working directory, then the packaged one.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
         domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
             names, or that the data carry.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
@@ -956,8 +935,6 @@ def aggregate(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        weight_step: Weights are rounded to multiples of this step, and the cap is one of them. None for the declared
-            step, else 1.
         imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
             what the domain declares.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
@@ -973,14 +950,12 @@ def aggregate(
     """
     declared = Declared(
         dataset=dataset,
-        catalogue=catalogue,
         label=label,
         unit=unit,
         unit_rows=unit_rows,
         unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
-        weight_step=weight_step,
         imputed=imputed,
     )
     with opened_data(data, engine, table) as rows:
@@ -1084,8 +1059,7 @@ def train(
     attribute_weights: AttributeWeights = "auto",
     neighbours: NeighboursName = Neighbours.ADD_REMOVE,
     shares: str | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
@@ -1093,7 +1067,6 @@ def train(
     unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    weight_step: Number | None = None,
     imputed: ImputedName | None = None,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -1127,10 +1100,8 @@ def train(
         neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
         shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
             attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
-        dataset: Catalogue entry that declares the domain. None for the domain that the data carry, or that a catalogue
-            declares for them.
-        catalogue: Catalogue that holds the entry; it takes precedence over a domain that the data carry. None for
-            ``datasets.toml`` in the working directory, then the packaged one.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
         domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
             names, or that the data carry.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
@@ -1145,8 +1116,6 @@ def train(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        weight_step: Weights are rounded to multiples of this step, and the cap is one of them. None for the declared
-            step, else 1.
         imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
             what the domain declares.
         ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
@@ -1183,14 +1152,12 @@ def train(
     )
     declared = Declared(
         dataset=dataset,
-        catalogue=catalogue,
         label=label,
         unit=unit,
         unit_rows=unit_rows,
         unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
-        weight_step=weight_step,
         imputed=imputed,
     )
     known = declared_rows(terms)

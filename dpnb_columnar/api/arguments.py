@@ -72,7 +72,7 @@ def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[I
         return
     if table is not None:
         raise UsageError("table: is of a database that data names; for a table of Spark's, give a frame of its rows")
-    with opened_input(Engine(engine), paths_of(data), None, None) as rows:
+    with opened_input(Engine(engine), paths_of(data), None) as rows:
         yield rows
 
 
@@ -127,7 +127,7 @@ def declared_domain(
         UsageError: if two domains are named.
     """
     if domain is None:
-        return rows.find_domain(named.dataset, named.label, named.catalogue_file)
+        return rows.find_domain(named.entry, named.label)
     return ResolvedDomain(checked(given_domain(domain, named), named.label), GIVEN)
 
 
@@ -138,9 +138,8 @@ def given_domain(domain: Declaration | Mapping[str, Any], named: DomainSource) -
         UsageError: if two domains are named.
         DomainError: if a mapping has faults.
     """
-    if named.dataset is not None or named.catalogue is not None:
-        other = "catalogue" if named.dataset is None else "dataset"
-        raise UsageError(f"domain and {other} both name a domain; give one of them")
+    if named.dataset is not None:
+        raise UsageError("domain and dataset both name a domain; give one of them")
     return declaration_of(domain) if isinstance(domain, Mapping) else domain
 
 

@@ -248,7 +248,7 @@ def test_codebooks_that_are_refused(content: str | bytes | None, code: int, told
     [
         (64, "usa_00001.xml: is a codebook by its name; give it as --codebook usa_00001.xml", ["show", DDI]),
         (64, "or a codebook with --codebook", ["show"]),
-        (64, "give neither --dataset nor --catalogue", ["show", "--codebook", DDI, "--dataset", "adult"]),
+        (64, "leave --dataset out", ["show", "--codebook", DDI, "--dataset", "adult"]),
         (64, "Missing argument 'SOURCE'", ["edit", "--codebook", DDI]),
         (66, "none.parquet: cannot be opened", ["show", "none.parquet", "--codebook", DDI]),
         (65, "usa.csv: text, such as CSV", ["show", "usa.csv", "--codebook", DDI]),

@@ -99,9 +99,8 @@ def test_pipes_and_devices_are_not_waited_for(model_file: Path, folder: Path, ru
         for arguments in (("train",), ("check",), ("split",), ("predict", model_file)):
             output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
             assert f"{name}: is a pipe or a device; write" in run(*arguments, name, *output, expected=66).err
-    assert (
-        "/dev/zero: larger than 16 MiB" in run("train", "people.parquet", "--catalogue", "/dev/zero", expected=78).err
-    )
+    Path("zero.toml").symlink_to("/dev/zero")
+    assert "zero.toml: larger than 16 MiB" in run("train", "people.parquet", "--dataset", "zero.toml", expected=78).err
 
 
 @linux
@@ -163,7 +162,7 @@ def test_a_working_directory_that_was_removed(people_file: Path, folder: Path) -
     [
         ("predict", "{}.json", "people.parquet", "--output", "new.parquet"),
         ("domain", "edit", "{}.parquet", "--output", "new.toml"),
-        ("domain", "show", "people.parquet", "--catalogue", "{}.toml", "--dataset", "people"),
+        ("domain", "show", "people.parquet", "--dataset", "{}.toml:people"),
         ("evaluate", "{}.json", "people.parquet"),
         ("train", "{}.parquet"),
         ("train", "people.parquet", "--config", "{}.toml"),

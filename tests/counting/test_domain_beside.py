@@ -18,7 +18,7 @@ def test_the_file_beside_comes_after_what_is_named_and_before_metadata(people_fi
     run("domain", "edit", people_file)
     change("upper = 100", "upper = 90")
     Path("datasets.toml").write_text(DECLARATION.replace("upper = 100", "upper = 80"))
-    for options, upper in (([], 90), (["--dataset", "people"], 80), (["--catalogue", "datasets.toml"], 80)):
+    for options, upper in (([], 90), (["--dataset", "people"], 80), (["--dataset", "datasets.toml"], 80)):
         assert f"age        numeric      0 to {upper}, step 1" in run("domain", "show", people_file, *options).out
 
 

@@ -147,7 +147,7 @@ def test_one_model_whatever_the_engine(run: Run, tmp_path: Path, weights: str) -
         connection.execute("CREATE TABLE people (age INTEGER, hours INTEGER, sex TEXT, income TEXT, u INTEGER)")
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", frame.rows())
         connection.commit()
-    declared_elsewhere = ["--table", "people", "--dataset", "people", "--catalogue", catalogue]
+    declared_elsewhere = ["--table", "people", "--dataset", f"{catalogue}:people"]
     sources = [[whole], [shuffled], parts, *([tmp_path / name, *declared_elsewhere] for name in DATABASES)]
     models = set()
     for place, source in enumerate(sources):

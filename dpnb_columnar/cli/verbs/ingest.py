@@ -45,7 +45,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    catalogue: options.Catalogue = None,
     types: Annotated[
         Path | None,
         typer.Option(
@@ -129,7 +128,6 @@ def command(
         where,
         name,
         dataset=dataset,
-        catalogue=catalogue,
         types=types,
         imputed=imputed,
         header=not no_header,
