@@ -44,7 +44,7 @@ def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
 
 def by_spark(source: ParquetSource, domain: Domain) -> Statistics:
     """Spark, over the files."""
-    with counting_session(None) as session:
+    with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, domain), CellQuery(domain))
 
@@ -56,14 +56,14 @@ def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tu
 
 def scores_by_spark(source: ParquetSource, scores: ClassScores) -> ScoreCounts:
     """Spark, over the files."""
-    with counting_session(None) as session:
+    with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, scores.domain), scores)
 
 
 def gradients_by_spark(source: ParquetSource, query: GradientQuery) -> GradientSums:
     """Spark, over the files."""
-    with counting_session(None) as session:
+    with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, query.domain), query)
 
