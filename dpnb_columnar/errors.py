@@ -245,7 +245,6 @@ class Python:
         "declared-rows": "rows",
         "key": "keys",
         "overwrite": "overwrite=True",
-        "master": "Spark's master",
         "no-header": "header=False",
     }
     """Arguments that are not called as their option is."""

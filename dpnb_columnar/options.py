@@ -1,10 +1,10 @@
-"""The options of a release, each declared once: for the command line, for Python, and for the code that they reach.
+"""The options of a release: records that every verb of the command line and every function of Python hands on.
 
-An option is a field of a frozen record: its type, its default, and an ``Option`` that says the rest. What is declared
-of the rows (``Declared``), the terms of a release (``Terms``) and who pays for it (``ChargedRun``) are such records.
-``cli.options.expanded`` makes the options of a verb of the fields, ``api.arguments.keywords_of`` the keyword arguments
-and the docstring of a function, and both hand on the record. Who adds a field has added the option to every verb, file
-of settings and environment variable, and to every function, that takes the record.
+An option is a field of a frozen record: its type, its default, and an ``Option`` with its help on the command line.
+What is declared of the rows (``Declared``), the terms of a release (``Terms``) and who pays for it (``ChargedRun``) are
+such records. ``cli.options.expanded`` makes the options of a verb of the fields, so a new field is an option of every
+verb, file of settings and environment variable that takes the record. Functions of ``api`` build the record of their
+own arguments, and ``tests/cli/test_new_option.py`` names each function that lacks a field.
 
 A field that is declared again in a derived record keeps its place, and its ``Option`` unless it has one of its own.
 """
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.domain.editing import ImputedValues, Number
+from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ class Option:
     """What is said of an option, and how it is typed.
 
     Attributes:
-        text: What it is, in the docstrings of Python; empty where Python has no such argument.
-        help: What it is, in the help of the command line; empty where the command line has no such option.
+        help: What it is, in the help of the command line.
         type: Type of the value typed: text, a path, a whole number, an enumeration, a list of texts, or ``bool`` for a
             flag.
         metavar: Name of the value in the help.
@@ -82,7 +82,6 @@ class Option:
         hidden: Whether the help leaves it out.
     """
 
-    text: str = ""
     help: str = ""
     type: Any = str
     metavar: str | None = None
@@ -109,8 +108,7 @@ def options_of(record: type) -> dict[str, Option]:
 
 def flags_of(record: type) -> dict[str, str]:
     """Return the options of a record as they are typed, such as ``--unit-rows``, by field."""
-    typed = {name: option for name, option in options_of(record).items() if option.help or option.hidden}
-    return {name: option.flag or f"--{name.replace('_', '-')}" for name, option in typed.items()}
+    return {name: option.flag or f"--{name.replace('_', '-')}" for name, option in options_of(record).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,32 +116,24 @@ class DomainSource:
     """Where the domain is declared, if not by the data themselves."""
 
     dataset: Annotated[
-        str | None,
-        Option(
-            text="Catalogue entry to take the domain from; None for the domain that the data carry, or that a "
-            "catalogue declares for them.",
-            help="Entry of datasets.toml that declares the domain.",
-            metavar="NAME",
-            shown="the entry that claims the data's name",
-        ),
-    ] = None
-    catalogue: Annotated[
         str | PathLike[str] | None,
         Option(
-            text="The one catalogue to look for the entry in, which overrides a domain that the data carry; None for "
-            "``datasets.toml`` in the working directory, then the packaged one.",
-            help="The one catalogue to look for the entry in, a TOML file; it takes precedence over a domain that the "
-            "data carry.",
-            type=Path,
-            metavar="FILE",
-            shown="datasets.toml in the working directory, then the packaged one",
+            help="Entry of datasets.toml that declares the domain; or the file that does, FILE.toml or FILE.toml:NAME. "
+            "It takes precedence over a domain that the data carry.",
+            metavar="NAME|FILE",
+            shown="the entry that claims the data's name",
         ),
     ] = None
 
     @property
+    def entry(self) -> str | None:
+        """The data set as text, if one is named."""
+        return None if self.dataset is None else str(self.dataset)
+
+    @property
     def catalogue_file(self) -> Path | None:
-        """The catalogue's file, if one is named."""
-        return None if self.catalogue is None else Path(self.catalogue)
+        """The file of the entry, if one is named."""
+        return None if self.entry is None else entry_and_file(self.entry)[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +143,6 @@ class LabelledDomain(DomainSource):
     label: Annotated[
         str | None,
         Option(
-            text="What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; "
-            "None for the declared label.",
             help='What to predict: a categorical column of the domain, or a condition such as "INCWAGE > 1500".',
             metavar="TEXT",
             shown="the label declared",
@@ -163,8 +151,6 @@ class LabelledDomain(DomainSource):
 
 
 IMPUTED = Option(
-    text="What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers "
-    "count, or ``counted`` like them. None for what the domain declares.",
     help="What becomes of values that the codebook's flags say were allocated: missing, so that only answers count, or "
     "counted like them.",
     type=ImputedValues,
@@ -180,8 +166,6 @@ class Declared(LabelledDomain):
     unit: Annotated[
         str | Sequence[str] | None,
         Option(
-            text="Columns that name the unit, such as a household, that the guarantee is for in place of one row; None "
-            "for the unit that the domain declares, if any. A row without a value in one of them does not count.",
             help="Column that names the unit which the guarantee is for in place of one row, such as a household's "
             "SERIAL; several with commas. A row without a value in it does not count.",
             metavar="COLUMN",
@@ -191,8 +175,6 @@ class Declared(LabelledDomain):
     unit_rows: Annotated[
         int | None,
         Option(
-            text="The most rows of one unit that count; each has epsilon divided by this number. None for as many as "
-            "are declared, else 1. Without ``unit`` it is of the unit that the data are declared to have.",
             help="The most rows of one unit that count; each has epsilon divided by this number. Without --unit it is "
             "of the unit that the data are declared to have.",
             type=int,
@@ -203,8 +185,6 @@ class Declared(LabelledDomain):
     weight: Annotated[
         str | None,
         Option(
-            text="Column of the weight of a row, such as PERWT: the prior is made of its sums, for one more query. "
-            "None for the weight that the domain declares, if any.",
             help="Column of the weight of a row, such as PERWT: the prior is made of its sums, for one more query. It "
             "changes nothing else.",
             metavar="COLUMN",
@@ -214,25 +194,12 @@ class Declared(LabelledDomain):
     weight_cap: Annotated[
         Number | None,
         Option(
-            text="The most that one row weighs; the noise of the sums is made for it. Public, and so not to be taken "
-            "from the rows; None for the declared one.",
             help="The most that one row weighs; the noise of the sums is made for it. Public, and so not to be taken "
             "from the rows.",
             metavar="NUMBER",
             shown="as declared",
         ),
     ] = None
-    weight_step: Annotated[
-        Number | None,
-        Option(
-            text="Weights are rounded to multiples of this step; the cap has to be one of them. None for the declared "
-            "step, else 1.",
-            help="Weights are rounded to multiples of this step; the cap has to be one of them.",
-            metavar="NUMBER",
-            shown="as declared, else 1",
-        ),
-    ] = None
-
     imputed: Annotated[ImputedName | None, IMPUTED] = None
 
     def counted(self, resolved: ResolvedDomain) -> ResolvedDomain:
@@ -242,7 +209,7 @@ class Declared(LabelledDomain):
             UsageError: if a unit or a weight does not fit the domain, or it knows no flags.
         """
         by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows)
-        return by_unit.by_weight(self.weight, self.weight_cap, self.weight_step)
+        return by_unit.by_weight(self.weight, self.weight_cap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,8 +219,6 @@ class Terms:
     epsilon: Annotated[
         Epsilon | None,
         Option(
-            text="Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth. "
-            "None for the one that a catalogue entry declares, else 1.",
             help="Privacy budget, taken exactly as typed.",
             metavar="NUMBER",
             shown="the entry's in datasets.toml, else 1",
@@ -262,8 +227,6 @@ class Terms:
     delta: Annotated[
         Epsilon,
         Option(
-            text="The delta of (epsilon, delta)-differential privacy, for noise families that need one; exact "
-            "likewise. Or a rule for the declared number of rows, ``1/n`` or ``1/n^2``.",
             help="The delta of (epsilon, delta)-differential privacy, for noise that needs it: a number such as 1e-6 "
             "or 1/50000, or a rule for the declared number of rows, 1/n or 1/n^2.",
             metavar="NUMBER",
@@ -272,9 +235,6 @@ class Terms:
     rows: Annotated[
         int | None,
         Option(
-            text="The public number of rows, such as the codebook's: the n of such a rule, and for what "
-            "``mechanism`` and ``attribute_weights`` choose by ``auto``; None for what a catalogue entry of the domain "
-            "declares. It is never counted.",
             help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for what "
             "--mechanism and --attribute-weights choose by auto. It is never counted.",
             type=int,
@@ -286,9 +246,6 @@ class Terms:
     mechanism: Annotated[
         MechanismName,
         Option(
-            text="``auto``, which chooses one by public facts and says why; or ``smooth``, ``paper``, "
-            "``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, "
-            "or ``none`` (not private).",
             help="auto, which chooses one by public facts and says why; or smooth, paper, trimmed-mean, global, "
             "global-variance, adaptive-histogram, histogram, majority, or none (NOT PRIVATE).",
             metavar="NAME",
@@ -297,8 +254,6 @@ class Terms:
     noise: Annotated[
         NoiseName | None,
         Option(
-            text="Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``; None for "
-            "the mechanism's default.",
             help="Noise of smooth releases. Pure: polyplace, student-3 (or student-NU), cauchy, nissim-cauchy. With "
             "--delta: gaussian, laplace, classical-gaussian, classical-laplace; concentrated: laplace-log-normal, "
             "uniform-log-normal, arsinh-normal.",
@@ -309,17 +264,6 @@ class Terms:
     attribute_weights: Annotated[
         AttributeWeights,
         Option(
-            text="Weights of the attributes in the score: ``none``; ``tempered``, for histograms of two classes: "
-            "d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice, which costs "
-            "nothing; ``calibrated``, for any number of classes: that weight, and how probabilities follow from the "
-            "score, fitted in a second pass over the rows, which spends a tenth of the budget; ``learned``, for two "
-            "classes: a weight of each, "
-            "in four further passes that spend 35 % of it; or ``auto``, which chooses one of these by mechanism, "
-            "number of attributes, and epsilon times the declared number of rows. Or the path of a Parquet file of "
-            "public rows in the same domain, which says what each attribute weighs, and which are not released. "
-            "Statistics cannot be counted again: of these ``release`` chooses ``tempered`` or ``none`` by ``auto``, "
-            "refuses ``learned``, and leaves a part of the budget for ``calibrated``: ``count_given`` counts what the "
-            "model waits for, ``calibrate`` releases its weights.",
             help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of "
             "d attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
             "calibrated, for any number of classes: that weight, and how probabilities follow from the score, "
@@ -335,7 +279,6 @@ class Terms:
     neighbours: Annotated[
         NeighboursName,
         Option(
-            text="Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.",
             help="Neighbouring relation that epsilon refers to.",
             type=Neighbours,
         ),
@@ -343,10 +286,6 @@ class Terms:
     shares: Annotated[
         str | None,
         Option(
-            text="How the budget is divided: ``by-size``, what all attributes have together in proportion to the cube "
-            "root of the number of their cells; ``equal``, the same for every attribute of a kind; or ``equal`` with "
-            "other numbers for a numeric attribute, a categorical attribute and the class counts, such as ``2:1:1``. "
-            "None for ``by-size``; of ``paper``, for ``equal``.",
             help="How the budget is divided: by-size, what all attributes have together in proportion to the cube root "
             "of the number of their cells; equal, the same for every attribute of a kind; or equal with other numbers "
             "for a numeric attribute, a categorical attribute and the class counts, such as 2:1:1.",
@@ -397,8 +336,6 @@ class Charged:
     ledger: Annotated[
         str | PathLike[str] | None,
         Option(
-            text="File of the ledger that pays for the release, made by ``dpnb-columnar ledger init``; None to account "
-            "for nothing.",
             help="Ledger that pays for the release, made by dpnb-columnar ledger init. Its limit is never passed.",
             type=Path,
             metavar="FILE",
@@ -408,7 +345,6 @@ class Charged:
     account: Annotated[
         str | None,
         Option(
-            text="Data set of the ledger that is charged; None for the domain's name.",
             help="Data set of the ledger to charge.",
             metavar="NAME",
             shown="the domain's name",
@@ -418,9 +354,6 @@ class Charged:
     witness: Annotated[
         str | PathLike[str] | None,
         Option(
-            text="The ledger's witness, a file in another folder or on another disk that ``dpnb-columnar ledger init`` "
-            "or ``ledger verify --begin-witness`` began: where it knows more than the ledger, nothing is spent. None "
-            "if the ledger has none.",
             help="The ledger's witness, a file on another disk that dpnb-columnar ledger init or ledger verify "
             "--begin-witness began: where it knows more than the ledger, which was rolled back then, nothing is spent. "
             "A ledger that has one is not charged without it.",
@@ -448,8 +381,6 @@ class ChargedRun(Charged):
     run_id: Annotated[
         str | None,
         Option(
-            text="Name of this release in the ledger: the same name with the same files and arguments releases once "
-            "and is charged once, however often it is called. None for a new one.",
             help="Name of this run in the ledger. The same name with the same inputs releases once and is charged "
             "once, however often it is started again.",
             metavar="ID",

@@ -7,31 +7,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
     GIVEN,
     Data,
-    EngineChoice,
     EngineName,
-    GivenDomain,
-    GivenTerms,
     Paths,
-    Table,
     checked,
     declaration_of,
     declared_domain,
     declared_rows,
-    described_by,
     entry_rows,
     given_domain,
-    keywords_of,
     opened_data,
     opened_paths,
     paths_of,
@@ -59,18 +53,17 @@ from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.released_scores import load_scores as read_scores_file
 from dpnb_columnar.options import (
-    IMPUTED,
+    AttributeWeights,
     Charged,
-    ChargedRun,
     Declared,
     DomainSource,
     Epsilon,
     ImputedName,
     LabelledDomain,
+    MechanismName,
     NeighboursName,
-    Option,
+    NoiseName,
     Terms,
-    options_of,
 )
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
@@ -170,14 +163,12 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
     return path
 
 
-@described_by(DomainSource)
 def ingest(
     extracts: Paths,
     output: str | PathLike[str],
     *,
     codebook: str | PathLike[str] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     types: str | PathLike[str] | None = None,
     header: bool = True,
     names: str | PathLike[str] | None = None,
@@ -199,7 +190,7 @@ def ingest(
         output: Parquet file to write, readable by its owner alone.
         codebook: DDI codebook (``.xml``), layout (``.toml``), PUMS data dictionary (``.csv``), or ``ipums1940``; None
             for the domain that Parquet carries, else the ``.xml`` beside each extract.
-        dataset: Catalogue entry with the domain of CSV or Parquet that has no codebook.
+        dataset: Catalogue entry, or its file, with the domain of CSV or Parquet that has no codebook.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
         header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
@@ -246,8 +237,7 @@ def ingest(
         columns if columns is None or isinstance(columns, str) else ",".join(columns),
         where,
         name,
-        dataset=dataset,
-        catalogue=None if catalogue is None else Path(catalogue),
+        dataset=DomainSource(dataset=dataset).entry,
         types=None if types is None else Path(types),
         imputed=imputed,
         unit=unit if unit is None or isinstance(unit, str) else ",".join(unit),
@@ -262,23 +252,33 @@ def ingest(
     return Ingested(path, conversion)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckArguments(LabelledDomain, GivenDomain, Table):
-    """Arguments of ``check``."""
-
-    epsilon: Annotated[
-        Epsilon | None,
-        Option(
-            text="Budget of the release to come: classes that are too small for it are named; None for the one that a "
-            "catalogue entry declares, else 1."
-        ),
-    ] = None
-    imputed: Annotated[ImputedName | None, IMPUTED] = None
-
-
-@keywords_of(CheckArguments)
-def check(given: CheckArguments) -> Findings:
+def check(
+    data: Data,
+    *,
+    table: str | None = None,
+    dataset: str | PathLike[str] | None = None,
+    domain: Declaration | Mapping[str, Any] | None = None,
+    label: str | None = None,
+    epsilon: Epsilon | None = None,
+    imputed: ImputedName | None = None,
+) -> Findings:
     """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
+
+    Args:
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
+        table: Table or view of the database, as the database writes its name.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
+        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
+            names, or that the data carry.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
+            the declared label.
+        epsilon: Privacy budget of the release to come; classes that are too small for it are named. None for the budget
+            that a catalogue entry declares, else 1.
+        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
+            what the domain declares.
 
     Returns:
         Rows that count, and those that are dropped, clamped or undeclared, column by column; notes and faults, each
@@ -301,17 +301,17 @@ def check(given: CheckArguments) -> Findings:
     from dpnb_columnar.advice.plan_text import IN_ITS_DECLARATION
     from dpnb_columnar.report.findings import find
 
-    if is_frame(given.data):
-        refuse_table(given.table)
-        resolved = declared_domain(FrameInput(given.data), given, given.label).by_flags(given.imputed)
-        rows: Frame | Source = to_polars(given.data, resolved.domain.counted_columns)
+    named = LabelledDomain(dataset=dataset, label=label)
+    if is_frame(data):
+        refuse_table(table)
+        resolved = declared_domain(FrameInput(data), domain, named).by_flags(imputed)
+        rows: Frame | Source = to_polars(data, resolved.domain.counted_columns)
         files = 0
     else:
-        opened = opened_paths(given.data, given.table)
-        resolved = declared_domain(opened, given, given.label).by_flags(given.imputed)
+        opened = opened_paths(data, table)
+        resolved = declared_domain(opened, domain, named).by_flags(imputed)
         rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
-    spent = resolved.effective_epsilon(None) if given.epsilon is None else given.epsilon
-    return find(rows, resolved, spent, IN_ITS_DECLARATION, files)
+    return find(rows, resolved, Terms(epsilon=epsilon).effective_epsilon(resolved), IN_ITS_DECLARATION, files)
 
 
 FEW_ROWS = 200
@@ -379,7 +379,6 @@ def split(
 ) -> ThreeParts[FrameT]: ...
 
 
-@described_by(Table)
 def split(
     data: Data,
     *,
@@ -401,6 +400,10 @@ def split(
     as was asked for, by more than chance explains, a warning says so.
 
     Args:
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
+        table: Table or view of the database, as the database writes its name.
         test: Share that is held out, on average: above 0 and below 1, taken exactly.
         validation: Share of a third part, to choose among models by; the rows of ``test`` stay the same.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
@@ -452,12 +455,10 @@ def split(
     return ThreeParts(**parts) if division.validation else Parts(**parts)
 
 
-@described_by(LabelledDomain)
 def read_domain(
     source: Paths | Mapping[str, Any] | None = None,
     *,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    dataset: str | PathLike[str] | None = None,
     label: str | None = None,
 ) -> Declaration:
     """Read a declared domain: of Parquet files, of a catalogue entry, or of a mapping. No row is read.
@@ -465,6 +466,10 @@ def read_domain(
     Args:
         source: Parquet files that carry a domain or that a catalogue describes; or a mapping of a declaration's tables,
             with its ``name``; None for the entry that ``dataset`` names.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
+            the declared label.
 
     Returns:
         The domain; without a label, if none is declared and none is given. Printed, it is a table of its attributes.
@@ -485,49 +490,86 @@ def read_domain(
     if source is None and dataset is None:
         raise UsageError("name a Parquet file, or an entry of datasets.toml with dataset")
     if isinstance(source, Mapping):
-        if dataset is not None or catalogue is not None:
-            raise UsageError(f"source and {'catalogue' if dataset is None else 'dataset'} both name a domain; give one")
+        if dataset is not None:
+            raise UsageError("source and dataset both name a domain; give one")
         domain = declaration_of(source)
     else:
         files = () if source is None else resolve_files(paths_of(source, "source"))
-        domain = find_declaration(files, dataset, catalogue=None if catalogue is None else Path(catalogue)).declaration
+        domain = find_declaration(files, DomainSource(dataset=dataset).entry).declaration
     return domain if label is None else labelled(domain, label)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanArguments(Declared, GivenDomain, Terms):
-    """Arguments of ``plan``."""
-
-    data: Annotated[
-        Data | None,
-        Option(text="Files, folders or patterns, or a frame; None where ``domain`` or ``dataset`` says all."),
-    ] = field(default=None, kw_only=False, repr=False)
-    class_sizes: Annotated[
-        Sequence[int] | None,
-        Option(
-            text="Rows of a class to expect errors for; None for ``rows`` by the number of classes, or, without "
-            "``rows``, for 10,000 and 1,000,000."
-        ),
-    ] = None
-    class_shares: Annotated[
-        str | None,
-        Option(
-            text="Published shares of the classes, in the domain's order, such as ``94:6``, for the rehearsal; None "
-            "for 3 to 1 and 15 to 1. They are never counted."
-        ),
-    ] = None
-    rehearse: Annotated[
-        bool,
-        Option(text="Whether to rehearse the release on made-up rows, which takes a second or so per ten attributes."),
-    ] = True
-
-
-@keywords_of(PlanArguments)
-def plan(given: PlanArguments) -> Outlook:
+def plan(
+    data: Data | None = None,
+    *,
+    epsilon: Epsilon | None = None,
+    delta: Epsilon = 0,
+    rows: int | None = None,
+    mechanism: MechanismName = "auto",
+    noise: NoiseName | None = None,
+    attribute_weights: AttributeWeights = "auto",
+    neighbours: NeighboursName = Neighbours.ADD_REMOVE,
+    shares: str | None = None,
+    dataset: str | PathLike[str] | None = None,
+    domain: Declaration | Mapping[str, Any] | None = None,
+    label: str | None = None,
+    unit: str | Sequence[str] | None = None,
+    unit_rows: int | None = None,
+    unit_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    imputed: ImputedName | None = None,
+    class_sizes: Sequence[int] | None = None,
+    class_shares: str | None = None,
+    rehearse: bool = True,
+) -> Outlook:
     """Show what ``train`` would release with the same arguments, at which cost and error. No row is read.
 
     Where no label is declared and none is given, two classes stand in for it. The declared number of rows, if any, is
     for the advice as well.
+
+    Args:
+        data: Files, folders or patterns, or a frame. None if ``domain`` or ``dataset`` declares the domain.
+        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
+            tenth. None for the budget that a catalogue entry declares, else 1.
+        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
+            exactly, as epsilon is. Or a rule for the declared number of rows: ``1/n`` or ``1/n^2``.
+        rows: Public number of rows, such as the codebook's: the n of a rule for ``delta``, and a fact by which ``auto``
+            chooses. It is never counted. None for the number that a catalogue entry declares.
+        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
+            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
+        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
+            mechanism's default.
+        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
+            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
+            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
+            same domain, from which weights are learned at no cost.
+        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
+        shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
+            attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
+        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
+            names, or that the data carry.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
+            the declared label.
+        unit: Columns that name the unit of the guarantee, such as a household. None for the declared unit, else one
+            row. A row without a value in one of them does not count.
+        unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
+            declared number, else 1.
+        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
+            It is public, never taken from the rows. None for the declared cap, if any.
+        weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
+            None for the declared weight, if any.
+        weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
+            from the rows. None for the declared cap.
+        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
+            what the domain declares.
+        class_sizes: Rows of a class for which to expect errors. None for ``rows`` divided by the number of classes, or,
+            without ``rows``, for 10,000 and 1,000,000.
+        class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the simulation;
+            never counted. None for 3 to 1 and 15 to 1.
+        rehearse: Whether to simulate the release on synthetic rows, which takes a second or so per ten attributes.
 
     Returns:
         The plan, its errors, and what is expected of it. Printed, it says all that.
@@ -545,28 +587,40 @@ def plan(given: PlanArguments) -> Outlook:
     """
     from dpnb_columnar.advice.outlook import outlook
 
-    if given.class_sizes is not None and not given.class_sizes:
+    if class_sizes is not None and not class_sizes:
         raise UsageError("class_sizes: give at least one number of rows")
-    sizes = None if given.class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in given.class_sizes)
-    data = given.data
+    terms = Terms(
+        epsilon=epsilon,
+        delta=delta,
+        rows=rows,
+        mechanism=mechanism,
+        noise=noise,
+        attribute_weights=attribute_weights,
+        neighbours=neighbours,
+        shares=shares,
+    )
+    declared = Declared(
+        dataset=dataset,
+        label=label,
+        unit=unit,
+        unit_rows=unit_rows,
+        unit_cap=unit_cap,
+        weight=weight,
+        weight_cap=weight_cap,
+        imputed=imputed,
+    )
+    sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
-    resolved = given.counted(_domain(files, given))
-    known = None if given.rows is None else DeclaredRowCount(parse_rows(given.rows), "the argument rows")
+    resolved = declared.counted(_domain(files, domain, declared))
+    known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
     if known is None and resolved.rows is not None:
         known = DeclaredRowCount(parse_rows(resolved.rows), str(resolved.entry))
     number = None if known is None else known.rows
-    budget = given.budget(given.effective_epsilon(resolved), number)
+    budget = terms.budget(terms.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
     planned = planned_release(
-        resolved.domain,
-        budget,
-        given.mechanism,
-        given.noise,
-        given.attribute_weights,
-        number,
-        inputs=files,
-        label=given.label,
+        resolved.domain, budget, mechanism, noise, attribute_weights, number, inputs=files, label=label
     )
     return outlook(
         planned,
@@ -575,26 +629,28 @@ def plan(given: PlanArguments) -> Outlook:
         known,
         sizes_from="the first of class_sizes, in each class",
         label_chosen=resolved.label_chosen,
-        rule=str(given.delta).strip() if is_rule(given.delta) else None,
-        class_shares=given.class_shares,
-        rehearsed=given.rehearse,
+        rule=str(delta).strip() if is_rule(delta) else None,
+        class_shares=class_shares,
+        rehearsed=rehearse,
     )
 
 
-def _domain(files: Sequence[DataFile], given: PlanArguments) -> ResolvedDomain:
+def _domain(
+    files: Sequence[DataFile], domain: Declaration | Mapping[str, Any] | None, named: LabelledDomain
+) -> ResolvedDomain:
     """Return the domain given, or find that of the files; without a label, with one that stands in for it.
 
     Raises:
         UsageError: if no domain is named, or two are.
     """
-    if given.domain is None:
-        if not files and given.dataset is None:
+    if domain is None:
+        if not files and named.dataset is None:
             raise UsageError("name a domain: give data that carries one, domain or dataset")
-        return find_domain_to_plan(files, given.dataset, given.label, given.catalogue_file)
-    declared = given_domain(given.domain, given)
-    if given.label is None and isinstance(declared, UnlabelledDomain):
+        return find_domain_to_plan(files, named.entry, named.label)
+    declared = given_domain(domain, named)
+    if named.label is None and isinstance(declared, UnlabelledDomain):
         return ResolvedDomain(provisional(declared), GIVEN, label_chosen=False)
-    return ResolvedDomain(checked(declared, given.label), GIVEN)
+    return ResolvedDomain(checked(declared, named.label), GIVEN)
 
 
 def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -696,22 +752,6 @@ def sheet(
     return release_sheet(model, name, digest, papers)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grouped:
-    """How rows are divided into groups."""
-
-    by: Annotated[
-        By | None,
-        Option(
-            text="Columns by whose declared values rows are divided into groups, to see for whom the model is worse: a "
-            'list such as ``["SEX", "RACE"]``, each for itself, with ``"SEX:RACE"`` or a tuple of names for every '
-            'value of the one with every value of the other. ``"AGE=18,65"`` says where the groups of a numeric '
-            'attribute begin, ``"REGION=1,2,3,4"`` which values a column has that the model lacks.'
-        ),
-    ] = None
-
-
-@described_by(Table, Grouped)
 def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | None = None) -> Evaluation:
     """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
 
@@ -719,6 +759,10 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
         model: The model.
         data: Files, folders or patterns, a frame, or a database, with the label's columns too. Rows that the model was
             not trained on, such as ``split`` holds out, say how well it does on others.
+        table: Table or view of the database, as the database writes its name.
+        by: Columns by whose declared values rows are divided into groups, each for itself, such as ``["SEX", "RACE"]``;
+            ``"SEX:RACE"`` or a tuple of names for pairs of values. ``"AGE=18,65"`` says where the groups of a numeric
+            attribute begin, ``"REGION=1,2"`` which values a column has that the model lacks. None for no groups.
 
     Returns:
         Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals; in
@@ -788,27 +832,43 @@ def attack(
     return attack_model(model, trained, fresh, sensitive)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoredModel:
-    """A model whose scores are released, and the terms of that."""
-
-    model: Annotated[
-        Model, Option(text="A released model. ``model.evaluate`` gives exact figures, which are confidential.")
-    ] = field(kw_only=False)
-    epsilon: Annotated[Epsilon, options_of(GivenTerms)["epsilon"]]
-    neighbours: Annotated[NeighboursName, options_of(GivenTerms)["neighbours"]] = Neighbours.ADD_REMOVE
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreArguments(Grouped, EngineChoice, ChargedRun, Table, ScoredModel):
-    """Arguments of ``release_scores``."""
-
-
-@keywords_of(ScoreArguments)
-def release_scores(given: ScoreArguments) -> ReleasedScores:
+def release_scores(
+    model: Model,
+    data: Data,
+    *,
+    epsilon: Epsilon,
+    neighbours: NeighboursName = Neighbours.ADD_REMOVE,
+    table: str | None = None,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+    witness: str | PathLike[str] | None = None,
+    run_id: str | None = None,
+    engine: EngineName = Engine.LOCAL,
+    by: By | None = None,
+) -> ReleasedScores:
     """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
 
     The rows are read in the model's domain.
+
+    Args:
+        model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
+        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
+            tenth.
+        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
+        table: Table or view of the database, as the database writes its name.
+        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
+        account: Data set of the ledger to charge. None for the domain's name.
+        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
+            spends nothing. None if the ledger has none.
+        run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
+            charged once. None for a new one.
+        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
+        by: Columns by whose declared values rows are divided into groups, each for itself, such as ``["SEX", "RACE"]``;
+            ``"SEX:RACE"`` or a tuple of names for pairs of values. ``"AGE=18,65"`` says where the groups of a numeric
+            attribute begin, ``"REGION=1,2"`` which values a column has that the model lacks. None for no groups.
 
     Returns:
         The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
@@ -825,10 +885,9 @@ def release_scores(given: ScoreArguments) -> ReleasedScores:
         >>> lower < scores.figures.accuracy.value < upper, str(scores.guarantee.epsilon)
         (True, '1/2')
     """
-    budget = Terms(neighbours=given.neighbours).budget(given.epsilon)
-    planned = plan_scores(given.model, budget, divisions=divisions_of(given.by, given.model.domain))
-    with opened_data(given.data, given.engine, given.table) as opened:
-        payment = payment_of(planned, opened.names, given, given.run_id)
+    planned = plan_scores(model, Terms(neighbours=neighbours).budget(epsilon), divisions=divisions_of(by, model.domain))
+    with opened_data(data, engine, table) as opened:
+        payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
         return training.carry_out(planned, opened, payment)
 
 
@@ -852,21 +911,49 @@ def load_scores(path: str | PathLike[str]) -> ReleasedScores:
     return read_scores_file(Path(path))
 
 
-@dataclass(frozen=True, kw_only=True)
-class AggregateArguments(EngineChoice, Declared, GivenDomain, Table):
-    """Arguments of ``aggregate``."""
-
-    whole_units: Annotated[
-        bool,
-        Option(
-            text="Declare that no unit has rows here and in other parts, so that statistics of both may be added up."
-        ),
-    ] = False
-
-
-@keywords_of(AggregateArguments)
-def aggregate(given: AggregateArguments) -> Statistics:
+def aggregate(
+    data: Data,
+    *,
+    table: str | None = None,
+    dataset: str | PathLike[str] | None = None,
+    domain: Declaration | Mapping[str, Any] | None = None,
+    label: str | None = None,
+    unit: str | Sequence[str] | None = None,
+    unit_rows: int | None = None,
+    unit_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    imputed: ImputedName | None = None,
+    engine: EngineName = Engine.LOCAL,
+    whole_units: bool = False,
+) -> Statistics:
     """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
+
+    Args:
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
+        table: Table or view of the database, as the database writes its name.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
+        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
+            names, or that the data carry.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
+            the declared label.
+        unit: Columns that name the unit of the guarantee, such as a household. None for the declared unit, else one
+            row. A row without a value in one of them does not count.
+        unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
+            declared number, else 1.
+        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
+            It is public, never taken from the rows. None for the declared cap, if any.
+        weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
+            None for the declared weight, if any.
+        weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
+            from the rows. None for the declared cap.
+        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
+            what the domain declares.
+        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
+        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -876,21 +963,62 @@ def aggregate(given: AggregateArguments) -> Statistics:
         >>> dpnb.aggregate(dpnb.simulate("census.parquet", rows=500, overwrite=True))
         Statistics(CONFIDENTIAL, domain 'census_simulated': 2 classes, 4 numeric and 9 categorical attributes)
     """
-    with opened_data(given.data, given.engine, given.table) as rows:
-        resolved = given.counted(declared_domain(rows, given, given.label))
-        return replace(rows.check(resolved.domain).answer(CellQuery(resolved.domain)), whole_units=given.whole_units)
+    declared = Declared(
+        dataset=dataset,
+        label=label,
+        unit=unit,
+        unit_rows=unit_rows,
+        unit_cap=unit_cap,
+        weight=weight,
+        weight_cap=weight_cap,
+        imputed=imputed,
+    )
+    with opened_data(data, engine, table) as rows:
+        resolved = declared.counted(declared_domain(rows, domain, declared))
+        return replace(rows.check(resolved.domain).answer(CellQuery(resolved.domain)), whole_units=whole_units)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReleaseArguments(Charged, GivenTerms):
-    """Arguments of ``release``."""
-
-    statistics: Annotated[Statistics, Option(text="Exact counts. Confidential.")] = field(kw_only=False, repr=False)
-
-
-@keywords_of(ReleaseArguments)
-def release(given: ReleaseArguments) -> Model:
+def release(
+    statistics: Statistics,
+    *,
+    epsilon: Epsilon,
+    delta: Epsilon = 0,
+    rows: int | None = None,
+    mechanism: MechanismName = "auto",
+    noise: NoiseName | None = None,
+    attribute_weights: AttributeWeights = "auto",
+    neighbours: NeighboursName = Neighbours.ADD_REMOVE,
+    shares: str | None = None,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+    witness: str | PathLike[str] | None = None,
+) -> Model:
     """Release a differentially private model from statistics.
+
+    Args:
+        statistics: Exact counts. Confidential.
+        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
+            tenth.
+        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
+            exactly, as epsilon is. Or a rule for the declared number of rows: ``1/n`` or ``1/n^2``.
+        rows: Public number of rows, such as the codebook's: the n of a rule for ``delta``, and a fact by which ``auto``
+            chooses. It is never counted. None for the number that a catalogue entry declares.
+        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
+            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
+        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
+            mechanism's default.
+        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
+            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
+            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
+            same domain, from which weights are learned at no cost. Budget for ``calibrated`` and ``learned`` is
+            reserved: ``count_given`` counts what they need, ``calibrate`` releases them.
+        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
+        shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
+            attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
+        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
+        account: Data set of the ledger to charge. None for the domain's name.
+        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
+            spends nothing. None if the ledger has none.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -902,37 +1030,116 @@ def release(given: ReleaseArguments) -> Model:
         >>> str(model.guarantee.epsilon), model.guarantee.neighbours.value, model.guarantee.private
         ('1/3', 'replace-one', True)
     """
-    statistics = given.statistics
+    terms = Terms(
+        epsilon=epsilon,
+        delta=delta,
+        rows=rows,
+        mechanism=mechanism,
+        noise=noise,
+        attribute_weights=attribute_weights,
+        neighbours=neighbours,
+        shares=shares,
+    )
     counted = AskedRows(statistics)
-    known = declared_rows(given)
-    budget = given.budget(given.epsilon, known)
-    if given.chooses and known is None:
+    known = declared_rows(terms)
+    budget = terms.budget(epsilon, known)
+    if terms.chooses and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
     planned = reserve_later_pass(
         planned_release(
             statistics.domain,
             budget,
-            given.mechanism,
-            given.noise,
-            given.attribute_weights,
+            mechanism,
+            noise,
+            attribute_weights,
             known,
             parts=statistics.parts,
             repeatable=counted.repeatable,
         )
     )
-    return training.train(planned, counted, payment_of(planned, (), given))
+    return training.train(
+        planned, counted, payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainArguments(EngineChoice, ChargedRun, Declared, GivenDomain, GivenTerms, Table):
-    """Arguments of ``train``."""
-
-
-@keywords_of(TrainArguments)
-def train(given: TrainArguments) -> Model:
+def train(
+    data: Data,
+    *,
+    table: str | None = None,
+    epsilon: Epsilon,
+    delta: Epsilon = 0,
+    rows: int | None = None,
+    mechanism: MechanismName = "auto",
+    noise: NoiseName | None = None,
+    attribute_weights: AttributeWeights = "auto",
+    neighbours: NeighboursName = Neighbours.ADD_REMOVE,
+    shares: str | None = None,
+    dataset: str | PathLike[str] | None = None,
+    domain: Declaration | Mapping[str, Any] | None = None,
+    label: str | None = None,
+    unit: str | Sequence[str] | None = None,
+    unit_rows: int | None = None,
+    unit_cap: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    imputed: ImputedName | None = None,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+    witness: str | PathLike[str] | None = None,
+    run_id: str | None = None,
+    engine: EngineName = Engine.LOCAL,
+) -> Model:
     """Train a differentially private model on Parquet files, a frame or a table: ``aggregate``, then ``release``.
 
     A fault in the arguments is reported before a row is read.
+
+    Args:
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
+        table: Table or view of the database, as the database writes its name.
+        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
+            tenth.
+        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
+            exactly, as epsilon is. Or a rule for the declared number of rows: ``1/n`` or ``1/n^2``.
+        rows: Public number of rows, such as the codebook's: the n of a rule for ``delta``, and a fact by which ``auto``
+            chooses. It is never counted. None for the number that a catalogue entry declares.
+        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
+            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
+        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
+            mechanism's default.
+        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
+            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
+            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
+            same domain, from which weights are learned at no cost.
+        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
+        shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
+            attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
+        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
+            None for the domain that the data carry, or that a catalogue declares for them.
+        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
+            names, or that the data carry.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
+            the declared label.
+        unit: Columns that name the unit of the guarantee, such as a household. None for the declared unit, else one
+            row. A row without a value in one of them does not count.
+        unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
+            declared number, else 1.
+        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
+            It is public, never taken from the rows. None for the declared cap, if any.
+        weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
+            None for the declared weight, if any.
+        weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
+            from the rows. None for the declared cap.
+        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
+            what the domain declares.
+        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
+        account: Data set of the ledger to charge. None for the domain's name.
+        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
+            spends nothing. None if the ledger has none.
+        run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
+            charged once. None for a new one.
+        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
     Returns:
         The released model. Public, unless the mechanism is ``none``.
@@ -948,28 +1155,47 @@ def train(given: TrainArguments) -> Model:
         >>> str(sum(share.cost.epsilon for share in model.guarantee.composition))
         '1/2'
     """
-    known = declared_rows(given)
-    budget = given.budget(given.epsilon, known)
-    with opened_data(given.data, given.engine, given.table) as opened:
-        resolved = given.counted(declared_domain(opened, given, given.label))
-        if given.chooses and known is None:
-            known = entry_rows(entry_declaring(resolved.domain) if given.domain is not None else resolved.entry)
+    terms = Terms(
+        epsilon=epsilon,
+        delta=delta,
+        rows=rows,
+        mechanism=mechanism,
+        noise=noise,
+        attribute_weights=attribute_weights,
+        neighbours=neighbours,
+        shares=shares,
+    )
+    declared = Declared(
+        dataset=dataset,
+        label=label,
+        unit=unit,
+        unit_rows=unit_rows,
+        unit_cap=unit_cap,
+        weight=weight,
+        weight_cap=weight_cap,
+        imputed=imputed,
+    )
+    known = declared_rows(terms)
+    budget = terms.budget(epsilon, known)
+    with opened_data(data, engine, table) as opened:
+        resolved = declared.counted(declared_domain(opened, domain, declared))
+        if terms.chooses and known is None:
+            known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
         planned = planned_release(
             resolved.domain,
             budget,
-            given.mechanism,
-            given.noise,
-            given.attribute_weights,
+            mechanism,
+            noise,
+            attribute_weights,
             known,
             inputs=opened.files,
-            label=given.label,
+            label=label,
             repeatable=opened.repeatable,
         )
-        payment = payment_of(planned, opened.names, given, given.run_id)
+        payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
         return training.train(planned, opened, payment)
 
 
-@described_by(Table, EngineChoice)
 def count_given(
     data: Data, model: Model, *, table: str | None = None, engine: EngineName = Engine.LOCAL
 ) -> ScoreCounts:
@@ -978,7 +1204,12 @@ def count_given(
     That is the rows by the margins that the model gives them. They are read in its domain.
 
     Args:
+        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
+            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
+            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
+        table: Table or view of the database, as the database writes its name.
+        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -997,7 +1228,6 @@ def count_given(
         return rows.check(model.domain).answer(margins_given(model))
 
 
-@described_by(Charged)
 def calibrate(
     model: Model,
     counts: ScoreCounts,
@@ -1013,6 +1243,10 @@ def calibrate(
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
         counts: What ``count_given`` counted given this model. Confidential.
+        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
+        account: Data set of the ledger to charge. None for the domain's name.
+        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
+            spends nothing. None if the ledger has none.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.

@@ -1,17 +1,11 @@
-"""Arguments of the Python interface: where their texts come from, and what they stand for."""
+"""Arguments of the Python interface: what they stand for."""
 
 from __future__ import annotations
 
-import inspect
-import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import wraps
-from itertools import pairwise
 from os import PathLike
-from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, Union
+from typing import Any, Literal, TypeAlias, Union
 
 from dpnb_columnar.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -20,7 +14,7 @@ from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.options import Charged, DomainSource, Epsilon, Option, Terms, options_of
+from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
 from dpnb_columnar.rows.frames import Frame, is_frame, unknown_rows
 from dpnb_columnar.rows.lake_tables import table_object
 from dpnb_columnar.training import Payment, Plan, payment_for
@@ -31,150 +25,11 @@ Data: TypeAlias = Union[Paths, "Frame"]
 EngineName: TypeAlias = Literal["local", "spark"] | Engine
 """A text, or a member of the enumeration: a type checker refuses others."""
 
-Parameters = ParamSpec("Parameters")
-Record = TypeVar("Record")
-Returned = TypeVar("Returned")
-Described = TypeVar("Described", bound=Callable[..., Any])
-
 GIVEN = "the argument domain"
 """Origin of a domain that is given."""
 
 MAPPED = "data"
 """Name of a domain that is given as a mapping without one."""
-
-ANNOTATED = re.compile(r"Annotated\['?(.+?)'?, (?:Option|options_of)\(.*", re.DOTALL)
-"""An annotation as it is written in a record, and the type in it."""
-
-SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes|Examples?):\n", re.MULTILINE)
-"""How a section of a docstring begins."""
-
-WIDTH = 116
-"""Columns of a docstring."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """Rows: files, a frame, or a table of a database."""
-
-    data: Annotated[
-        Data,
-        Option(
-            text="Parquet files, folders or patterns, here or in an object store (``s3://``); or a frame held in "
-            "memory, such as a Polars DataFrame or LazyFrame or an Arrow table, data set or stream, which counts as a "
-            "file of the same rows would; or a Delta or Iceberg table: its folder, or an object of its library; or a "
-            "database: a DuckDB or SQLite file, or the address of a PostgreSQL server."
-        ),
-    ] = field(kw_only=False, repr=False)
-    table: Annotated[str | None, Option(text="Table or view of the database, as it writes the name.")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class EngineChoice:
-    """The engine that counts."""
-
-    engine: Annotated[
-        EngineName,
-        Option(text="``local``, or ``spark`` for files: in this process's session of Spark, or in a new one."),
-    ] = Engine.LOCAL
-
-
-@dataclass(frozen=True, kw_only=True)
-class GivenDomain(DomainSource):
-    """A domain, or where it is declared."""
-
-    domain: Annotated[
-        Declaration | Mapping[str, Any] | None,
-        Option(
-            text="Domain to count in, or a mapping of its declaration's tables; None for the one that the data carry, "
-            "or that a catalogue declares for them."
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class GivenTerms(Terms):
-    """Terms whose epsilon has to be given."""
-
-    epsilon: Annotated[
-        Epsilon,
-        Option(
-            text="Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth."
-        ),
-    ] = field()
-
-
-def keywords_of(
-    record: Callable[Parameters, Record],
-) -> Callable[[Callable[[Record], Returned]], Callable[Parameters, Returned]]:
-    """Give a function that takes a record the fields of the record as its arguments.
-
-    Type checkers see them, since the arguments are those of the record's constructor; ``help`` shows them, and the
-    docstring describes each by the text of its option.
-
-    Args:
-        record: A dataclass, for this function alone.
-    """
-
-    def decorate(function: Callable[[Record], Returned]) -> Callable[Parameters, Returned]:
-        constructed = inspect.signature(record)
-        arguments = [
-            each.replace(annotation=ANNOTATED.sub(r"\1", each.annotation)) for each in constructed.parameters.values()
-        ]
-        returned = inspect.signature(function).return_annotation
-        signature = inspect.Signature(arguments, return_annotation=returned)
-
-        @wraps(function)
-        def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
-            try:
-                signature.bind_partial(*args, **kwargs)  # what is too much, before what is missing
-                signature.bind(*args, **kwargs)
-            except TypeError as error:  # the record's own error would name its constructor
-                raise TypeError(f"{function.__name__}(): {error}") from None
-            return function(record(*args, **kwargs))
-
-        vars(call)["__signature__"] = signature
-        assert isinstance(record, type)
-        return described_by(record)(call)
-
-    return decorate
-
-
-def described_by(*records: type) -> Callable[[Described], Described]:
-    """Write the arguments of a function, or of a class, that its docstring leaves out, by the options of records."""
-
-    def decorate(described: Described) -> Described:
-        texts = {name: option.text for record in records for name, option in options_of(record).items()}
-        described.__doc__ = with_arguments(described.__doc__ or "", [*inspect.signature(described).parameters], texts)
-        return described
-
-    return decorate
-
-
-def with_arguments(docstring: str, names: Sequence[str], texts: Mapping[str, str]) -> str:
-    """Return a docstring that describes every argument, in order.
-
-    Args:
-        docstring: A docstring in Google style, which may describe some of them itself.
-        names: Names of the arguments.
-        texts: By name, what is said of those that it does not describe.
-    """
-    cleaned = inspect.cleandoc(docstring)
-    starts = [*(match.start() for match in SECTION.finditer(cleaned)), len(cleaned)]
-    before, sections = cleaned[: starts[0]], [cleaned[start:end] for start, end in pairwise(starts)]
-    own = {}
-    for section in sections:
-        if section.startswith("Args:\n"):
-            entries = re.split(r"^    (?=\w+: )", section, flags=re.MULTILINE)[1:]
-            own = {entry.partition(":")[0]: f"    {entry.rstrip()}" for entry in entries}
-    described = [own.get(name) or _entry(name, texts[name]) for name in names]
-    others = [section.rstrip() for section in sections if not section.startswith("Args:\n")]
-    return "\n\n".join([before.rstrip(), "\n".join(["Args:", *described]), *others]) + "\n"
-
-
-def _entry(name: str, text: str) -> str:
-    """Return the lines of a docstring that describe an argument."""
-    wrapper = textwrap.TextWrapper(WIDTH, " " * 4, " " * 8, break_on_hyphens=False, break_long_words=False)
-    return wrapper.fill(f"{name}: {text}")
 
 
 def payment_of(plan: Plan, data: Sequence[str], charged: Charged, run_id: str | None = None) -> Payment | None:
@@ -217,7 +72,7 @@ def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[I
         return
     if table is not None:
         raise UsageError("table: is of a database that data names; for a table of Spark's, give a frame of its rows")
-    with opened_input(Engine(engine), paths_of(data), None, None) as rows:
+    with opened_input(Engine(engine), paths_of(data), None) as rows:
         yield rows
 
 
@@ -263,15 +118,17 @@ def paths_of(data: Paths, argument: str = "data") -> list[str]:
     return [str(path) for path in paths]
 
 
-def declared_domain(rows: Input, named: GivenDomain, label: str | None) -> ResolvedDomain:
+def declared_domain(
+    rows: Input, domain: Declaration | Mapping[str, Any] | None, named: LabelledDomain
+) -> ResolvedDomain:
     """Return the domain given, as a declaration or a mapping of its tables, or find the domain of the rows.
 
     Raises:
         UsageError: if two domains are named.
     """
-    if named.domain is None:
-        return rows.find_domain(named.dataset, label, named.catalogue_file)
-    return ResolvedDomain(checked(given_domain(named.domain, named), label), GIVEN)
+    if domain is None:
+        return rows.find_domain(named.entry, named.label)
+    return ResolvedDomain(checked(given_domain(domain, named), named.label), GIVEN)
 
 
 def given_domain(domain: Declaration | Mapping[str, Any], named: DomainSource) -> Declaration:
@@ -281,9 +138,8 @@ def given_domain(domain: Declaration | Mapping[str, Any], named: DomainSource) -
         UsageError: if two domains are named.
         DomainError: if a mapping has faults.
     """
-    if named.dataset is not None or named.catalogue is not None:
-        other = "catalogue" if named.dataset is None else "dataset"
-        raise UsageError(f"domain and {other} both name a domain; give one of them")
+    if named.dataset is not None:
+        raise UsageError("domain and dataset both name a domain; give one of them")
     return declaration_of(domain) if isinstance(domain, Mapping) else domain
 
 

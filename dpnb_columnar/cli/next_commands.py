@@ -32,7 +32,7 @@ def training_command(domain: Declaration, source: object, catalogue: Path) -> st
     if isinstance(source, Path) and catalogue.resolve() == domain_file(source).resolve():
         named = []
     elif catalogue.resolve() != Path(CATALOGUE_NAME).resolve():
-        named = ["--catalogue", str(catalogue), *named]
+        named = ["--dataset", f"{catalogue}:{domain.name}"]
     label = "" if isinstance(domain, Domain) else ' --label "..."'
     return f"dpnb-columnar train {join([str(source or 'DATA.parquet'), *named])}{label}"
 

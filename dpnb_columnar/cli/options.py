@@ -127,15 +127,8 @@ EngineName = Annotated[
     Engine,
     typer.Option(
         "--engine",
-        help="Engine that counts the rows: this machine, or a cluster (docs/scale.md). The result is the same.",
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(
-        help="Cluster of --engine spark, such as spark://HOST:7077, yarn, k8s://https://HOST:6443 or local[4].",
-        metavar="URL",
-        show_default="Spark's configuration, else local[*]",
+        help="Engine that counts the rows: this machine, or the cluster of Spark's configuration (docs/scale.md). The "
+        "result is the same.",
     ),
 ]
 SparkOrDatabaseTable = Annotated[
@@ -178,7 +171,6 @@ Query = Annotated[
     typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql", show_default=False),
 ]
 Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
-Catalogue = Annotated[Path | None, typed(DomainSource, "catalogue")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
 Imputed = Annotated[ImputedValues | None, typed(Declared, "imputed")]
 UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
@@ -211,6 +203,7 @@ Seed = Annotated[
         help="Repeatable noise, for tests only: the model carries NO GUARANTEE.",
         metavar="INTEGER",
         show_default=False,
+        hidden=True,
     ),
 ]
 

@@ -12,7 +12,6 @@ from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, parse_epsilon
 from dpnb_columnar.datasets.catalogue import (
     CATALOGUE_NAME,
     Entry,
-    entries,
     entry_declaring,
     entry_for,
     entry_named,
@@ -29,7 +28,6 @@ from dpnb_columnar.domain.editing import (
     with_unit,
     with_weight,
 )
-from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
@@ -101,9 +99,9 @@ class ResolvedDomain:
         """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
         return replace(self, domain=with_unit(self.domain, unit, rows))
 
-    def by_weight(self, weight: str | None, cap: Number | None, step: Number | None) -> ResolvedDomain:
+    def by_weight(self, weight: str | None, cap: Number | None) -> ResolvedDomain:
         """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""
-        return replace(self, domain=with_weight(self.domain, weight, cap, step))
+        return replace(self, domain=with_weight(self.domain, weight, cap))
 
 
 def find_domain(
@@ -111,16 +109,14 @@ def find_domain(
     dataset: str | None = None,
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
-    catalogue: Path | None = None,
 ) -> ResolvedDomain:
     """Find the domain of Parquet files, with its label.
 
     Args:
         files: At least one file; footers are read, rows are not.
-        dataset: Catalogue entry to use, whatever the files carry.
+        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
         label: Label to predict, as ``domain.editing`` reads it; None for the declared label.
         metadata: Function that reads the key-value metadata of one of the files.
-        catalogue: The one catalogue to look in, whatever the files carry; None for the usual ones.
 
     Raises:
         UsageError: if no entry has the given name, or the label does not fit the declared columns.
@@ -129,7 +125,7 @@ def find_domain(
         MissingInputError: if a file cannot be opened.
         DataError: if a file is damaged.
     """
-    declared = find_declaration(files, dataset, metadata, catalogue)
+    declared = find_declaration(files, dataset, metadata)
     if label is not None:
         return ResolvedDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
     if not isinstance(declared.declaration, Domain):
@@ -141,15 +137,13 @@ def find_domain_to_plan(
     files: Sequence[DataFile | str],
     dataset: str | None = None,
     label: str | None = None,
-    catalogue: Path | None = None,
 ) -> ResolvedDomain:
     """Find the domain of Parquet files; where no label is declared and none is given, with one that stands in for it.
 
     Args:
         files: At least one file; footers are read, rows are not.
-        dataset: Catalogue entry to use, whatever the files carry.
+        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
         label: Label to predict; None for the declared label, or for one that stands in for it.
-        catalogue: Catalogue to look in; None for the usual places.
 
     Raises:
         UsageError: as ``find_domain``.
@@ -158,27 +152,25 @@ def find_domain_to_plan(
         DataError: if a file is damaged.
     """
     if label is None:
-        declared = find_declaration(files, dataset, catalogue=catalogue)
+        declared = find_declaration(files, dataset)
         if not isinstance(declared.declaration, Domain):
             return ResolvedDomain(
                 provisional(declared.declaration), declared.origin, declared.entry, label_chosen=False
             )
-    return find_domain(files, dataset, label, catalogue=catalogue)
+    return find_domain(files, dataset, label)
 
 
 def find_declaration(
     files: Sequence[DataFile | str],
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
-    catalogue: Path | None = None,
 ) -> ResolvedDeclaration:
     """Find the declaration of Parquet files, with a label or without.
 
     Args:
         files: Files, of which the footers are read; none are needed with ``dataset``.
-        dataset: Catalogue entry to use, whatever the files carry.
+        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
         metadata: Function that reads the key-value metadata of one of the files.
-        catalogue: The one catalogue to look in, whatever the files carry; None for the usual ones.
 
     Raises:
         UsageError: if no entry has the given name.
@@ -187,10 +179,8 @@ def find_declaration(
         DataError: if a file is damaged.
     """
     if dataset is not None:
-        entry = entry_named(dataset, catalogue)
+        entry = entry_named(dataset, [Path(str(file)) for file in files])
         return ResolvedDeclaration(entry.declared, str(entry), entry)
-    if catalogue is not None:
-        return _claiming(files, catalogue)
     declaring: list[Entry] = []
     carried: dict[str | None, Declaration | None] = {}
     for file in files:
@@ -218,23 +208,6 @@ def find_declaration(
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; take it from "
             f"a codebook ({command('domain edit', 'FILE', codebook='CODEBOOK')}), name an entry with "
-            f"{option('dataset')}, its file with {option('catalogue')}, or declare one in {CATALOGUE_NAME} in the "
-            "working directory (docs/domain.md)"
-        )
-    return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
-
-
-def _claiming(files: Sequence[DataFile | str], catalogue: Path) -> ResolvedDeclaration:
-    """Return what the entry of a catalogue declares that claims the files.
-
-    Raises:
-        ConfigurationError: if no entry claims them. To use what they carry would pass over the catalogue unseen.
-    """
-    claimed = entry_for([Path(str(file)) for file in files], catalogue)
-    if claimed is None:
-        known = named([entry.name for entry in entries(catalogue)]) or "none"
-        raise ConfigurationError(
-            f"{catalogue}: no entry of it claims {named(list(map(str, files)))}; name one with {option('dataset')} "
-            f"(its entries: {known}), or leave {option('catalogue')} out"
+            f"{option('dataset')}, or declare one in {CATALOGUE_NAME} in the working directory (docs/domain.md)"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)

@@ -58,7 +58,7 @@ class Input(Rows, Protocol):
     def names(self) -> Sequence[str]:
         """Names of the rows in a ledger."""
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Find the domain of the rows; see ``counting.find_domain``."""
 
 
@@ -71,7 +71,7 @@ class FrameInput:
     names: Sequence[str] = ()
     repeatable = True
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a frame carries none.
 
         Raises:
@@ -81,7 +81,7 @@ class FrameInput:
 
         if dataset is None:
             raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
-        return find_domain((), dataset, label, catalogue=catalogue)
+        return find_domain((), dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the frame's columns. No row is looked at.
@@ -102,7 +102,6 @@ def opened_input(
     engine: Engine,
     data: Sequence[str] | None,
     table: str | None,
-    master: str | None,
 ) -> Iterator[Input]:
     """Open the rows that options name. What an engine starts is ended with the block.
 
@@ -110,15 +109,12 @@ def opened_input(
         engine: The engine that counts.
         data: Paths, patterns, a database or, for Spark, addresses; None where none is given.
         table: A table of the database's; or, without data, of Spark's catalogs.
-        master: Where Spark runs; None for what its configuration says.
 
     Raises:
         UsageError: if options do not go together.
         MissingInputError: if there is no such file.
     """
     if engine is Engine.LOCAL:
-        if master is not None:
-            raise UsageError(f"{option('master')} is for {option('engine', 'spark')}; add that or leave it out")
         yield local_input(data, table)
         return
     if table is None and data is None:
@@ -133,7 +129,7 @@ def opened_input(
     from dpnb_columnar.counting.engines.spark_inputs import LazySession, SparkFiles, SparkTable
 
     with ExitStack() as stack:
-        session = LazySession(stack, master)
+        session = LazySession(stack)
         yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
 
 
@@ -265,13 +261,13 @@ class LakeInput:
         snapshot = [*identity, str(self.table.snapshot).encode()]
         return frozenset([digest_blocks("table", identity), digest_blocks("snapshot", snapshot)])
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Find the domain: of the entry named, or of an entry that claims the table by the name of its folder."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         path = Path(self.table.table)
         folder = path.parents[1] if is_file(path) else path  # of a metadata file
-        return find_domain([folder], dataset, label, lambda _: {}, catalogue)
+        return find_domain([folder], dataset, label, lambda _: {})
 
     def open(self, domain: Domain) -> OpenedFrame:
         """Check that the table has the domain's columns, of types that it can be read from. No row is read.
@@ -351,11 +347,11 @@ class LocalFiles:
         """Absolute paths of the files; of objects their addresses, and when these were written."""
         return [str(file.resolve()) if isinstance(file, Path) else file.pinned for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 
-        return find_domain(self.files, dataset, label, catalogue=catalogue)
+        return find_domain(self.files, dataset, label)
 
     def open(self, domain: Domain) -> ParquetSource:
         """Check the columns in the files' footers.
@@ -478,7 +474,7 @@ class DatabaseInput:
         assert self.query is not None
         return _read_query(self.query)
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a database carries none.
 
         Raises:
@@ -490,7 +486,7 @@ class DatabaseInput:
             raise UsageError(
                 f"{self.database}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
             )
-        return find_domain((), dataset, label, catalogue=catalogue)
+        return find_domain((), dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns of a table. A server counts by itself; rows of a file are counted here.

@@ -23,9 +23,9 @@ from dpnb_columnar.domain.declaration import document_of, domain_from_metadata, 
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import no_label
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, entry_and_file, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt, option
 from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.resources import resource
 
@@ -230,13 +230,28 @@ def entries(catalogue: Path | None = None) -> list[Entry]:
     return list(by_name.values())
 
 
-def entry_named(name: str, catalogue: Path | None = None) -> Entry:
-    """Return the entry of a name, of one catalogue or of any.
+def entry_named(dataset: str, files: Sequence[Path] = ()) -> Entry:
+    """Return the entry that a data set stands for: ``NAME``, ``FILE.toml:NAME``, or ``FILE.toml``.
+
+    Of ``FILE.toml`` it is the entry that claims the files; of ``NAME.domain.toml``, or without files, the only one.
 
     Raises:
-        UsageError: If there is none; the message suggests a name, or lists the known ones.
+        UsageError: If there is none of the name; the message suggests a name, or lists the known ones.
+        ConfigurationError: If no entry of the file claims the files. To use what they carry would pass over it unseen.
     """
+    name, catalogue = entry_and_file(dataset)
     known = {entry.name: entry for entry in entries(catalogue)}
+    if name is None:
+        chosen = [entry for entry in known.values() if files and all(entry.claims(path) for path in files)]
+        if not chosen and len(known) == 1 and (not files or str(catalogue).endswith(DOMAIN_SUFFIX)):
+            chosen = [*known.values()]
+        if chosen:
+            return chosen[0]
+        lacks = f"no entry of it claims {named(list(map(str, files)))}" if files else "has not one entry"
+        raise ConfigurationError(
+            f"{catalogue}: {lacks}; name one with {option('dataset', f'{catalogue}:NAME')} "
+            f"(its entries: {named(known) or 'none'})"
+        )
     if name in known:
         return known[name]
     hint = did_you_mean(name, known, f"known names: {named(known)}" if known else "it has no entry")
@@ -244,12 +259,12 @@ def entry_named(name: str, catalogue: Path | None = None) -> Entry:
     raise UsageError(f"{place}no data set named {excerpt(name)}; {hint}")
 
 
-def entry_declaring(domain: Declaration, catalogue: Path | None = None) -> Entry | None:
+def entry_declaring(domain: Declaration) -> Entry | None:
     """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
 
     By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
     """
-    entry = next((entry for entry in entries(catalogue) if entry.name == domain.name), None)
+    entry = next((entry for entry in entries() if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
     counted = replace(entry.declared, unit=None, weight=None)
@@ -298,9 +313,9 @@ def own_declaration(file: Path) -> Declaration | None:
     return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared
 
 
-def entry_for(paths: Sequence[Path], catalogue: Path | None = None) -> Entry | None:
+def entry_for(paths: Sequence[Path]) -> Entry | None:
     """Return the first entry to which all of some files belong by their names, or None."""
-    return next((entry for entry in entries(catalogue) if all(entry.claims(path) for path in paths)), None)
+    return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)
 
 
 # The writer of an entry is our own, since people edit it: Python has none, numbers are exact decimals, and a list of

@@ -371,31 +371,30 @@ Number = str | int | float | Decimal | Fraction
 """A number as typed; a float stands for its shortest text."""
 
 
-def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: Number | None) -> DomainT:
-    """Return a domain whose rows have the weight chosen; as it is declared where none is.
+def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> DomainT:
+    """Return a domain whose rows have the weight chosen, in steps of 1; as it is declared where none is.
 
     Args:
         domain: The domain, with a label or without.
         weight: Column of the weight; None for the one that the domain declares, or that of its available weight.
         cap: The most that one row weighs; None for as much as the domain declares of the column.
-        step: Width of a step; None for the one that the domain declares of the column, else 1.
 
     Raises:
-        UsageError: if a cap or a step is given, and neither a weight is, nor does the domain declare one; or if no cap
-            is known.
-        DomainError: if the column is an attribute, the label's or the unit's, or cap and step do not go together.
+        UsageError: if a cap is given, and neither a weight is, nor does the domain declare one; or if no cap is known.
+        DomainError: if the column is an attribute, the label's or the unit's, or cap and declared step do not go
+            together.
     """
-    if weight is None and cap is None and step is None:
+    if weight is None and cap is None:
         return domain
     known = [each for each in (domain.weight, domain.available_weight) if each is not None]
     declared = next((each for each in known if weight in (None, each.column)), None)
     if weight is None and declared is None:
-        name, typed = ("weight-cap", cap) if cap is not None else ("weight-step", step)
         raise UsageError(
-            f"{option(name)} {excerpt(typed)}: of which weight? Name its column with {option('weight')}, such as PERWT"
+            f"{option('weight-cap')} {excerpt(cap)}: of which weight? Name its column with {option('weight')}, such as "
+            "PERWT"
         )
     chosen = {"column": weight} if declared is None else weight_document(declared)
-    given = {key: _typed(number) for key, number in (("cap", cap), ("step", step)) if number is not None}
+    given = {} if cap is None else {"cap": _typed(cap)}
     document = {**document_of(domain), "weight": {**chosen, **given}}
     if "cap" not in document["weight"]:
         raise UsageError(

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.errors import printable as printable
@@ -114,3 +115,11 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 def _name(name: str) -> str:
     """Escape what cannot be printed, and cut what is longer than any name."""
     return name if is_printable(name) and len(name) <= LONGEST_SHOWN else excerpt(name)
+
+
+def entry_and_file(dataset: str) -> tuple[str | None, Path | None]:
+    """Return the entry's name and the catalogue's file of ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``."""
+    file, separator, name = dataset.partition(".toml:")
+    if separator:
+        return name, Path(f"{file}.toml")
+    return (None, Path(dataset)) if dataset.endswith(".toml") else (dataset, None)

@@ -219,7 +219,6 @@ def plan_conversion(
     name: str | None = None,
     *,
     dataset: str | None = None,
-    catalogue: Path | None = None,
     types: Path | None = None,
     imputed: ImputedValues | str | None = None,
     unit: str | None = None,
@@ -239,7 +238,6 @@ def plan_conversion(
         where: Condition on the rows to write; all if None.
         name: Name of the data set; None for the one that the codebooks give it.
         dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
-        catalogue: Catalogue to look for the entry in; None for the usual places.
         types: File with the types of columns that no codebook declares.
         imputed: What becomes of values that the codebooks' flags say were allocated; None to declare the flags alone.
         unit: Columns of the unit whose rows are counted; None for the one that the domain knows.
@@ -304,7 +302,7 @@ def plan_conversion(
             raise UsageError(
                 f"{option('dataset')} {excerpt(dataset)}: the extracts get the domain of their codebook; drop it"
             )
-        domain = entry_named(dataset, catalogue).declared
+        domain = entry_named(dataset).declared
         given = types_of(domain)
         named_by = f"{option('dataset')} {excerpt(dataset)}"
         check_types(given, described[0].extract, selection.columns, selection.columns, named_by)

@@ -187,7 +187,7 @@ def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tup
     public, weight = (each if isinstance(each := then.get(name), Mapping) else {} for name in ("public", "weight"))
     by_unit = {} if unit == requested.unit else {"unit": ",".join(unit)}
     relation = {} if charged.neighbours == requested.neighbours else {"neighbours": charged.neighbours}
-    flags = {"weight": "column", "weight-cap": "cap", "weight-step": "step"}
+    flags = {"weight": "column", "weight-cap": "cap"}
     settled: dict[str, dict[str, object]] = {
         "dataset": {"account": charged.dataset},
         "neighbours": {**relation, **by_unit},

@@ -60,11 +60,11 @@ def test_every_argument_of_a_plan_is_the_option_of_its_name(folder: Path, run: R
     write_people(folder / "people.parquet", people(50).with_columns(home=pl.lit("a"), w=pl.lit(2.0)))
     Path("mine.toml").write_text(DECLARATION)
     budget = {"epsilon": "2", "delta": "1e-6", "shares": "2:1:1", "neighbours": "replace-one", "noise": "gaussian"}
-    by_unit = {"unit": "home", "unit_rows": 2, "weight": "w", "weight_cap": 8, "weight_step": 2, "label": "hours > 40"}
+    by_unit = {"unit": "home", "unit_rows": 2, "weight": "w", "weight_cap": 8, "label": "hours > 40"}
     for chosen in (budget, by_unit):
-        ahead = dpnb.plan("people.parquet", rehearse=False, catalogue="mine.toml", dataset="people", **chosen)
+        ahead = dpnb.plan("people.parquet", rehearse=False, dataset="mine.toml:people", **chosen)
         options = [part for key, value in chosen.items() for part in (f"--{key.replace('_', '-')}", value)]
-        given = ("--no-advice", "--catalogue", "mine.toml", "--dataset", "people", "--json", *options)
+        given = ("--no-advice", "--dataset", "mine.toml:people", "--json", *options)
         assert json.loads(json.dumps(outlook_document(ahead))) == json.loads(run("plan", "people.parquet", *given).out)
 
 

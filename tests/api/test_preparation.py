@@ -121,7 +121,7 @@ def test_every_argument_of_ingest_is_the_option_of_its_name(folder: Path, run: R
     assert pl.read_parquet("a.parquet").height == len(PEOPLE_LINES) > pl.read_parquet("b.parquet").height
     people(20).write_csv("people.csv")
     Path("mine.toml").write_text(DECLARATION)
-    described = dpnb.ingest("people.csv", "people.parquet", dataset="people", catalogue="mine.toml")
+    described = dpnb.ingest("people.csv", "people.parquet", dataset="mine.toml:people")
     assert described.domain == people_domain()
 
 
@@ -130,7 +130,7 @@ def test_domains_are_read_from_wherever_they_are_declared(folder: Path) -> None:
     assert dpnb.read_domain("people.parquet") == people_domain()
     assert dpnb.read_domain({"name": "people", **PEOPLE}) == people_domain()
     Path("other.toml").write_text(DECLARATION)
-    assert dpnb.read_domain(dataset="people", catalogue="other.toml") == people_domain()
+    assert dpnb.read_domain(dataset="other.toml:people") == people_domain()
     by_sex = dpnb.read_domain("people.parquet", label="sex")
     assert isinstance(by_sex, Domain)
     assert by_sex.classes == ("f", "m")

@@ -45,14 +45,14 @@ OF_THE_SHELL = {
     "ingest": set(),
     "plan": {"no-advice"},
     "simulate": set(),
-    "split": {"catalogue", "dataset"},
+    "split": {"dataset"},
     "train": {"dry-run", "output", "seed"},
 }
 """Options of verbs that are no argument of their function: it returns what they write, makes no model without
 guarantee, and takes the domain that ``read_domain`` finds in a catalogue."""
 
-EVERYWHERE = {"config", "json", "log-format", "master", "weights"}
-"""Options of settings, logs and Spark's session, and a former name."""
+EVERYWHERE = {"config", "json", "log-format", "weights"}
+"""Options of settings and logs, and a former name."""
 
 
 def options_of(parser: Any) -> set[str]:
@@ -64,7 +64,7 @@ def options_of(parser: Any) -> set[str]:
 def modules() -> Iterator[tuple[str, ast.Module]]:
     """Yield every module that writes texts for both front doors: all but those of the command line itself.
 
-    ``options.py`` has a text of its own for each.
+    ``options.py`` has texts of the command line.
     """
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
@@ -101,7 +101,7 @@ def test_every_option_of_a_verb_is_an_argument_of_its_function(verb: str) -> Non
 def test_every_option_in_a_remedy_is_an_argument_or_an_option_of_a_verb() -> None:
     named = set[str]().union(*(texts_in(call.args[0]) for call in remedies("option")))
     assert {"attribute-weights", "overwrite", "codebook"} <= named
-    known = parameters() | {"overwrite=True", "Spark's master", "header=False"}
+    known = parameters() | {"overwrite=True", "header=False"}
     of_verbs = set[str]().union(*(options_of(parser_of(verb)) for verb in VERBS))
     assert {name for name in named if Python().option(name) not in known} <= of_verbs
 
@@ -211,7 +211,7 @@ def test_what_users_have_named_is_not_rewritten(name: str, folder: Path) -> None
         (lambda: dpnb.train("people.parquet", epsilon=1, delta=1e-6), Error, "leave delta out"),
         (lambda: dpnb.train("people.parquet", epsilon=1, mechanism="histogram", noise="laplace"), Error, "noise out"),
         (lambda: dpnb.train("people.parquet", epsilon=1, ledger="none.ledger"), Error, "init none.ledger --dataset"),
-        (lambda: dpnb.train("bare.parquet", epsilon=1), Error, "with dataset, its file with catalogue"),
+        (lambda: dpnb.train("bare.parquet", epsilon=1), Error, "name an entry with dataset, or declare one"),
         (lambda: dpnb.train("rows.csv", epsilon=1), Error, 'dpnb.ingest("rows.csv", output="NAME.parquet")'),
         (lambda: dpnb.aggregate("."), Error, "name one with dataset"),
         (lambda: dpnb.simulate("people.parquet"), Error, "choose another output, or replace it with overwrite=True"),

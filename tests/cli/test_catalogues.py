@@ -1,4 +1,4 @@
-"""Catalogues: no command replaces one of several entries, and ``--catalogue`` names the file to look in."""
+"""Catalogues: no command replaces one of several entries, and ``--dataset`` names the file to look in."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def test_a_draft_replaces_no_catalogue(catalogue: Path, run: Run) -> None:
     assert "has other entries, which the draft would replace" in run(*suggest, expected=73).err
     assert catalogue.read_text() == CATALOGUE
     ended = run("suggest-domain", "people.parquet", "--output", "draft.toml")
-    assert "train people.parquet --catalogue draft.toml --dataset people --label" in ended.out
+    assert "train people.parquet --dataset draft.toml:people --label" in ended.out
     run("suggest-domain", "people.parquet", "--output", "draft.toml", "--overwrite")
 
 
-# --- --catalogue --------------------------------------------------------------------------------------------------
+# --- --dataset FILE --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -50,55 +50,59 @@ def wages(people_file: Path) -> Path:
 
 
 def test_every_verb_looks_in_the_catalogue_that_is_named(wages: Path, run: Run) -> None:
-    named = ("people.parquet", "--catalogue", wages)
+    named = ("people.parquet", "--dataset", wages)
     for verb in ("plan", "check", "aggregate", "train"):
         options = {"plan": ["--no-advice"], "train": ["--dry-run"]}.get(verb, [])
         assert "domain people, from wages.toml, entry people" in run(verb, *named, *options).out
     run("train", *named)
     assert "70" in run("sql", "statistics", *named, "--dialect", "duckdb").out
     assert "70" in run("domain", "show", *named).out
-    (line,) = run("datasets", "list", "--catalogue", wages).out.splitlines()[2:]
+    (line,) = run("datasets", "list", wages).out.splitlines()[2:]
     assert line.split() == ["people", "2", "1", "2", "people"]
-    run("release", "people.statistics.parquet", "--catalogue", wages, "--output", "model.json")
+    run("release", "people.statistics.parquet", "--dataset", wages, "--output", "model.json")
     document = json.loads(Path("model.json").read_text())
     assert document["domain"] == json.loads(Path("people.model.json").read_text())["domain"]
 
 
-def test_python_takes_a_catalogue(wages: Path, people_file: Path) -> None:
-    counted = dpnb.aggregate(people_file, catalogue=wages)
+def test_python_takes_the_file_of_a_catalogue(wages: Path, people_file: Path) -> None:
+    counted = dpnb.aggregate(people_file, dataset=wages)
     assert counted.domain == read_catalogue(wages)[0].domain
-    assert dpnb.aggregate(people(1000), dataset="people", catalogue=str(wages)) == counted
-    assert dpnb.train(people_file, epsilon=1, catalogue=wages).domain == counted.domain
-    with pytest.raises(UsageError, match="domain and catalogue both name a domain"):
-        dpnb.train(people_file, epsilon=1, catalogue=wages, domain=counted.domain)
+    assert dpnb.aggregate(people(1000), dataset=f"{wages}:people") == counted
+    assert dpnb.aggregate(people(1000), dataset=wages) == counted
+    assert dpnb.train(people_file, epsilon=1, dataset=wages).domain == counted.domain
+    with pytest.raises(UsageError, match="domain and dataset both name a domain"):
+        dpnb.train(people_file, epsilon=1, dataset=wages, domain=counted.domain)
     with pytest.raises(ConfigurationError, match=r"wages\.toml: no entry of it claims"):
-        dpnb.train(write_people(Path("folk.parquet")), epsilon=1, catalogue=wages)
+        dpnb.train(write_people(Path("folk.parquet")), epsilon=1, dataset=wages)
 
 
 def test_a_job_file_and_the_environment_name_a_catalogue(
     wages: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("job.toml").write_text('[train]\ndata = "people.parquet"\ncatalogue = "wages.toml"\n')
+    Path("job.toml").write_text('[train]\ndata = "people.parquet"\ndataset = "wages.toml"\n')
     lines = [line.split() for line in run("train", "--config", "job.toml", "--dry-run").out.splitlines()]
-    assert ["--catalogue", "wages.toml", "job.toml"] in lines
-    monkeypatch.setenv("DPNB_CATALOGUE", str(wages))
+    assert ["--dataset", "wages.toml", "job.toml"] in lines
+    monkeypatch.setenv("DPNB_DATASET", str(wages))
     assert "from wages.toml, entry people" in run("train", "people.parquet").out
 
 
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (["--catalogue", "none.toml"], 66, "none.toml: cannot be read"),
-        (["--catalogue", "people.parquet"], 78, "people.parquet: not a TOML file"),
-        (["--catalogue", "wages.toml", "--dataset", "adult"], 64, "wages.toml: no data set named 'adult'; known names"),
-        (["--catalogue", "empty.toml", "--dataset", "adult"], 64, "no data set named 'adult'; it has no entry"),
-        (["--catalogue", "mark.toml"], 78, "mark.toml: not a TOML file: it begins with a byte order mark; save it as"),
-        (["--catalogue", "digits.toml"], 78, "digits.toml: not a TOML file: a number in it has too many digits\n"),
-        (["--catalogue", "wages.toml", "--output", "wages.toml"], 64, "end its name"),
+        (["--dataset", "none.toml"], 66, "none.toml: cannot be read"),
+        (["--dataset", "people.parquet"], 64, "no data set named 'people.parquet'"),
+        (["--dataset", "false.toml"], 78, "false.toml: not a TOML file"),
+        (["--dataset", "empty.toml"], 78, "empty.toml: no entry of it claims people.parquet; name one with --dataset"),
+        (["--dataset", "wages.toml:adult"], 64, "wages.toml: no data set named 'adult'; known names"),
+        (["--dataset", "empty.toml:adult"], 64, "no data set named 'adult'; it has no entry"),
+        (["--dataset", "mark.toml"], 78, "mark.toml: not a TOML file: it begins with a byte order mark; save it as"),
+        (["--dataset", "digits.toml"], 78, "digits.toml: not a TOML file: a number in it has too many digits\n"),
+        (["--dataset", "wages.toml", "--output", "wages.toml"], 64, "end its name"),
     ],
 )
 def test_refusals(options: list[str], code: int, told: str, wages: Path, run: Run) -> None:
     Path("empty.toml").touch()
+    Path("false.toml").write_bytes(Path("people.parquet").read_bytes())
     Path("mark.toml").write_text(wages.read_text(), encoding="utf-8-sig")
     Path("digits.toml").write_text(f"[wages]\nrows = {'9' * 5000}\n")
     assert told in run("train", "people.parquet", *options, expected=code).err
@@ -106,13 +110,32 @@ def test_refusals(options: list[str], code: int, told: str, wages: Path, run: Ru
 
 def test_a_catalogue_that_does_not_claim_the_file_is_not_passed_over(wages: Path, run: Run) -> None:
     write_people(Path("folk.parquet"))
-    refused = run("train", "folk.parquet", "--catalogue", wages, expected=78).err
-    assert "wages.toml: no entry of it claims folk.parquet; name one with --dataset (its entries: people)" in refused
-    run("train", "folk.parquet", "--catalogue", wages, "--dataset", "people")
+    refused = run("train", "folk.parquet", "--dataset", wages, expected=78).err
+    assert (
+        "wages.toml: no entry of it claims folk.parquet; name one with --dataset wages.toml:NAME (its entries: people)"
+        in refused
+    )
+    run("train", "folk.parquet", "--dataset", "wages.toml:people")
+
+
+def test_the_file_of_a_data_set_declares_the_domain_of_another_file(wages: Path, run: Run) -> None:
+    write_people(Path("folk.parquet"))
+    wages.rename("people.domain.toml")
+    assert (
+        "from people.domain.toml, entry people" in run("train", "folk.parquet", "--dataset", "people.domain.toml").out
+    )
+    Path("people.domain.toml").write_text(CATALOGUE)
+    refused = run("train", "folk.parquet", "--dataset", "people.domain.toml", "--overwrite", expected=78).err
+    assert "people.domain.toml: no entry of it claims folk.parquet" in refused
+
+
+def test_a_file_of_several_entries_says_nothing_of_rows_without_a_name(catalogue: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r'has not one entry; name one with dataset="datasets\.toml:NAME"'):
+        dpnb.aggregate(people(1000), dataset=catalogue)
 
 
 def test_what_a_check_proposes_goes_to_the_catalogue_in_use(wages: Path, run: Run) -> None:
     write_people(Path("people.parquet"), people(1000).with_columns(hours=people(1000)["hours"] + 50))
-    checked = run("check", "people.parquet", "--catalogue", wages).out
+    checked = run("check", "people.parquet", "--dataset", wages).out
     (note,) = [line for line in checked.splitlines() if "hours: values beyond" in line]
     assert note.endswith("declare lower and upper, or missing_values, in wages.toml")

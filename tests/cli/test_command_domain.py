@@ -90,6 +90,6 @@ def test_a_label_is_chosen_and_what_was_edited_stays(people_file: Path, run: Run
 def test_an_entry_of_another_name_is_trained_by_its_catalogue(people_file: Path, run: Run) -> None:
     ended = run("domain", "edit", people_file, "--label", "hours > 35", "--output", "wages.toml")
     command = shlex.split(ended.out.splitlines()[-1].removeprefix("train: dpnb-columnar "))
-    assert command == ["train", "people.parquet", "--catalogue", "wages.toml", "--dataset", "people"]
+    assert command == ["train", "people.parquet", "--dataset", "wages.toml:people"]
     run(*command, "--output", "model.json")
     assert load_model(Path("model.json")).domain.classes == ("<=35", ">35")

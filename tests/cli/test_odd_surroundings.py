@@ -144,7 +144,7 @@ def test_a_working_directory_that_was_removed(people_file: Path, folder: Path) -
     [
         ("predict", "{}.json", "people.parquet", "--output", "new.parquet"),
         ("domain", "edit", "{}.parquet", "--output", "new.toml"),
-        ("domain", "show", "people.parquet", "--catalogue", "{}.toml", "--dataset", "people"),
+        ("domain", "show", "people.parquet", "--dataset", "{}.toml:people"),
         ("evaluate", "{}.json", "people.parquet"),
         ("train", "{}.parquet"),
         ("train", "people.parquet", "--config", "{}.toml"),

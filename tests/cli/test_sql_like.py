@@ -65,7 +65,7 @@ def address(request: pytest.FixtureRequest, folder: Path, rows: pl.DataFrame) ->
 def model(folder: Path, rows: pl.DataFrame, run: Run) -> Path:
     Path("datasets.toml").write_text(DECLARED)
     rows.rename(UPPER).drop("serial").write_parquet("census.parquet")
-    run("train", "census.parquet", "--dataset", "census", "--catalogue", "datasets.toml", "--epsilon", 1, "--seed", 3,
+    run("train", "census.parquet", "--dataset", "datasets.toml:census", "--epsilon", 1, "--seed", 3,
         "--output", "model.json")  # fmt: skip
     return Path("model.json")
 
@@ -96,8 +96,8 @@ def test_the_names_of_a_table_may_be_typed(address: str, model: Path, rows: pl.D
 
 
 def test_counting_by_the_catalogue(address: str, model: Path, rows: pl.DataFrame, run: Run) -> None:
-    domain = ("--dataset", "census", "--catalogue", "datasets.toml")
-    expected = dpnb.aggregate("census.parquet", dataset="census", catalogue="datasets.toml")
+    domain = ("--dataset", "datasets.toml:census")
+    expected = dpnb.aggregate("census.parquet", dataset="datasets.toml:census")
     done = run("sql", "statistics", *domain, "--like", address, "--table", "person")
     assert not done.err
     for number, query in enumerate((done.out, run("sql", "statistics", *domain, "--dialect", dialect_of(address),

@@ -60,7 +60,7 @@ def test_the_column_is_named_where_it_is_asked_for(places: Path, run: Run) -> No
     assert "# left out: shape: type Unknown can be no attribute; cast it" in run("suggest-domain", "places.parquet").out
     entry = "[places.label]\ncolumn = 'income'\nclasses = ['low', 'high']\n[places.attributes.shape]\nvalues = ['x']\n"
     (places / "own.toml").write_text(f"[places]\n{entry}")
-    refused = run("train", "places.parquet", "--catalogue", "own.toml", "--dataset", "places", expected=65)
+    refused = run("train", "places.parquet", "--dataset", "own.toml:places", expected=65)
     assert "column 'shape' has type Unknown: cast it to a number, a boolean, a date or text" in refused.err
 
 

@@ -1,4 +1,4 @@
-"""``--weight``, ``--weight-cap`` and ``--weight-step``: the weight of rows, in place of what the domain declares."""
+"""``--weight`` and ``--weight-cap``: the weight of rows, in place of what the domain declares."""
 
 from __future__ import annotations
 
@@ -31,48 +31,41 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("declared", "weight", "cap", "step", "chosen"),
+    ("declared", "weight", "cap", "chosen"),
     [
-        (None, None, None, None, None),
-        (None, "PERWT", "400", None, Weight("PERWT", Fraction(400))),
-        (None, "PERWT", 400, 0.1, Weight("PERWT", Fraction(400), Fraction(1, 10))),
-        (None, "PERWT", Decimal("2.5"), Fraction(1, 2), Weight("PERWT", Fraction(5, 2), Fraction(1, 2))),
-        (DECLARED, None, None, None, DECLARED),
-        (DECLARED, "PERWT", None, None, DECLARED),
-        (DECLARED, None, "100", None, replace(DECLARED, cap=Fraction(100))),
-        (DECLARED, None, None, "1", replace(DECLARED, step=Fraction(1))),
-        (DECLARED, "HHWT", "90", None, Weight("HHWT", Fraction(90))),
+        (None, None, None, None),
+        (None, "PERWT", "400", Weight("PERWT", Fraction(400))),
+        (None, "PERWT", Decimal("25"), Weight("PERWT", Fraction(25))),
+        (DECLARED, None, None, DECLARED),
+        (DECLARED, "PERWT", None, DECLARED),
+        (DECLARED, None, "100", replace(DECLARED, cap=Fraction(100))),
+        (DECLARED, "HHWT", 90.0, Weight("HHWT", Fraction(90))),
     ],
 )
 def test_the_weight_chosen_goes_before_the_one_declared(
-    declared: Weight | None, weight: str | None, cap: Any, step: Any, chosen: Weight | None
+    declared: Weight | None, weight: str | None, cap: Any, chosen: Weight | None
 ) -> None:
-    assert with_weight(replace(people_domain(), weight=declared), weight, cap, step).weight == chosen
+    assert with_weight(replace(people_domain(), weight=declared), weight, cap).weight == chosen
 
 
 @pytest.mark.parametrize(
-    ("weight", "cap", "step", "error", "words"),
+    ("weight", "cap", "error", "words"),
     [
-        (None, "400", None, UsageError, "weight_cap '400': of which weight"),
-        (None, None, "2", UsageError, "weight_step '2': of which weight"),
-        ("PERWT", None, None, UsageError, "how much may one row weigh at most? Give weight_cap"),
-        ("PERWT", None, "2", UsageError, "Give weight_cap"),
-        ("age", "400", None, DomainError, "the column 'age' is an attribute or the label's"),
-        ("income", "400", None, DomainError, "the column 'income' is an attribute or the label's"),
-        ("PERWT", "x", None, DomainError, "people.weight.cap"),
-        ("PERWT", float("nan"), None, DomainError, "people.weight.cap"),
-        ("PERWT", True, None, DomainError, "people.weight.cap"),
-        ("PERWT", "5", "2", DomainError, "must be a multiple of the step"),
-        ("PERWT", "1", "2", DomainError, "must be a multiple of the step"),
-        ("PERWT", "1", "-1", DomainError, "must be above 0"),
-        ("", "5", None, DomainError, "expected the column of the weight"),
+        (None, "400", UsageError, "weight_cap '400': of which weight"),
+        ("PERWT", None, UsageError, "how much may one row weigh at most? Give weight_cap"),
+        ("age", "400", DomainError, "the column 'age' is an attribute or the label's"),
+        ("income", "400", DomainError, "the column 'income' is an attribute or the label's"),
+        ("PERWT", "x", DomainError, "people.weight.cap"),
+        ("PERWT", float("nan"), DomainError, "people.weight.cap"),
+        ("PERWT", True, DomainError, "people.weight.cap"),
+        ("PERWT", "2.5", DomainError, "must be a multiple of the step"),
+        ("PERWT", "-1", DomainError, "must be a multiple of the step (1), and no less"),
+        ("", "5", DomainError, "expected the column of the weight"),
     ],
 )
-def test_weights_that_cannot_be_are_refused(
-    weight: str | None, cap: Any, step: Any, error: type[Exception], words: str
-) -> None:
+def test_weights_that_cannot_be_are_refused(weight: str | None, cap: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error) as raised:
-        with_weight(people_domain(), weight, cap, step)
+        with_weight(people_domain(), weight, cap)
     assert words in str(raised.value)
 
 
@@ -89,8 +82,8 @@ def test_every_verb_that_counts_takes_the_weight(run: Run, data: Path, tmp_path:
     run("aggregate", data, *chosen, "--output", tmp_path / "counts.parquet")
     run("release", tmp_path / "counts.parquet", *common, "--output", three)
     assert one.read_bytes() == two.read_bytes() == three.read_bytes()
-    facts = json.loads(run("plan", data, *chosen, "--weight-step", "0.5", "--no-advice", "--json").out)
-    assert facts["weight"]["step"] == "0.5"
+    facts = json.loads(run("plan", data, *chosen, "--no-advice", "--json").out)
+    assert facts["weight"]["step"] == "1"
     job = tmp_path / "job.toml"
     settings = [f'data = ["{data}"]', 'weight = "PERWT"', "weight-cap = 400", f'output = "{tmp_path}/four.json"']
     job.write_text("\n".join(["[train]", *settings]))
@@ -101,8 +94,8 @@ def test_every_verb_that_counts_takes_the_weight(run: Run, data: Path, tmp_path:
 def test_python_takes_the_weight(data: Path) -> None:
     model = dpnb.train(data, epsilon=1, weight="PERWT", weight_cap=400, mechanism="majority")
     assert model.domain.weight == Weight("PERWT", Fraction(400))
-    statistics = dpnb.aggregate(data, weight="PERWT", weight_cap="400", weight_step=2)
-    assert statistics.domain.weight == Weight("PERWT", Fraction(400), Fraction(2))
+    statistics = dpnb.aggregate(data, weight="PERWT", weight_cap="400")
+    assert statistics.domain.weight == Weight("PERWT", Fraction(400))
     planned = dpnb.plan(data, epsilon=1, weight="PERWT", weight_cap=400, rehearse=False)
     assert planned.plan.domain.weight is not None
     with pytest.raises(UsageError, match="Give weight_cap, such as 400"):
@@ -124,7 +117,7 @@ def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> N
     for code, chosen, words in (
         (65, ["--weight", "PERWTS", "--weight-cap", "4"], "missing column 'PERWTS' (is it 'PERWT'?)"),
         (78, ["--weight", "hours", "--weight-cap", "4"], "is an attribute"),
-        (78, ["--weight", "PERWT", "--weight-cap", "4", "--weight-step", "3"], "must be a multiple of the step"),
+        (78, ["--weight", "PERWT", "--weight-cap", "4.5"], "must be a multiple of the step"),
     ):
         ended = run("train", data, *chosen, "--output", tmp_path / "m.json", expected=code)
         assert words in ended.err
@@ -132,7 +125,7 @@ def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> N
 
 def test_the_result_of_a_query_is_released_as_files_are(run: Run, data: Path, tmp_path: Path) -> None:
     """The same options with the query, its result and the files: the same model; others are another domain."""
-    chosen = ["--weight", "PERWT", "--weight-cap", "100", "--weight-step", "0.5"]
+    chosen = ["--weight", "PERWT", "--weight-cap", "100"]
     common = ["--epsilon", "1", "--seed", "3", "--output"]
     query = run("sql", "statistics", data, "--dialect", "duckdb", "--table", "people", *chosen).out
     result = tmp_path / "result.csv"

@@ -17,8 +17,9 @@ def change(old: str, new: str, path: Path = Path("people.domain.toml")) -> None:
 def test_the_file_beside_comes_after_what_is_named_and_before_metadata(people_file: Path, run: Run) -> None:
     run("domain", "edit", people_file)
     change("upper = 100", "upper = 90")
-    Path("datasets.toml").write_text(DECLARATION.replace("upper = 100", "upper = 80"))
-    for options, upper in (([], 90), (["--dataset", "people"], 80), (["--catalogue", "datasets.toml"], 80)):
+    villages = "\n[villages]\nlabel = { column = 'x', classes = [1, 2] }\nattributes.y = { values = [1] }\n"
+    Path("datasets.toml").write_text(DECLARATION.replace("upper = 100", "upper = 80") + villages)
+    for options, upper in (([], 90), (["--dataset", "people"], 80), (["--dataset", "datasets.toml"], 80)):
         assert f"age        numeric      0 to {upper}, step 1" in run("domain", "show", people_file, *options).out
 
 

@@ -140,7 +140,7 @@ def test_one_model_whatever_the_engine(run: Run, tmp_path: Path, weights: str) -
     catalogue.write_text(f'{DECLARATION}\n[people.unit]\ncolumn = "u"\nrows = 2\n')
     for load, name in zip((into_duckdb, into_sqlite), DATABASES, strict=True):
         load(tmp_path / name, frame, "people")
-    declared_elsewhere = ["--table", "people", "--dataset", "people", "--catalogue", catalogue]
+    declared_elsewhere = ["--table", "people", "--dataset", f"{catalogue}:people"]
     sources = [[whole], [shuffled], parts, *([tmp_path / name, *declared_elsewhere] for name in DATABASES)]
     models = set()
     for place, source in enumerate(sources):

@@ -45,7 +45,7 @@ def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
 
 def by_spark(source: ParquetSource, query: Query[Any]) -> Any:
     """Spark, over the files."""
-    with counting_session(None) as session:
+    with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, query.domain), query)
 

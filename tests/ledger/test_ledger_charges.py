@@ -85,7 +85,7 @@ def test_equal_shares_finish_what_a_program_began_that_knew_no_others() -> None:
         ({"attribute_weights": "calibrated"}, {}, "--attribute-weights calibrated"),
         ({"budget": Budget(ONE / 3)}, {}, "--epsilon 1/3"),
         ({"budget": Budget(ONE, Neighbours.REPLACE_ONE)}, {}, "--neighbours replace-one"),
-        ({"document": weighted(400)}, {}, "--weight w --weight-cap 400 --weight-step 1"),
+        ({"document": weighted(400)}, {}, "--weight w --weight-cap 400"),
         ({"document": UNIT}, {}, "--unit u"),
         ({}, {"document": UNIT}, "unit as it was then, or by the program that charged it"),
         ({}, {"document": weighted(400)}, "weight as it was then, or by the program that charged it"),

@@ -129,7 +129,7 @@ def commands() -> Iterator[tuple[list[str], bool]]:
     yield ["aggregate", rows, "--given", "calibrates.json", "--output", "scores.parquet"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "all.scores.json"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "by.scores.json", "--by", "job"], False
-    flagged = ["flagged.parquet", "--catalogue", "flagged.toml", "--dataset", "people"]
+    flagged = ["flagged.parquet", "--dataset", "flagged.toml:people"]
     yield ["train", *flagged, "--output", "imputed.json", "--mechanism", "histogram"], False
     yield ["aggregate", *flagged, "--output", "imputed.statistics.parquet"], False
     yield ["ledger", "verify", "people.ledger"], False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import runpy
 import shlex
@@ -20,7 +19,6 @@ import typer
 from support.examples import blocks
 from support.running import Run
 
-import dpnb_columnar as dpnb
 from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.guarantee import SCOPE
@@ -298,20 +296,3 @@ def test_the_command_line_reference_is_what_the_help_says() -> None:
         [sys.executable, "-c", program], cwd=ROOT / "docs", capture_output=True, text=True, check=True
     ).stdout
     assert printed == page
-
-
-@pytest.mark.slow
-def test_the_page_on_python_shows_the_arguments_that_help_shows() -> None:
-    """The page's generator reads the source, where records stand for the arguments."""
-    griffe = pytest.importorskip("griffe")
-    extensions = griffe.load_extensions(str(ROOT / "docs" / "arguments.py"))
-    api = griffe.load("dpnb_columnar", search_paths=[ROOT], extensions=extensions)["api"]
-    for name in dpnb.__all__:
-        shown, signature = api[name], inspect.signature(getattr(dpnb, name))
-        assert [each.name for each in shown.parameters] == [*signature.parameters], name
-        assert shown.docstring.value == inspect.getdoc(getattr(dpnb, name)), name
-        for each in shown.parameters:
-            parameter = signature.parameters[each.name]
-            assert str(each.annotation) == parameter.annotation, (name, each.name)
-            assert (each.default is None) == (parameter.default is parameter.empty), (name, each.name)
-            assert each.kind.value == parameter.kind.description, (name, each.name)

@@ -74,7 +74,7 @@ def test_the_page_of_released_scores_is_public(rest: Path, people_file: Path, ru
 
 def test_of_many_classes_the_largest_are_drawn(folder: Path, run: Run) -> None:
     town, catalogue = write_hostile_rows(folder), folder / "datasets.toml"
-    run("train", town, "--dataset", "town", "--catalogue", catalogue, "--output", "m.json")
+    run("train", town, "--dataset", f"{catalogue}:town", "--output", "m.json")
     run("evaluate", "m.json", town, "--html", "page.html")
     root, text = page_of(Path("page.html"))
     assert not [*root.iter("script")]
@@ -156,7 +156,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     rest, model = write_people(folder / "rest.parquet", people(800)), folder / "people.json"
     assert exit_code(["train", str(rest), "--output", str(model), "--mechanism", "histogram"]) == 0
     hostile = str(folder / "town.json")
-    assert exit_code(["train", str(town), "--dataset", "town", "--catalogue", catalogue, "--output", hostile]) == 0
+    assert exit_code(["train", str(town), "--dataset", f"{catalogue}:town", "--output", hostile]) == 0
     assert exit_code(["evaluate", hostile, str(town), "--html", str(folder / "town.html")]) == 0
     scores = ["--epsilon", "0.5", "--output", str(folder / "s.json")]
     assert exit_code(["evaluate", str(model), str(rest), "--html", str(folder / "people.html"), *scores]) == 0

@@ -20,7 +20,7 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     released("smooth", epsilon=Fraction(1)).save(folder / "plain.model.json")
     town, catalogue = write_hostile_rows(folder), folder / "datasets.toml"
     hostile = folder / "town.model.json"
-    options = ["--dataset", "town", "--catalogue", str(catalogue), "--output", str(hostile)]
+    options = ["--dataset", f"{catalogue}:town", "--output", str(hostile)]
     assert exit_code(["train", str(town), *options]) == 0
     pages = []
     for name in ("plain", "town"):

@@ -131,7 +131,9 @@ def with_usual_settings(session: Any) -> Any:
 def started_cluster(folder: Path) -> Iterator[Cluster]:
     """Start a cluster whose files are in a folder."""
     port, page, *pages = (free_port() for _ in range(2 + WORKERS))
-    cluster = Cluster(f"spark://127.0.0.1:{port}", configured(folder / "conf"), f"http://127.0.0.1:{page}")
+    address = f"spark://127.0.0.1:{port}"
+    conf = configured(folder / "conf", f"{DEFAULTS}spark.master {address}\n")
+    cluster = Cluster(address, conf, f"http://127.0.0.1:{page}")
     with ExitStack() as stack:
         master = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
         stack.enter_context(_running([MASTER, *master], folder / "master", cluster.environment))

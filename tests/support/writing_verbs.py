@@ -47,7 +47,7 @@ WRITES: Mapping[str, str] = {
     "show": "show people.model.json --html OUT/new.html",
     "show a card": "show people.model.json --card --output OUT/new.md",
     "audit": "audit --model people.model.json --members people.parquet --others more.parquet --output OUT/new.json",
-    "datasets prepare": "datasets prepare skin --from raw --catalogue skin.toml --output OUT/new.parquet",
+    "datasets prepare": "datasets prepare skin.toml:skin --from raw --output OUT/new.parquet",
     "domain edit": "domain edit people.parquet --output OUT/new.toml",
     "export": "export people.model.json --to stata --output OUT/new.do",
     "sql score": "sql score people.model.json --dialect duckdb --table people --output OUT/new.sql",

@@ -35,7 +35,6 @@ def command(
     declared: Declared,
     overwrite: options.Overwrite = False,
     engine: options.EngineName = Engine.LOCAL,
-    master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
     given: options.Given = None,
     report: Annotated[
@@ -72,7 +71,7 @@ def command(
 
     if given is not None:
         refuse_fixed(context, (*flags_of(Declared).values(), "--report"))
-    with opened_input(engine, data, table, master) as rows:
+    with opened_input(engine, data, table) as rows:
         query, resolved = _asked(rows, declared, given)
         name, suffix = (resolved.domain.name, ".statistics.parquet") if given is None else ("data", LATER)
         target = output or default_name(data or (), name, suffix)
@@ -101,5 +100,5 @@ def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[A
     if given is not None:
         query = query_of(given)
         return query, domain_of(query, given)
-    resolved = declared.counted(rows.find_domain(declared.dataset, declared.label, declared.catalogue_file))
+    resolved = declared.counted(rows.find_domain(declared.entry, declared.label))
     return CellQuery(resolved.domain), resolved

@@ -22,7 +22,16 @@ app = typer.Typer(
 
 
 @app.command("list", cls=PlainCommand)
-def show(catalogue: options.Catalogue = None) -> None:
+def show(
+    catalogue: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The one catalogue to list.",
+            metavar="FILE",
+            show_default="datasets.toml in the working directory, then the packaged one",
+        ),
+    ] = None,
+) -> None:
     """List the declared data sets, the working directory's first.
 
     \b
@@ -44,10 +53,11 @@ def show(catalogue: options.Catalogue = None) -> None:
 
 @app.command("prepare", cls=PlainCommand)
 def prepare_command(
-    name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", metavar="NAME", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Entry of datasets.toml, or FILE.toml:NAME.", metavar="NAME", show_default=False)
+    ],
     folder: Annotated[Path, typer.Option("--from", help="Folder with the raw files.", show_default=False)],
     output: Annotated[Path | None, typer.Option(help="Parquet file to write.", show_default="NAME.parquet")] = None,
-    catalogue: options.Catalogue = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Turn verified raw files into one Parquet file.
@@ -63,9 +73,9 @@ def prepare_command(
     from dpnb_columnar.datasets import prepare
     from dpnb_columnar.datasets.catalogue import entry_named
 
-    entry = entry_named(name, catalogue)
-    target = output or Path(f"{name}.parquet")
+    entry = entry_named(name)
+    target = output or Path(f"{entry.name}.parquet")
     check_parquet(target)
-    with stage(f"preparing {name}"):
+    with stage(f"preparing {entry.name}"):
         prepared = prepare(entry, folder, target, overwrite=overwrite)
     print_line(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")

@@ -23,16 +23,13 @@ CODEBOOKS = (".xml", ".xml.gz")
 """How the names of files end that are codebooks, and never rows."""
 
 
-def find_source(
-    source: Path | None, codebook: str | None, dataset: str | None, catalogue: Path | None
-) -> ResolvedDeclaration:
+def find_source(source: Path | None, codebook: str | None, dataset: str | None) -> ResolvedDeclaration:
     """Find the domain of a file, of a codebook or of an entry; say what a codebook leaves out of it.
 
     Args:
         source: Parquet file, of which the footer is read; None if there is none.
         codebook: Codebook that declares the domain, whatever the file carries.
         dataset: Value of --dataset.
-        catalogue: Value of --catalogue.
 
     Raises:
         UsageError: if nothing declares a domain, or two things do.
@@ -53,11 +50,11 @@ def find_source(
             raise UsageError(
                 "name a Parquet file, an entry of datasets.toml with --dataset, or a codebook with --codebook"
             )
-        return find_declaration([] if source is None else [source], dataset, catalogue=catalogue)
+        return find_declaration([] if source is None else [source], dataset)
     from dpnb_columnar.extracts.codebook_domain import left_out_lines, read_codebook_domain
 
-    if dataset is not None or catalogue is not None:
-        raise UsageError("--codebook declares the domain; give neither --dataset nor --catalogue beside it")
+    if dataset is not None:
+        raise UsageError("--codebook declares the domain; leave --dataset out")
     found = read_codebook_domain(codebook, source)
     for line in left_out_lines(found.left_out):
         print_warning(line)
@@ -121,7 +118,6 @@ def show(
     source: Source = None,
     codebook: Codebook = None,
     dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
     every: Annotated[bool, typer.Option("--all", help="Print every value, too, with its value label.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print an entry of datasets.toml.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the declaration as JSON.")] = False,
@@ -145,7 +141,7 @@ def show(
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
-    declared = find_source(source, codebook, dataset, catalogue)
+    declared = find_source(source, codebook, dataset)
     domain = declared.declaration
     if toml:
         print_text(entry_toml(domain, other_keys(domain.name, source, declared.entry)).rstrip("\n"))
@@ -201,7 +197,7 @@ def edit(
     if target.suffix.lower() != ".toml":
         raise UsageError(f"{target}: is a declaration in TOML; end its name in .toml")
     check_target(target, overwrite, [source, *([] if codebook is None else [Path(codebook)])])
-    declared = find_source(source, codebook, None, None)
+    declared = find_source(source, codebook, None)
     domain = declared.declaration if label is None else labelled(declared.declaration, label)
     if exists(target) and any(entry.name != domain.name for entry in read_catalogue(target)):
         raise OutputError(f"{target}: has other entries, which would be lost; give the domain a file of its own")

@@ -48,7 +48,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    catalogue: options.Catalogue = None,
     types: Annotated[
         Path | None,
         typer.Option(
@@ -170,7 +169,6 @@ def command(
         where,
         name,
         dataset=dataset,
-        catalogue=catalogue,
         types=types,
         imputed=imputed,
         unit=unit,

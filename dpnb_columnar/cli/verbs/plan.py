@@ -95,7 +95,7 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files(data)
-    found = find_domain_to_plan(files, declared.dataset, declared.label, declared.catalogue_file)
+    found = find_domain_to_plan(files, declared.entry, declared.label)
     resolved = declared.counted(found)
     known = options.declared_row_count(resolved, terms.rows)
     number = None if known is None else known.rows
@@ -120,7 +120,7 @@ def command(
             sizes_from="--rows in each class",
             label_chosen=resolved.label_chosen,
             rule=str(terms.delta).strip() if is_rule(terms.delta) else None,
-            place=declared_in(files[0], found, declared.dataset),
+            place=declared_in(files[0], found, declared.entry),
             class_shares=class_shares,
             rehearsed=not no_advice,
         )

@@ -119,7 +119,7 @@ def command(
         planned, known = plan_of(given), None
         resolved, rows = _rows_given(database, files, given, whole_units=whole_units)
     else:
-        resolved, rows = _rows(database, files, _named(declared), declared.catalogue_file, whole_units=whole_units)
+        resolved, rows = _rows(database, files, _named(declared), whole_units=whole_units)
         parts = rows.known.parts if isinstance(rows, AskedRows) else ()
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows
@@ -184,7 +184,6 @@ def _rows(
     database: DatabaseInput | None,
     files: Sequence[Path],
     named: ResolvedDomain | None,
-    catalogue: Path | None,
     *,
     whole_units: bool,
 ) -> tuple[ResolvedDomain, Rows]:
@@ -194,7 +193,6 @@ def _rows(
         database: The database that counts, if one does.
         files: Statistics files, where there is no database.
         named: The domain that options name.
-        catalogue: The catalogue that options name.
         whole_units: Whether files are declared to hold whole units.
 
     Raises:
@@ -205,7 +203,7 @@ def _rows(
 
     if database is None:
         total = added_statistics(files, None if named is None else named.domain, whole_units=whole_units)
-        return named or _carried(total, catalogue), AskedRows(total)
+        return named or _carried(total), AskedRows(total)
     if named is None:
         raise UsageError(
             f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
@@ -263,13 +261,12 @@ def _named(declared: QueryDeclared) -> ResolvedDomain | None:
                 )
         return None
     files = [] if declared.domain is None else [declared.domain]
-    catalogue = declared.catalogue_file if declared.domain is None else None
-    return declared.counted(find_domain(files, declared.dataset, declared.label, catalogue=catalogue))
+    return declared.counted(find_domain(files, declared.entry, declared.label))
 
 
-def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:
+def _carried(total: Statistics) -> ResolvedDomain:
     """Return the domain that statistics files carry, and the entry that declares the same."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.datasets.catalogue import entry_declaring
 
-    return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))
+    return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain))

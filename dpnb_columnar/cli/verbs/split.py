@@ -34,7 +34,6 @@ def command(
         ),
     ] = None,
     dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -80,8 +79,7 @@ def command(
     rows = local_input(data, table)
     named = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
     outputs = split_outputs(data if table is None else [table], rows.files, split, named, overwrite)
-    named_domain = dataset is not None or catalogue is not None
-    domain = find_declaration(rows.files, dataset, catalogue=catalogue).declaration if named_domain else None
+    domain = None if dataset is None else find_declaration(rows.files, dataset).declaration
     with stage("splitting"):
         sizes = split_rows(rows.batches(split.by), split, outputs, domain, overwrite=overwrite)
     third = f", {outputs[VALIDATION]} to choose by" if VALIDATION in outputs else ""

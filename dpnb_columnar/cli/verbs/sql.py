@@ -265,7 +265,7 @@ def statistics_command(
         if declared != Declared():
             others = ", ".join(options.COUNTED_BY[:-1])
             raise UsageError(
-                f"--given: the model has decided the domain; leave --dataset, --catalogue, --label, {others} and "
+                f"--given: the model has decided the domain; leave --dataset, --label, {others} and "
                 f"{options.COUNTED_BY[-1]} out"
             )
         if output is not None:
@@ -277,7 +277,7 @@ def statistics_command(
     if output is not None:
         beside = [] if declared.catalogue_file is None else [declared.catalogue_file]
         check_target(output, overwrite, [*files, *beside, *_file_of(like)])
-    found = find_domain(files, declared.dataset, declared.label, catalogue=declared.catalogue_file)
+    found = find_domain(files, declared.entry, declared.label)
     domain = declared.counted(found).domain
     _write_counting(CellQuery(domain), files, dialect, table, like, names, template, output, overwrite)
 

@@ -28,7 +28,6 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     engine: options.EngineName = Engine.LOCAL,
-    master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
     charged: ChargedRun,
     config: Config = None,
@@ -56,15 +55,15 @@ def command(
       dpnb-columnar train --config job.toml --dry-run
       dpnb-columnar train lake/census@12 --dataset census
       dpnb-columnar train postgresql://curator@db/census --table person --dataset census
-      dpnb-columnar train --engine spark --master yarn hdfs://census/2018
+      dpnb-columnar train --engine spark hdfs://census/2018
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import planned_release, public_path
     from dpnb_columnar.training import train
 
-    with opened_input(engine, data, table, master) as rows:
-        found = rows.find_domain(declared.dataset, declared.label, declared.catalogue_file)
+    with opened_input(engine, data, table) as rows:
+        found = rows.find_domain(declared.entry, declared.label)
         resolved = declared.counted(found)
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows

@@ -16,6 +16,7 @@ from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import copies_error
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
 from dpnb_columnar.rows.object_stores import DataFile
@@ -26,12 +27,11 @@ class LazySession:
     """A session of Spark that begins when it is first used."""
 
     stack: ExitStack
-    master: str | None
 
     @cached_property
     def spark(self) -> Any:
         """The session."""
-        return self.stack.enter_context(counting_session(self.master))
+        return self.stack.enter_context(counting_session())
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,11 @@ class SparkFiles:
             return [str(file.local or file.address) for file in self._opened]
         return [str(Path(str(file)).resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
-        opened = {} if dataset else {_place(file): file for file in self._opened}
-        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata, catalogue)
+        named = dataset is not None and entry_and_file(dataset)[0] is not None
+        opened = {} if named else {_place(file): file for file in self._opened}
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns in the files' footers, and that no file is a copy of another.
@@ -105,10 +106,10 @@ class SparkTable:
 
     @property
     def names(self) -> Sequence[str]:
-        """The table, and the cluster where one is named."""
-        return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
+        """The table."""
+        return [f"table {self.table}"]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a table carries none.
 
         Raises:
@@ -118,7 +119,7 @@ class SparkTable:
             raise UsageError(
                 f"table {self.table}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
             )
-        return find_domain([], dataset, label, catalogue=catalogue)
+        return find_domain([], dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the table's columns.

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from dpnb_columnar.errors import UnavailableError, UsageError, option
+from dpnb_columnar.errors import UnavailableError, UsageError
 
 LONGEST_START = 180.0
 """Seconds to wait for Java, and then for a session, to start."""
@@ -196,43 +196,42 @@ STARTED_BY = "spark.dpnb_columnar.started_by"
 LONGEST_CONNECTION = 10.0
 """Seconds to wait for a master to accept a connection."""
 
+WHERE = "spark.master (spark-defaults.conf in SPARK_CONF_DIR, or the arguments of spark-submit)"
+"""Where Spark's own configuration says which cluster counts, for errors."""
+
 STANDALONE, STANDALONE_PORT = "spark://", 7077
 CONNECT = "sc://"
 
 
 @contextmanager
-def counting_session(master: str | None) -> Iterator[Any]:
-    """Provide a ``pyspark.sql.SparkSession`` with the settings of ``EXACT``, on the caller's cluster.
+def counting_session() -> Iterator[Any]:
+    """Provide a ``pyspark.sql.SparkSession`` with the settings of ``EXACT``, on the cluster of Spark's configuration.
 
     Where this process has a Spark context already, the session runs in it, beside the caller's sessions, whose settings
     stay as they are. Otherwise a context is started, and it ends with the block, however that ends.
 
-    Args:
-        master: Address of the cluster, such as ``spark://host:7077``, ``yarn`` or ``local[4]``; None for the one of
-            Spark's configuration.
-
     Raises:
-        UsageError: if the address is one of Spark Connect, or differs from that of the process's context.
+        UsageError: if the environment asks for Spark Connect.
         UnavailableError: if pyspark or Java is not installed, or if Spark does not start.
     """
-    _check_classic(master)
+    _check_classic()
     provided = _session_in_known_process if java_is_known() else _session_in_new_process
-    with provided(master) as default:
+    with provided() as default:
         session = default.newSession()
         for name, value in EXACT.items():
             session.conf.set(name, value)
         yield session
 
 
-def _check_classic(master: str | None) -> None:
+def _check_classic() -> None:
     """Check that pyspark is installed and runs Spark itself, not through Spark Connect.
 
     Raises:
-        UsageError: if the address, or the environment, asks for Spark Connect.
+        UsageError: if the environment asks for Spark Connect.
         UnavailableError: if pyspark is not installed.
     """
-    connect = UsageError(f"master: Spark Connect ({CONNECT}) is not supported; name a master, or use spark-submit")
-    if (master or os.environ.get("SPARK_REMOTE", "")).startswith(CONNECT):
+    connect = UsageError(f"Spark Connect ({CONNECT}) is not supported; unset SPARK_REMOTE, or use spark-submit")
+    if os.environ.get("SPARK_REMOTE", "").startswith(CONNECT):
         raise connect
     try:
         with warnings.catch_warnings():
@@ -247,19 +246,18 @@ def _check_classic(master: str | None) -> None:
 
 
 @contextmanager
-def _session_in_known_process(master: str | None) -> Iterator[Any]:
+def _session_in_known_process() -> Iterator[Any]:
     """Provide the caller's session in the Java process that pyspark has, or one that ends with the block.
 
     Raises:
-        UsageError: if the process has a context of another master.
         UnavailableError: if Spark does not start.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     configuration, token = SparkConf(), uuid4().hex
-    _configure(configuration, configuration.contains, master)
-    with _start_errors(master):
+    _configure(configuration, configuration.contains)
+    with _start_errors():
         context = SparkContext.getOrCreate(configuration.set(STARTED_BY, token))
     if context.getConf().get(STARTED_BY) == token:
         started: Any = context
@@ -268,12 +266,8 @@ def _session_in_known_process(master: str | None) -> Iterator[Any]:
             yield started
         finally:
             stop(started)
-    elif master in (None, context.master):
-        yield _session_of(context)
     else:
-        raise UsageError(
-            f"master: this process has a session of Spark with another one; leave {option('master')} out, or stop it"
-        )
+        yield _session_of(context)
 
 
 def _session_of(context: Any) -> Any:
@@ -289,7 +283,7 @@ def _session_of(context: Any) -> Any:
 
 
 @contextmanager
-def _session_in_new_process(master: str | None) -> Iterator[Any]:
+def _session_in_new_process() -> Iterator[Any]:
     """Provide a session in a Java process that is started for it, both ended with the block.
 
     Raises:
@@ -298,13 +292,13 @@ def _session_in_new_process(master: str | None) -> Iterator[Any]:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    _check_answer(master)
     gateway = launch_java()
     started: Any = None
     try:
-        with _start_errors(master), killed_if_late(gateway.proc):
-            configuration = SparkConf()
-            _configure(configuration, gateway.jvm.org.apache.spark.SparkConf().contains, master)
+        with _start_errors(), killed_if_late(gateway.proc):
+            configuration, own = SparkConf(), gateway.jvm.org.apache.spark.SparkConf()
+            _check_answer(own.get("spark.master", ""))
+            _configure(configuration, own.contains)
             started = SparkContext(conf=configuration, gateway=gateway)
             started = SparkSession(started)
         yield started
@@ -314,38 +308,35 @@ def _session_in_new_process(master: str | None) -> Iterator[Any]:
         end_java(gateway)
 
 
-def _check_answer(master: str | None) -> None:
+def _check_answer(master: str) -> None:
     """Refuse the master of a standalone cluster that does not answer: Spark would try for a minute.
 
     Raises:
         UnavailableError: if none of the masters accepts a connection.
     """
-    if master is None or not master.startswith(STANDALONE):
+    if not master.startswith(STANDALONE):
         return
     for host in master.removeprefix(STANDALONE).split(","):
         with suppress(OSError, ValueError):
             parts = urlsplit(f"//{host}")
             with socket.create_connection((parts.hostname or "", parts.port or STANDALONE_PORT), LONGEST_CONNECTION):
                 return
-    raise UnavailableError(f"{master:.200}: nobody answers there; check {option('master')}, and that the cluster runs")
+    raise UnavailableError(f"{master:.200}: nobody answers there; check {WHERE}, and that the cluster runs")
 
 
-def _configure(configuration: Any, has_default: Callable[[str], bool], master: str | None) -> None:
+def _configure(configuration: Any, has_default: Callable[[str], bool]) -> None:
     """Put the settings of a context that is started here into a ``pyspark.SparkConf``.
 
     Args:
         configuration: Configuration to change.
         has_default: Whether Spark's own configuration has a setting.
-        master: Address of the cluster; None for the one of Spark's configuration.
     """
     configuration.setAll(CONFIDENTIAL.items())
     configuration.setAll((name, value) for name, value in DEFAULTS.items() if not has_default(name))
-    if master is not None:
-        configuration.setMaster(master)
 
 
 @contextmanager
-def _start_errors(master: str | None) -> Iterator[None]:
+def _start_errors() -> Iterator[None]:
     """Report that Spark does not start, quietly and with Ctrl-C handled as before: pyspark sets a handler of its own.
 
     Raises:
@@ -362,8 +353,7 @@ def _start_errors(master: str | None) -> Iterator[None]:
             yield
     except (Py4JError, PySparkException, OSError):
         raise UnavailableError(
-            f"{'' if master is None else f'{master:.200}: '}Spark gives no session; check {option('master')}, Spark's "
-            "configuration (spark-defaults.conf in SPARK_CONF_DIR), and that the cluster runs"
+            f"cannot start a Spark session; check {WHERE}, the other settings there, and that the cluster runs"
         ) from None
     finally:
         if in_main_thread:

@@ -50,7 +50,7 @@ def done(cluster: Cluster, folder: Path, *arguments: object) -> subprocess.Compl
 
 def test_train_gives_the_same_bytes(cluster: Cluster, shards: Path, tmp_path: Path, run: Run) -> None:
     applications = len(cluster.state()["completedapps"])
-    spark = ("--engine", "spark", "--master", cluster.master)
+    spark = ("--engine", "spark")
     there = done(cluster, tmp_path, "train", shards, "--seed", 3, "--output", "there.json", *spark)
     here = run("train", shards, "--seed", 3, "--output", tmp_path / "here.json")
     assert (tmp_path / "there.json").read_bytes() == (tmp_path / "here.json").read_bytes()
@@ -100,7 +100,7 @@ for each in executors():
     if each.id() != "driver":
         print("executor", each.id(), each.isActive(), each.totalTasks(), flush=True)
 print("lost", lost, flush=True)
-engine = ["--engine", "spark", "--master", sys.argv[1]]
+engine = ["--engine", "spark"]
 code = exit_code(["aggregate", f"file:{sys.argv[2]}/census-0*.parquet", "--output", sys.argv[4], *engine])
 session.stop()
 sys.exit(code)

@@ -120,10 +120,9 @@ def test_copies_are_refused_by_paths_and_addresses(session: Any, people_file: Pa
 def test_settings_from_a_file_and_from_the_environment(
     session: Any, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("job.toml").write_text('[train]\ndata = ["people.parquet"]\nengine = "spark"\nmaster = "local[2]"\n')
+    Path("job.toml").write_text('[train]\ndata = ["people.parquet"]\nengine = "spark"\n')
     run("train", "--config", "job.toml")
     monkeypatch.setenv("DPNB_ENGINE", "spark")
-    monkeypatch.setenv("DPNB_MASTER", "local[2]")
     run("aggregate", people_file)
 
 
@@ -167,14 +166,11 @@ def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("train", FILE, "--master", "local[2]"), "--master is for --engine spark"),
         (("train", "--table", "x"), "a table of Spark's catalogs takes --engine spark"),
         (("train", FILE, "--table", "x", *SPARK), "--table and DATA both say which rows"),
         (("train", *SPARK), "Missing argument 'DATA...'"),
         (("aggregate",), "Missing argument 'DATA...'"),
         (("train", "--table", "x", *SPARK), "table x: carries no domain"),
-        (("train", FILE, *SPARK, "--master", "sc://127.0.0.1"), "Spark Connect"),
-        (("train", FILE, *SPARK, "--master", "local[1]"), "session of Spark with another one"),
         (("train", FILE, "--engine", "flink"), "flink"),
         (("train", *SPARK, "--table", "x; DROP TABLE x", "--dataset", "people"), "expected the name of a table"),
         (("train", "s3a://key:secret@census/2018", *SPARK), "a password in an address"),

@@ -30,7 +30,7 @@ SMALLEST = 5e-324
 
 def by_spark(items: list[str], domain: Domain) -> Statistics:
     """What Spark counts, in the session that there is."""
-    with counting_session(None) as session:
+    with counting_session() as session:
         return spark.answer(open_files(session, read_footers(session, items), domain), CellQuery(domain))
 
 
@@ -45,7 +45,7 @@ def check(paths: list[Path], document: Document) -> Statistics:
 
 
 def test_the_settings_do_not_reach_the_session_of_the_caller(session: Any) -> None:
-    with counting_session(None) as ours:
+    with counting_session() as ours:
         assert ours.conf.get("spark.sql.caseSensitive") == "true"
         assert ours.conf.get("spark.sql.ansi.enabled") == "true"
     assert session.conf.get("spark.sql.caseSensitive") == "false"
@@ -133,7 +133,7 @@ def test_columns_of_every_type(session: Any, tmp_path: Path, vectorised: str) ->
                 pq.write_table(labelled(x=column), file, row_group_size=3, use_dictionary=file is files[0])
             found = check(files, {"label": LABEL, "attributes": {"x": body}})
             assert found.class_counts.sum() > 0, name
-        with counting_session(None) as ours:
+        with counting_session() as ours:
             assert ours.conf.get("spark.sql.parquet.enableVectorizedReader") == vectorised
     finally:
         configuration.remove("spark.sql.parquet.enableVectorizedReader")
@@ -295,7 +295,7 @@ def test_damaged_pages_are_refused_without_their_values(
 def test_a_file_that_vanishes(session: Any, tmp_path: Path) -> None:
     domain = declared(BOTH)
     files = written(tmp_path, [MIXED, MIXED])
-    with counting_session(None) as ours:
+    with counting_session() as ours:
         source = open_files(ours, read_footers(ours, [str(tmp_path)]), domain)
         files[1].unlink()
         with pytest.raises(DataError, match="cannot be read to the end"):

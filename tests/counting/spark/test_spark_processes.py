@@ -19,7 +19,7 @@ from support.spark import DEFAULTS, SHORT_LIVED, command_line, configured, envir
 
 from dpnb_columnar.domain.declaration import domain_metadata
 
-LOCAL = ("--engine", "spark", "--master", "local[2]")
+LOCAL = ("--engine", "spark")
 SECRET = "SECRET-7351"
 
 
@@ -32,7 +32,7 @@ def variables(spark_installed: None, tmp_path: Path, folder: Path) -> dict[str, 
     work.mkdir()
     os.chdir(work)
     java = f"{SHORT_LIVED} -Djava.io.tmpdir={temporary}"
-    options = f"{DEFAULTS}spark.driver.extraJavaOptions {java}\nspark.local.dir {temporary}\n"
+    options = f"{DEFAULTS}spark.master local[2]\nspark.driver.extraJavaOptions {java}\nspark.local.dir {temporary}\n"
     return environment(configured(tmp_path / "conf", options)) | {"TMPDIR": str(temporary)}
 
 
@@ -40,6 +40,13 @@ def ended(variables: dict[str, str], *arguments: object) -> subprocess.Completed
     return subprocess.run(
         command_line(*arguments), env=variables, capture_output=True, text=True, check=False, timeout=patience(280)
     )
+
+
+def with_master(variables: dict[str, str], master: str) -> dict[str, str]:
+    """Write another master into the configuration of Spark."""
+    file = Path(variables["SPARK_CONF_DIR"]) / "spark-defaults.conf"
+    file.write_text(file.read_text().replace("spark.master local[2]", f"spark.master {master}"))
+    return variables
 
 
 def left(variables: dict[str, str]) -> list[str]:
@@ -259,16 +266,16 @@ def test_without_java(variables: dict[str, str], tmp_path: Path) -> None:
 def test_a_master_that_is_not_there(variables: dict[str, str]) -> None:
     write_people(Path("people.parquet"))
     address = f"spark://127.0.0.1:{free_port()}"
-    done = ended(variables, "train", "people.parquet", "--engine", "spark", "--master", address)
+    done = ended(with_master(variables, address), "train", "people.parquet", *LOCAL)
     assert done.returncode == 69
     assert f"{address}: nobody answers there" in done.stderr
 
 
 def test_a_master_that_is_none(variables: dict[str, str]) -> None:
     write_people(Path("people.parquet"))
-    done = ended(variables, "train", "people.parquet", "--engine", "spark", "--master", "nonsense")
+    done = ended(with_master(variables, "nonsense"), "train", "people.parquet", *LOCAL)
     assert done.returncode == 69
-    assert "nonsense: Spark gives no session; check --master" in done.stderr
+    assert "cannot start a Spark session; check spark.master (spark-defaults.conf in SPARK_CONF_DIR" in done.stderr
     assert left(variables) == []
 
 
