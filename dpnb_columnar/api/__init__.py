@@ -515,7 +515,6 @@ def plan(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
-    unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
     imputed: ImputedName | None = None,
@@ -557,8 +556,6 @@ def plan(
             row. A row without a value in one of them does not count.
         unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
             declared number, else 1.
-        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
-            It is public, never taken from the rows. None for the declared cap, if any.
         weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
@@ -604,7 +601,6 @@ def plan(
         label=label,
         unit=unit,
         unit_rows=unit_rows,
-        unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
         imputed=imputed,
@@ -920,7 +916,6 @@ def aggregate(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
-    unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
     imputed: ImputedName | None = None,
@@ -944,8 +939,6 @@ def aggregate(
             row. A row without a value in one of them does not count.
         unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
             declared number, else 1.
-        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
-            It is public, never taken from the rows. None for the declared cap, if any.
         weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
@@ -968,7 +961,6 @@ def aggregate(
         label=label,
         unit=unit,
         unit_rows=unit_rows,
-        unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
         imputed=imputed,
@@ -1079,7 +1071,6 @@ def train(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
-    unit_cap: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
     imputed: ImputedName | None = None,
@@ -1125,8 +1116,6 @@ def train(
             row. A row without a value in one of them does not count.
         unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
             declared number, else 1.
-        unit_cap: The most rows of one unit that the prior is made of, a multiple of ``unit_rows``, for one more query.
-            It is public, never taken from the rows. None for the declared cap, if any.
         weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
@@ -1170,7 +1159,6 @@ def train(
         label=label,
         unit=unit,
         unit_rows=unit_rows,
-        unit_cap=unit_cap,
         weight=weight,
         weight_cap=weight_cap,
         imputed=imputed,

@@ -85,7 +85,7 @@ def with_persons(
         raise UsageError(
             f"{option('persons-cap', cap)}: choose a whole number from 1 to {MOST_WEIGHT_STEPS}, such as 8"
         )
-    chosen = with_weight(with_unit(domain, unit, 1), weight, weight_cap, None)
+    chosen = with_weight(with_unit(domain, unit, 1), weight, weight_cap)
     own = chosen.weight
     declared = Weight(COLUMN, Fraction(cap)) if own is None else replace(own, column=COLUMN, missing=Fraction(0))
     written = replace(chosen, weight=declared)
