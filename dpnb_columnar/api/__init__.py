@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
@@ -59,13 +59,11 @@ from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.released_scores import load_scores as read_scores_file
 from dpnb_columnar.options import (
-    IMPUTED,
     Charged,
     ChargedRun,
     Declared,
     DomainSource,
     Epsilon,
-    ImputedName,
     LabelledDomain,
     NeighboursName,
     Option,
@@ -183,7 +181,7 @@ def ingest(
     names: str | PathLike[str] | None = None,
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
-    imputed: ImputedName | None = None,
+    imputed: Literal["missing", "counted"] = "counted",
     name: str | None = None,
     overwrite: bool = False,
 ) -> Ingested:
@@ -201,8 +199,8 @@ def ingest(
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
         columns: Names of the columns to write; ``adult-like`` for those that the Adult data set has; None for all.
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
-        imputed: What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers
-            count, or ``counted``; None to declare the flags as available.
+        imputed: What becomes of values that the codebook's flags say were allocated: ``missing`` to write null in their
+            place, so that only answers count, or ``counted`` like answers.
         name: Name of the data set, whose persons share one budget; None for the codebook's.
         overwrite: Whether to replace an existing file.
 
@@ -223,6 +221,7 @@ def ingest(
         wrote town.parquet: 2 columns, no domain
         not declared by a codebook: STREET: kept as text; numbers match by value
     """
+    from dpnb_columnar.extracts.codebooks.codebook import ImputedValues
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
 
@@ -240,7 +239,7 @@ def ingest(
         dataset=dataset,
         catalogue=None if catalogue is None else Path(catalogue),
         types=None if types is None else Path(types),
-        imputed=imputed,
+        imputed=ImputedValues(imputed),
         header=header,
         names=None if names is None else Path(names),
     )
@@ -260,7 +259,6 @@ class CheckArguments(LabelledDomain, GivenDomain, Table):
             "catalogue entry declares, else 1."
         ),
     ] = None
-    imputed: Annotated[ImputedName | None, IMPUTED] = None
 
 
 @keywords_of(CheckArguments)
@@ -290,12 +288,12 @@ def check(given: CheckArguments) -> Findings:
 
     if is_frame(given.data):
         refuse_table(given.table)
-        resolved = declared_domain(FrameInput(given.data), given, given.label).by_flags(given.imputed)
+        resolved = declared_domain(FrameInput(given.data), given, given.label)
         rows: Frame | Source = to_polars(given.data, resolved.domain.counted_columns)
         files = 0
     else:
         opened = opened_paths(given.data, given.table)
-        resolved = declared_domain(opened, given, given.label).by_flags(given.imputed)
+        resolved = declared_domain(opened, given, given.label)
         rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     spent = resolved.effective_epsilon(None) if given.epsilon is None else given.epsilon
     return find(rows, resolved, spent, IN_ITS_DECLARATION, files)
@@ -317,7 +315,6 @@ def split(
     validation: None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: None = None,
@@ -334,7 +331,6 @@ def split(
     validation: Share,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -350,7 +346,6 @@ def split(
     validation: None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> Parts[FrameT]: ...
 
 
@@ -362,7 +357,6 @@ def split(
     validation: Share,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> ThreeParts[FrameT]: ...
 
 
@@ -375,7 +369,6 @@ def split(
     validation: Share | None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -393,9 +386,6 @@ def split(
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
         seed: The same seed puts the same row, or unit, into the same part. A part is divided anew by the same seed, if
             it is the file, or the very frame, that was returned. Choose it without a look at results.
-        domain: Domain, or a mapping of its declaration, whose flags of allocated values are read: no flagged value
-            decides on a row; of a catalogue's entry ``read_domain(dataset="NAME")``. None for the domain that files, or
-            an Arrow table, carry.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
         validation_output: File of the third part; None for ``NAME.validation.parquet``. Not for a frame.
@@ -418,20 +408,19 @@ def split(
     """
     division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
     typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
-    declared = declaration_of(domain) if isinstance(domain, Mapping) else domain
     parts: Mapping[str, Any]
     if is_frame(data):
         refuse_table(table)
         if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
             raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
-        parts, sizes = split_frame(data, division, declared)
+        parts, sizes = split_frame(data, division)
         called = {part: f"the part {part}" for part in parts}
     else:
         rows = opened_paths(data, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
         names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
-        sizes = split_rows(rows.batches(division.by), division, parts, declared, overwrite=overwrite)
+        sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
         called = {part: str(output) for part, output in parts.items()}
     if sum(sizes.values()) > FEW_ROWS:
         for remark in size_remarks(division, sizes, called):

@@ -30,11 +30,11 @@ OF_THE_SHELL = {
     "ingest": set(),
     "plan": {"no-advice"},
     "simulate": set(),
-    "split": {"catalogue", "dataset"},
+    "split": set(),
     "train": {"dry-run", "output", "seed"},
 }
 """Options of verbs that are no argument of their function: it returns what they write, makes no model without
-guarantee, and takes the domain that ``read_domain`` finds in a catalogue."""
+guarantee."""
 
 EVERYWHERE = {"config", "json", "log-format", "master", "weights"}
 """Options of settings, logs and Spark's session, and a former name."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.counted_queries import check
 from support.engines import DuckDB, Engine, SQLite
 from support.random_models import models_and_rows
-from support.random_tables import flagged, frames, weighted
+from support.random_tables import frames, weighted
 from support.reference_scorer import reference
 from support.rows_in_python import Document
 from support.scored_queries import CLOSE, compare, kinds_of
@@ -31,7 +31,7 @@ ENGINES = {"duckdb": DuckDB, "sqlite": lambda folder: SQLite()}
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @RELAXED
-@given(frame=frames() | flagged(frames() | weighted()))
+@given(frame=frames() | weighted())
 def test_random_tables_are_counted_alike(
     tmp_path_factory: pytest.TempPathFactory, name: str, frame: tuple[list[pa.Table], Document]
 ) -> None:

@@ -19,7 +19,6 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
-    imputed: options.Imputed = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -53,7 +52,7 @@ def command(
     from dpnb_columnar.report.findings import find
 
     rows = local_input(data, table)
-    resolved = rows.find_domain(dataset, label, catalogue).by_flags(imputed)
+    resolved = rows.find_domain(dataset, label, catalogue)
     typed = resolved.effective_epsilon(epsilon)
     parse_epsilon(typed)
     source = rows.open_once(resolved.domain)
