@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
-from dpnb_columnar.domain.editing import ImputedValues, Number
+from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import UsageError
 
@@ -64,7 +64,6 @@ AttributeWeights: TypeAlias = Literal["auto", "none", "tempered", "calibrated", 
 """Names of ways to weight attributes, which an editor offers; or the path of a public file."""
 
 NeighboursName: TypeAlias = Literal["add-remove", "replace-one"] | Neighbours
-ImputedName: TypeAlias = Literal["missing", "counted"] | ImputedValues
 """Texts, or members of the enumeration: a type checker refuses others."""
 
 
@@ -150,15 +149,6 @@ class LabelledDomain(DomainSource):
     ] = None
 
 
-IMPUTED = Option(
-    help="What becomes of values that the codebook's flags say were allocated: missing, so that only answers count, or "
-    "counted like them.",
-    type=ImputedValues,
-    metavar="TREATMENT",
-    shown="as declared",
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Declared(LabelledDomain):
     """What is declared of the rows: their domain and label, and the unit and weight by which they are counted."""
@@ -200,15 +190,14 @@ class Declared(LabelledDomain):
             shown="as declared",
         ),
     ] = None
-    imputed: Annotated[ImputedName | None, IMPUTED] = None
 
     def counted(self, resolved: ResolvedDomain) -> ResolvedDomain:
-        """Return the domain, with the flags, the unit and the weight that are declared here.
+        """Return the domain, with the unit and the weight that are declared here.
 
         Raises:
-            UsageError: if a unit or a weight does not fit the domain, or it knows no flags.
+            UsageError: if a unit or a weight does not fit the domain.
         """
-        by_unit = resolved.by_flags(self.imputed).by_unit(self.unit, self.unit_rows)
+        by_unit = resolved.by_unit(self.unit, self.unit_rows)
         return by_unit.by_weight(self.weight, self.weight_cap)
 
 

@@ -27,7 +27,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.editing import with_unit
-from dpnb_columnar.domain.names import listed, named
+from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.model import Model
@@ -74,13 +74,8 @@ def labelled_by_y(domain: Domain) -> Domain:
     """Return the domain with its label read from one column, that of y.
 
     Raises:
-        ValueError: if the domain declares a weight, or flags of allocated values.
+        ValueError: if the domain declares a weight.
     """
-    if domain.imputed:
-        raise ValueError(
-            f"domain: values of {named(domain.imputed)} are missing by flags, and fit is given attributes and classes "
-            "alone; train a frame with the flags' columns by dpnb_columnar.train"
-        )
     if domain.weight is not None:
         raise ValueError(
             f"domain: declares the weight {domain.weight.column}, and fit takes none, since a sample_weight of 2 would "

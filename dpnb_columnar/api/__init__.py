@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
@@ -58,7 +58,6 @@ from dpnb_columnar.options import (
     Declared,
     DomainSource,
     Epsilon,
-    ImputedName,
     LabelledDomain,
     MechanismName,
     NeighboursName,
@@ -174,7 +173,7 @@ def ingest(
     names: str | PathLike[str] | None = None,
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
-    imputed: ImputedName | None = None,
+    imputed: Literal["missing", "counted"] = "counted",
     unit: str | Sequence[str] | None = None,
     persons_cap: int | None = None,
     weight: str | None = None,
@@ -196,8 +195,8 @@ def ingest(
         names: File of the names of the columns of CSV without a header: one a line, or a ``.names`` file of UCI.
         columns: Names of the columns to write; ``adult-like`` for those that the Adult data set has; None for all.
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
-        imputed: What becomes of values that the codebook's flags say were allocated: ``missing``, so that only answers
-            count, or ``counted``; None to declare the flags as available.
+        imputed: What becomes of values that the codebook's flags say were allocated: ``missing`` to write null in their
+            place, so that only answers count, or ``counted`` like answers.
         unit: Columns of the unit whose rows ``persons_cap`` counts; None for the codebook's household.
         persons_cap: Write how many rows of its unit the file holds, at most this public number, as the column
             ``unit_weight``, and declare it as the weight of the one row of a unit that counts; None to write none.
@@ -223,6 +222,7 @@ def ingest(
         wrote town.parquet: 2 columns, no domain
         not declared by a codebook: STREET: kept as text; numbers match by value
     """
+    from dpnb_columnar.extracts.codebooks.codebook import ImputedValues
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
 
@@ -239,7 +239,7 @@ def ingest(
         name,
         dataset=DomainSource(dataset=dataset).entry,
         types=None if types is None else Path(types),
-        imputed=imputed,
+        imputed=ImputedValues(imputed),
         unit=unit if unit is None or isinstance(unit, str) else ",".join(unit),
         persons_cap=persons_cap,
         weight=weight,
@@ -260,7 +260,6 @@ def check(
     domain: Declaration | Mapping[str, Any] | None = None,
     label: str | None = None,
     epsilon: Epsilon | None = None,
-    imputed: ImputedName | None = None,
 ) -> Findings:
     """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
 
@@ -277,8 +276,6 @@ def check(
             the declared label.
         epsilon: Privacy budget of the release to come; classes that are too small for it are named. None for the budget
             that a catalogue entry declares, else 1.
-        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
-            what the domain declares.
 
     Returns:
         Rows that count, and those that are dropped, clamped or undeclared, column by column; notes and faults, each
@@ -304,12 +301,12 @@ def check(
     named = LabelledDomain(dataset=dataset, label=label)
     if is_frame(data):
         refuse_table(table)
-        resolved = declared_domain(FrameInput(data), domain, named).by_flags(imputed)
+        resolved = declared_domain(FrameInput(data), domain, named)
         rows: Frame | Source = to_polars(data, resolved.domain.counted_columns)
         files = 0
     else:
         opened = opened_paths(data, table)
-        resolved = declared_domain(opened, domain, named).by_flags(imputed)
+        resolved = declared_domain(opened, domain, named)
         rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     return find(rows, resolved, Terms(epsilon=epsilon).effective_epsilon(resolved), IN_ITS_DECLARATION, files)
 
@@ -330,7 +327,6 @@ def split(
     validation: None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: None = None,
@@ -347,7 +343,6 @@ def split(
     validation: Share,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -363,7 +358,6 @@ def split(
     validation: None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> Parts[FrameT]: ...
 
 
@@ -375,7 +369,6 @@ def split(
     validation: Share,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
 ) -> ThreeParts[FrameT]: ...
 
 
@@ -387,7 +380,6 @@ def split(
     validation: Share | None = None,
     by: str | Sequence[str] = (),
     seed: int = 1,
-    domain: Declaration | Mapping[str, Any] | None = None,
     train_output: str | PathLike[str] | None = None,
     test_output: str | PathLike[str] | None = None,
     validation_output: str | PathLike[str] | None = None,
@@ -409,9 +401,6 @@ def split(
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
         seed: The same seed puts the same row, or unit, into the same part. A part is divided anew by the same seed, if
             it is the file, or the very frame, that was returned. Choose it without a look at results.
-        domain: Domain, or a mapping of its declaration, whose flags of allocated values are read: no flagged value
-            decides on a row; of a catalogue's entry ``read_domain(dataset="NAME")``. None for the domain that files, or
-            an Arrow table, carry.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
         validation_output: File of the third part; None for ``NAME.validation.parquet``. Not for a frame.
@@ -434,20 +423,19 @@ def split(
     """
     division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
     typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
-    declared = declaration_of(domain) if isinstance(domain, Mapping) else domain
     parts: Mapping[str, Any]
     if is_frame(data):
         refuse_table(table)
         if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
             raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
-        parts, sizes = split_frame(data, division, declared)
+        parts, sizes = split_frame(data, division)
         called = {part: f"the part {part}" for part in parts}
     else:
         rows = opened_paths(data, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
         names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
-        sizes = split_rows(rows.batches(division.by), division, parts, declared, overwrite=overwrite)
+        sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
         called = {part: str(output) for part, output in parts.items()}
     if sum(sizes.values()) > FEW_ROWS:
         for remark in size_remarks(division, sizes, called):
@@ -517,7 +505,6 @@ def plan(
     unit_rows: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    imputed: ImputedName | None = None,
     class_sizes: Sequence[int] | None = None,
     class_shares: str | None = None,
     rehearse: bool = True,
@@ -560,8 +547,6 @@ def plan(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
-            what the domain declares.
         class_sizes: Rows of a class for which to expect errors. None for ``rows`` divided by the number of classes, or,
             without ``rows``, for 10,000 and 1,000,000.
         class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the simulation;
@@ -603,7 +588,6 @@ def plan(
         unit_rows=unit_rows,
         weight=weight,
         weight_cap=weight_cap,
-        imputed=imputed,
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
@@ -918,7 +902,6 @@ def aggregate(
     unit_rows: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    imputed: ImputedName | None = None,
     engine: EngineName = Engine.LOCAL,
     whole_units: bool = False,
 ) -> Statistics:
@@ -943,8 +926,6 @@ def aggregate(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
-            what the domain declares.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
         whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
 
@@ -963,7 +944,6 @@ def aggregate(
         unit_rows=unit_rows,
         weight=weight,
         weight_cap=weight_cap,
-        imputed=imputed,
     )
     with opened_data(data, engine, table) as rows:
         resolved = declared.counted(declared_domain(rows, domain, declared))
@@ -1073,7 +1053,6 @@ def train(
     unit_rows: int | None = None,
     weight: str | None = None,
     weight_cap: Number | None = None,
-    imputed: ImputedName | None = None,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
     witness: str | PathLike[str] | None = None,
@@ -1120,8 +1099,6 @@ def train(
             None for the declared weight, if any.
         weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
             from the rows. None for the declared cap.
-        imputed: How to count values that the codebook's flags mark as allocated: ``missing`` or ``counted``. None for
-            what the domain declares.
         ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
         account: Data set of the ledger to charge. None for the domain's name.
         witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
@@ -1161,7 +1138,6 @@ def train(
         unit_rows=unit_rows,
         weight=weight,
         weight_cap=weight_cap,
-        imputed=imputed,
     )
     known = declared_rows(terms)
     budget = terms.budget(epsilon, known)

@@ -15,7 +15,6 @@ from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.counting.inputs import Engine
-from dpnb_columnar.domain.editing import ImputedValues
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Declared, DomainSource, LabelledDomain, Option, Terms, flags_of, options_of
@@ -172,7 +171,6 @@ Query = Annotated[
 ]
 Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
-Imputed = Annotated[ImputedValues | None, typed(Declared, "imputed")]
 UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
 Weight = Annotated[str | None, typed(Declared, "weight")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]

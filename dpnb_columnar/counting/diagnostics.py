@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from operator import add, or_
+from operator import add
 from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Imputed, Missing, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.input_files import arrow_file
@@ -26,11 +26,9 @@ from dpnb_columnar.rows.row_rules import (
     column,
     grid_code,
     has_weight,
-    is_imputed,
     label_missing,
     number,
     weight_steps,
-    without_imputed,
 )
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
@@ -116,8 +114,6 @@ class ColumnDiagnosis:
         below: Rows whose value is below the lower bound, and counts as that bound.
         above: Rows whose value is above the upper bound, and counts as that bound.
         constant: Whether rows that training counts have a code, and all the same.
-        imputed: Rows whose value was allocated by one of its flags, and so is missing.
-        unflagged: Rows in which one of its flags has no value, and so says nothing.
     """
 
     name: str
@@ -129,8 +125,6 @@ class ColumnDiagnosis:
     below: int = 0
     above: int = 0
     constant: bool = False
-    imputed: int = 0
-    unflagged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +217,7 @@ def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
 
 def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Compute the numbers of a diagnosis."""
-    flags = _flags(domain, kinds)
-    names = {name: f"{name} ".join(["", *domain.counted_columns]) for name in flags}  # longer than any of a column
-    # Flags are read as they are, values as training reads them.
-    rows = rows.with_columns(test.alias(names[name]) for name, test in flags.items())
-    kept = {name: column(longer) for name, longer in names.items()}
-    per_row = without_imputed(rows, domain, kinds).select(**_per_row(domain, kinds), **kept)
+    per_row = rows.select(**_per_row(domain, kinds))
     return per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
 
 
@@ -236,7 +225,6 @@ def _all_undeclared(
     rows: pl.LazyFrame, domain: Domain, attributes: Sequence[Categorical], kinds: Mapping[str, Kind]
 ) -> tuple[UndeclaredValues, ...]:
     """Count the undeclared values of some columns, one after the other."""
-    rows = without_imputed(rows, domain, kinds)
     return tuple(undeclared_values(each, kinds[each.name], rows) for each in attributes)
 
 
@@ -251,21 +239,6 @@ def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
     lacking = [(~described[f"fits {place}"]).cast(pl.UInt32) for place in range(len(domain.attributes) + 1)]
     dropping = [lacking[place] for place in _dropping(domain)]
     return {**described, **_weights(domain, kinds), "lacking": reduce(add, lacking), "unfit": reduce(add, dropping)}
-
-
-def _flags_of(domain: Domain) -> list[tuple[Imputed, ...]]:
-    """List the flags of every column; the label is column 0."""
-    return [domain.label.imputed, *(attribute.imputed for attribute in domain.attributes)]
-
-
-def _flags(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
-    """Tell of each row which values were allocated, and which flags have no value."""
-    tests: dict[str, pl.Expr] = {}
-    for place, flags in enumerate(_flags_of(domain)):
-        if flags:
-            tests[f"imputed {place}"] = reduce(or_, [is_imputed(flag, kinds) for flag in flags])
-            tests[f"unflagged {place}"] = reduce(or_, [column(flag.column).is_null() for flag in flags])
-    return tests
 
 
 def _weights(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
@@ -316,8 +289,6 @@ def _totals(domain: Domain) -> dict[str, pl.Expr]:
             f"lacking {place}": (~fits & fitting).sum(),
             f"constant {place}": (code_of_fitting.min() == code_of_fitting.max()).fill_null(False),
         }
-        if _flags_of(domain)[place]:
-            totals |= {f"{test} {place}": pl.col(f"{test} {place}").sum() for test in ("imputed", "unflagged")}
     for place in _dropping(domain):
         lacks = ~pl.col(f"fits {place}")
         totals |= {f"dropped {place}": lacks.sum(), f"only {place}": (lacks & (pl.col("unfit") == 1)).sum()}
@@ -328,7 +299,7 @@ def _totals(domain: Domain) -> dict[str, pl.Expr]:
 
 
 def _column(name: str, place: int, totals: Mapping[str, Any]) -> ColumnDiagnosis:
-    keys = ("missing", "outside", "lacking", "dropped", "only", "below", "above", "imputed", "unflagged")
+    keys = ("missing", "outside", "lacking", "dropped", "only", "below", "above")
     counts = {key: totals.get(f"{key} {place}", 0) for key in keys}
     return ColumnDiagnosis(name, **counts, constant=totals[f"constant {place}"])
 

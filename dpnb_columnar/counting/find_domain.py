@@ -20,11 +20,9 @@ from dpnb_columnar.datasets.catalogue import (
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.editing import (
-    ImputedValues,
     Number,
     no_label,
     provisional,
-    with_imputed,
     with_unit,
     with_weight,
 )
@@ -90,10 +88,6 @@ class ResolvedDomain:
         except UsageError as error:
             raise ConfigurationError(f"{self.entry}: {error}") from None  # the domain may be that of the data
         return declared
-
-    def by_flags(self, imputed: ImputedValues | str | None) -> ResolvedDomain:
-        """Return the same, with allocated values treated as options say (``domain.editing.with_imputed``)."""
-        return replace(self, domain=with_imputed(self.domain, imputed))
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
         """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""

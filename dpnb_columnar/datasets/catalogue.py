@@ -349,8 +349,6 @@ def entry_toml(
     for key in [each for each in ("weight", "available_weight") if each in document]:
         numbers = {name: text for name, text in document[key].items() if name != "column"}
         keys[key] = document[key] | _numbers(numbers, decimals=True)
-    if "available_imputed" in document:
-        keys["available_imputed"] = document["available_imputed"]
     sections = [_section(name, keys)]
     sections += [
         _section(f"{name}.{key}", value) for key, value in (beside or {}).items() if isinstance(value, Mapping)
@@ -378,10 +376,7 @@ def _section(name: str, body: Mapping[str, Any]) -> str:
 def _numbers(value: Any, *, decimals: bool = False) -> Any:
     """Convert texts that spell numbers to numbers, in nested values as well; keys of tables stay texts."""
     if isinstance(value, Mapping):
-        return {
-            key: item if key == "column" else _numbers(item, decimals=decimals and key != "imputed")
-            for key, item in value.items()
-        }
+        return {key: item if key == "column" else _numbers(item, decimals=decimals) for key, item in value.items()}
     if isinstance(value, list):
         return [_numbers(item, decimals=decimals) for item in value]
     if WHOLE.fullmatch(value):

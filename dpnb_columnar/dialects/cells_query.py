@@ -41,7 +41,6 @@ from dpnb_columnar.dialects.rules import (
     condition_holds,
     grid_code,
     number,
-    without_imputed,
 )
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, category_keys
@@ -154,7 +153,7 @@ def cells_query(domain: Domain, kinds: Kinds, keys: Sequence[Key]) -> str:
             as_column(_null_if_missing(each, kinds), name)
             for each, name in zip(domain.row_dropping, given, strict=True)
         ),
-    ).from_(without_imputed(domain, kinds, exp.alias_(_files(), SOURCE, quoted=True)))
+    ).from_(exp.alias_(_files(), SOURCE, quoted=True))
     coded = (
         exp.select(
             *(as_column(_joined(key, place), name) for place, (key, name) in enumerate(zip(keys, names, strict=True)))

@@ -18,9 +18,7 @@ from functools import partial
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
-    SOURCE,
     Branch,
-    as_column,
     as_double,
     as_text,
     at_least,
@@ -39,7 +37,7 @@ from dpnb_columnar.dialects.nodes import (
     source_column,
     text,
 )
-from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric, Weight
+from dpnb_columnar.domain import Categorical, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Key, Kind, category_keys, number_keys, value_keys
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import NUMBER_WORDS
@@ -208,29 +206,3 @@ def _constant(key: Key, kind: Kind | None) -> exp.Expr:
     if isinstance(key, int | float):
         return double(key) if kind in (Kind.FLOAT, Kind.DECIMAL) else integer(int(key))
     return text(key)
-
-
-def without_imputed(domain: Domain, kinds: Kinds, source: exp.Expr) -> exp.Expr:
-    """Write the rows' table without the values that declared flags say were allocated.
-
-    As ``rows.row_rules.without_imputed``: such a value is null, and where the flag is null it says nothing.
-
-    Args:
-        domain: The domain.
-        kinds: What the columns hold.
-        source: The table, or what is selected from in its place, under the name ``SOURCE``; so is the result.
-    """
-    if not domain.imputed:
-        return source
-    columns = [as_column(_own_value(name, domain, kinds), name) for name in domain.counted_columns]
-    rows = exp.Subquery(this=exp.select(*columns, copy=False).from_(source, copy=False))
-    return exp.alias_(rows, SOURCE, table=True, quoted=True)
-
-
-def _own_value(name: str, domain: Domain, kinds: Kinds) -> exp.Expr:
-    """Write a column, null where one of its flags says that the value was allocated."""
-    branches = [
-        (_is_one_of(flag.column, kinds.get(flag.column), flag.values), exp.null())
-        for flag in domain.imputed.get(name, ())
-    ]
-    return case(branches, source_column(name)) if branches else source_column(name)

@@ -40,7 +40,6 @@ from dpnb_columnar.dialects.rules import (
     grid_code,
     number,
     weight_steps,
-    without_imputed,
 )
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.column_kinds import Kind
@@ -407,7 +406,7 @@ def read_values(
         table: The table.
         values: What to select in their place, by attribute.
     """
-    source = without_imputed(domain, kinds, exp.alias_(table, SOURCE, table=True, quoted=True))
+    source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (values.get(attribute.name) or _value(attribute, kinds) for attribute in domain.attributes)
     named = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]
     columns = [as_column(class_code(domain.label, kinds), CLASS), *unit_values(domain), *named]

@@ -1,6 +1,6 @@
 """Public facts, declared before the data is opened. Imports nothing of the private side."""
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Imputed, Missing, Numeric, Scale, Transform
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric, Scale, Transform
 from dpnb_columnar.domain.declaration import digest, document_of, read_declaration, read_domain
 from dpnb_columnar.domain.declared_domain import Declaration, Domain, Label, Unit, UnlabelledDomain, Weight
 from dpnb_columnar.domain.editing import labelled
@@ -11,7 +11,6 @@ __all__ = [
     "Declaration",
     "Domain",
     "Group",
-    "Imputed",
     "Label",
     "Missing",
     "Numeric",

@@ -70,22 +70,6 @@ class Scale:
         return self.origin + self.step * self.cells
 
 
-@dataclass(frozen=True, slots=True)
-class Imputed:
-    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record.
-
-    A flagged value is a missing one, and a row whose label is flagged has no class. Any other value of the flag, and a
-    row without one, says nothing of the kind.
-
-    Attributes:
-        column: Column of the flag.
-        values: Values of the flag that say so, as text.
-    """
-
-    column: str
-    values: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Numeric:
     """A numeric attribute on a declared grid.
@@ -101,7 +85,6 @@ class Numeric:
         transform: Public map applied to the gridded value.
         missing_values: Values that mean "missing", as documented by the codebook.
         missing: Treatment of a row without a value; None where none is declared.
-        imputed: Flags, one of which makes the value a missing one.
     """
 
     name: str
@@ -111,7 +94,6 @@ class Numeric:
     transform: Transform = Transform.IDENTITY
     missing_values: tuple[Fraction, ...] = ()
     missing: Missing | None = None
-    imputed: tuple[Imputed, ...] = ()
 
     @cached_property
     def cells(self) -> int:
@@ -178,7 +160,6 @@ class Categorical:
         missing_values: Values of the data that mean "missing".
         groups: Categories that stand for other values than their own name, in the order of ``values``. A category
             without a group stands for itself.
-        imputed: Flags, one of which makes the value a missing one.
     """
 
     name: str
@@ -186,7 +167,6 @@ class Categorical:
     missing: Missing | None = None
     missing_values: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
-    imputed: tuple[Imputed, ...] = ()
 
     @cached_property
     def members(self) -> Mapping[str, int]:

@@ -17,7 +17,6 @@ from dpnb_columnar.domain.attributes import (
     Attribute,
     Categorical,
     Group,
-    Imputed,
     Missing,
     Numeric,
     Transform,
@@ -42,27 +41,27 @@ from dpnb_columnar.domain.groups import compress_members, expand_member, in_orde
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_text
 from dpnb_columnar.domain.words import with_words
-from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt, option
+from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, command, excerpt, option
 
 UNIT_KEYS = ("column", "columns", "rows")
 WEIGHT_KEYS = ("column", "cap", "step", "missing")
 WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
 """Keys of what is for people alone; see ``domain.words``."""
 
-IMPUTED_KEYS = ("column", "values")
-AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight", "available_imputed")
+AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight")
+FLAG_KEYS = ("imputed", "available_imputed")
+"""Keys of flags of allocated values, which are no part of a domain: ``ingest`` reads them in codebooks."""
+
 DOMAIN_KEYS = ("label", "unit", "weight", *AVAILABLE_KEYS, "attributes", *WORD_KEYS)
-LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values", "imputed")
+LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
 
 LARGEST_BOUND = 10**100
 """Squares of larger bounds would overflow where variances are turned into floats."""
 
-NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values", "imputed")
-CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values", "imputed")
-MOST_FLAGS = 16
-"""Flags of one column; those of a label's condition are of all its columns together."""
+NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
+CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
@@ -117,6 +116,7 @@ class DeclarationReader(FieldReader):
         super().__init__()
         self.data_set = name
         self.place = quoted(name)
+        self.has_flags = False
 
     def raise_faults(self, source: str) -> None:
         """Raise the faults so far, if any.
@@ -126,6 +126,16 @@ class DeclarationReader(FieldReader):
         """
         if self.faults:
             raise DomainError(source, first_faults(self.faults))
+
+    def table(self, document: object, place: str, keys: Sequence[str]) -> Mapping[str, Any] | None:
+        """Read a mapping as a ``FieldReader`` does; the first flag of allocated values is refused with its remedy."""
+        if not isinstance(document, Mapping) or not (flags := [key for key in FLAG_KEYS if key in document]):
+            return super().table(document, place, keys)
+        if not self.has_flags:
+            ingest = command("ingest", "FILE", codebook="CODEBOOK", imputed="missing", output="NAME.parquet")
+            self.fault(f"{place}.{flags[0]}", f"a domain has no flags; {ingest} writes null in place of flagged values")
+        self.has_flags = True
+        return super().table({key: value for key, value in document.items() if key not in FLAG_KEYS}, place, keys)
 
     def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
         """Read a declaration with a label; None where there are faults."""
@@ -141,8 +151,6 @@ class DeclarationReader(FieldReader):
                 self.check_table(attribute, len(label.classes), place)
                 if attribute.name in label.columns:
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
-            for flag in label.imputed:
-                self.check_flag(flag, label.columns, f"{self.place}.label.imputed")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         shared = self.unit_and_weight(table, columns)
         if label is None or self.faults:
@@ -170,7 +178,6 @@ class DeclarationReader(FieldReader):
             return None
         classes = self.texts(table.get("classes"), f"{place}.classes", "at least two class names", least=2)
         missing_values = self.missing_values(table, classes, place, "classes")
-        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
         if ("column" in table) == ("condition" in table):
             self.fault(place, "give either column or condition")
             return None
@@ -179,7 +186,7 @@ class DeclarationReader(FieldReader):
             groups = self.groups(table, classes, missing_values, place)
             if column is None:
                 return None
-            label = Label(classes, column, None, missing_values, groups, imputed)
+            label = Label(classes, column, None, missing_values, groups)
             self.check_numbers(label.categories, place)
             return label
         if "groups" in table:
@@ -189,7 +196,7 @@ class DeclarationReader(FieldReader):
         if len(classes) > 2:
             self.fault(f"{place}.classes", "a condition has two classes: where it is false, then where it is true")
         condition = self.condition(table["condition"], f"{place}.condition")
-        return None if condition is None else Label(classes, None, condition, missing_values, (), imputed)
+        return None if condition is None else Label(classes, None, condition, missing_values)
 
     def column(self, value: object, place: str) -> str | None:
         """Read the name of the label's column; None where it is no text."""
@@ -221,16 +228,7 @@ class DeclarationReader(FieldReader):
             self.fault(place, f"{len(document)} attributes; at most {LARGEST_DECLARATION} are accepted")
             return ()
         read = (self.attribute(str(name), body, f"{place}.{quoted(str(name))}") for name, body in document.items())
-        attributes = tuple(attribute for attribute in read if attribute is not None)
-        for attribute in attributes:
-            for flag in attribute.imputed:
-                self.check_flag(flag, [attribute.name], f"{place}.{quoted(attribute.name)}.imputed")
-        return attributes
-
-    def check_flag(self, flag: Imputed, columns: Sequence[str], place: str) -> None:
-        """Note a flag that is one of the columns of which it speaks."""
-        if flag.column in columns:
-            self.fault(place, f"the flag {excerpt(flag.column)} is the column itself; name the column of its flag")
+        return tuple(attribute for attribute in read if attribute is not None)
 
     def attribute(self, name: str, document: object, place: str) -> Attribute | None:
         """Read an attribute; None where its faults leave none.
@@ -263,7 +261,6 @@ class DeclarationReader(FieldReader):
         lower, upper = (self.number(table, key, place) for key in ("lower", "upper"))
         transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
         missing, missing_values = self.missing(table, place), self.numbers(table, "missing_values", place)
-        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
         if lower is not None and upper is not None and lower >= upper:
             problem = f"lower ({number_text(lower)}) must be below upper ({number_text(upper)})"
             self.fault(f"{place}.lower", f"{problem}; are the bounds reversed?")
@@ -273,7 +270,7 @@ class DeclarationReader(FieldReader):
         step = self.number(table, "step", place) if "step" in table else None
         if lower is None or upper is None or step is None:
             return None
-        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing, imputed)
+        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing)
         if fault := grid_fault(attribute, place):
             self.faults.append(fault)
             return None
@@ -288,8 +285,7 @@ class DeclarationReader(FieldReader):
         missing_values = self.missing_values(table, values, place, "listed in values")
         missing = self.missing(table, place)
         groups = self.groups(table, values, missing_values, place)
-        imputed = self.imputed(table.get("imputed", []), f"{place}.imputed")
-        attribute = Categorical(name, values, missing, missing_values, groups, imputed)
+        attribute = Categorical(name, values, missing, missing_values, groups)
         self.check_numbers(attribute, place)
         return attribute
 
@@ -311,26 +307,6 @@ class DeclarationReader(FieldReader):
                 what = "truth value" if value in TRUTHS else "number"
                 problem = f"{excerpt(other)} and {excerpt(value)} are one {what}, and {what}s match by value"
                 self.fault(place, f"{problem}; keep one, or put both into one of groups")
-
-    def imputed(self, document: object, place: str) -> tuple[Imputed, ...]:
-        """Read the flags of allocated values: one table, or a list of tables; those with faults are left out."""
-        documents = document if isinstance(document, list) else [document]
-        if len(documents) > MOST_FLAGS:
-            self.fault(place, f"{len(documents)} flags; at most {MOST_FLAGS} are accepted")
-            return ()
-        flags = []
-        for each in documents:
-            if (table := self.table(each, place, IMPUTED_KEYS)) is None:
-                continue
-            column = self.column(table.get("column"), f"{place}.column")
-            values = self.texts(
-                table.get("values"), f"{place}.values", "the values of the flag that say so, at least one", least=1
-            )
-            if column is not None and values:
-                flags.append(Imputed(column, values))
-        if len({flag.column for flag in flags}) < len(flags):
-            self.fault(place, "names one flag twice; list all its values together")
-        return tuple(flags)
 
     def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
         """Read how a row without a value is treated; None where that is not declared, or faulty."""
@@ -435,17 +411,7 @@ class DeclarationReader(FieldReader):
         if "available_person" in table:
             person = self.unit(table["available_person"], columns, "available_person")
         weights = {key: self.weight(table, key, columns, unit) for key in ("weight", "available_weight")}
-        flags = self.available_imputed(table.get("available_imputed", {}))
-        units = {"unit": unit, "available_unit": available, "available_person": person}
-        return {**units, "available_imputed": flags, **weights}
-
-    def available_imputed(self, document: object) -> Mapping[str, tuple[Imputed, ...]]:
-        """Read the flags that the data has, though no value is missing by them, by the column of which they speak."""
-        place = f"{self.place}.available_imputed"
-        if not isinstance(document, Mapping) or len(document) > LARGEST_DECLARATION:
-            self.fault(place, f"expected a table of at most {LARGEST_DECLARATION} columns, found {excerpt(document)}")
-            return {}
-        return {str(name): self.imputed(flags, f"{place}.{quoted(str(name))}") for name, flags in document.items()}
+        return {"unit": unit, "available_unit": available, "available_person": person, **weights}
 
     def unit(self, document: object, columns: Sequence[str], key: str = "unit") -> Unit | None:
         """Read the unit that the guarantee is for, or that of a person; None where its faults leave none."""
@@ -564,10 +530,6 @@ def document_of(domain: Declaration, *, defaults: bool = True, words: bool = Tru
         available["available_person"] = unit_document(person)
     if domain.available_weight is not None:
         available["available_weight"] = weight_document(domain.available_weight)
-    if domain.available_imputed:
-        available["available_imputed"] = {
-            name: imputed_document(flags) for name, flags in domain.available_imputed.items()
-        }
     return {
         **label,
         **unit,
@@ -614,7 +576,7 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
             document["missing_values"] = list(missing_texts(attribute))
         if attribute.missing is not None:
             document["missing"] = attribute.missing.value
-        return document | _imputed_key(attribute.imputed)
+        return document
     document = {"values": list(attribute.values)}
     if attribute.groups:
         document["groups"] = {group.name: compress_members(group.members) for group in attribute.groups}
@@ -622,17 +584,7 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
         document["missing"] = attribute.missing.value
     if attribute.missing_values:
         document["missing_values"] = list(attribute.missing_values)
-    return document | _imputed_key(attribute.imputed)
-
-
-def imputed_document(flags: Sequence[Imputed]) -> dict[str, Any] | list[dict[str, Any]]:
-    """Write the flags of a column: one as a table, several as a list of them."""
-    tables = [{"column": flag.column, "values": list(flag.values)} for flag in flags]
-    return tables[0] if len(tables) == 1 else tables
-
-
-def _imputed_key(flags: Sequence[Imputed]) -> dict[str, Any]:
-    return {"imputed": imputed_document(flags)} if flags else {}
+    return document
 
 
 def _label_document(label: Label) -> dict[str, Any]:
@@ -645,7 +597,7 @@ def _label_document(label: Label) -> dict[str, Any]:
         document["groups"] = {group.name: compress_members(group.members) for group in label.groups}
     if label.missing_values:
         document["missing_values"] = list(label.missing_values)
-    return document | _imputed_key(label.imputed)
+    return document
 
 
 def _column_keys(unit: Unit) -> dict[str, Any]:

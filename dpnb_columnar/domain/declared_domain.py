@@ -17,7 +17,6 @@ from dpnb_columnar.domain.attributes import (
     Attribute,
     Categorical,
     Group,
-    Imputed,
     Missing,
     Numeric,
     Transform,
@@ -110,7 +109,6 @@ class Label:
         condition: Condition with public constants; where it is null, the row is dropped.
         missing_values: Values of the label's columns that mean "missing".
         groups: Classes that stand for other values of the column than their own name.
-        imputed: Flags, one of which leaves the row without a class.
     """
 
     classes: tuple[str, ...]
@@ -118,13 +116,12 @@ class Label:
     condition: Condition | None = None
     missing_values: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
-    imputed: tuple[Imputed, ...] = ()
 
     @property
     def categories(self) -> Categorical:
         """Classes of a label that is a column, as categories of that column."""
         assert self.column is not None
-        return Categorical(self.column, self.classes, None, self.missing_values, self.groups, self.imputed)
+        return Categorical(self.column, self.classes, None, self.missing_values, self.groups)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,6 +144,7 @@ class Provenance:
         sample: Samples that it is drawn from.
         citation: The citation that the publisher demands.
         url: Where it is described, such as ``https://doi.org/10.18128/D030``.
+        allocated: What became of values that the publisher's flags say were allocated, where they do not count.
     """
 
     name: str = ""
@@ -156,6 +154,7 @@ class Provenance:
     sample: str = ""
     citation: str = ""
     url: str = ""
+    allocated: str = ""
 
     def known(self) -> dict[str, str]:
         """Return what is known, by its key."""
@@ -176,7 +175,6 @@ class _Declared(ABC):
     available_weight: Weight | None = field(default=None, compare=False)
     universe: str = field(default="", compare=False)
     provenance: Provenance | None = field(default=None, compare=False)
-    available_imputed: Mapping[str, tuple[Imputed, ...]] = field(default_factory=dict, compare=False)
 
     @property
     @abstractmethod
@@ -193,18 +191,12 @@ class _Declared(ABC):
         """Every column that counting reads, each once: those of the unit and the weight last."""
         units = () if self.unit is None else self.unit.columns
         weights = () if self.weight is None else (self.weight.column,)
-        flags = (flag.column for flags in self.imputed.values() for flag in flags)
-        return tuple(dict.fromkeys((*self.columns, *units, *weights, *flags)))
+        return tuple(dict.fromkeys((*self.columns, *units, *weights)))
 
     @property
     def row_weight(self) -> Weight | None:
         """The weight of every row; None under a unit, where a row that counts has that of others too."""
         return self.weight if self.unit is None else None
-
-    @property
-    @abstractmethod
-    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
-        """Flags that make a value a missing one, by its column: that of an attribute, or each of the label's."""
 
     def __str__(self) -> str:
         """Show the domain as a table of its attributes."""
@@ -253,8 +245,6 @@ class Domain(_Declared):
         universe: Who the persons are, such as ``AGE >= 16``: a condition, or words; empty where it is not said. It is
             not applied to the rows, and changes no count.
         provenance: Where the rows come from; None where it is not said.
-        available_imputed: Flags that the data has, by the column of which they speak, though no value is missing by
-            them. They change no count either.
 
     Examples:
         >>> from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
@@ -295,12 +285,6 @@ class Domain(_Declared):
         return tuple(dict.fromkeys(names))
 
     @property
-    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
-        """Flags that make a value a missing one, by its column: that of an attribute, or each of the label's."""
-        label = {} if not self.label.imputed else dict.fromkeys(self.label.columns, self.label.imputed)
-        return label | {each.name: each.imputed for each in self.attributes if each.imputed}
-
-    @property
     def class_labels(self) -> Mapping[str, str]:
         """Value labels of the classes; none where the label is a condition, whose classes have names of their own."""
         return {} if self.label.column is None else self.value_labels.get(self.label.column, {})
@@ -334,16 +318,11 @@ class UnlabelledDomain(_Declared):
         name: Name of the data set.
         attributes: Every column that may serve as an attribute or as the label, in order.
         unit, available_unit, available_person, titles, value_labels, weight, available_weight: As of a ``Domain``.
-        available_imputed, universe, provenance: Likewise.
+        universe, provenance: Likewise.
     """
 
     name: str
     attributes: tuple[Attribute, ...]
-
-    @property
-    def imputed(self) -> Mapping[str, tuple[Imputed, ...]]:
-        """Flags that make a value of an attribute a missing one, by the attribute."""
-        return {each.name: each.imputed for each in self.attributes if each.imputed}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -394,11 +373,13 @@ def whose_rows(domain: Declaration) -> Iterator[tuple[str, str]]:
             yield "persons", printable(domain.universe)
     if domain.provenance is not None:
         known = domain.provenance.known()
-        citation = known.pop("citation", "")
+        citation, allocated = known.pop("citation", ""), known.pop("allocated", "")
         if known:
             yield "source", printable(". ".join(known.values()))
         if citation:
             yield "to be cited", printable(citation)
+        if allocated:
+            yield "allocated values", printable(allocated)
 
 
 def counts_by(unit: Unit) -> str:
@@ -453,7 +434,7 @@ def attribute_rows(domain: Declaration) -> list[list[str]]:
 
 
 def _attribute_cells(attribute: Attribute, labels: Mapping[str, str]) -> list[str]:
-    fate = TREATMENTS[attribute.missing] + (f", allocated ({named(_flags(attribute))})" if attribute.imputed else "")
+    fate = TREATMENTS[attribute.missing]
     if isinstance(attribute, Categorical):
         values = values_text(attribute.values, attribute.groups, labels)
         return ["categorical", values, fate + missing_text(attribute.missing_values, labels)]
@@ -462,21 +443,6 @@ def _attribute_cells(attribute: Attribute, labels: Mapping[str, str]) -> list[st
     bounds = f"{lower} to {upper}, step {step}{transform}"
     missing_values = tuple(map(number_text, attribute.missing_values))
     return ["numeric", bounds, fate + missing_text(missing_values, labels)]
-
-
-def _flags(declared: Attribute | Label) -> list[str]:
-    return [flag.column for flag in declared.imputed]
-
-
-def allocated_text(domain: Declaration) -> str:
-    """Say that allocated values do not count, and by which flags; empty where no flag is used."""
-    flags = dict.fromkeys(flag.column for flags in domain.imputed.values() for flag in flags)
-    if not flags:
-        return ""
-    return (
-        f"Allocated values of {named(domain.imputed)} do not count, so far as the publisher's flags ({named(flags)}) "
-        "tell them"
-    )
 
 
 def values_text(values: Sequence[str], groups: Sequence[Group], labels: Mapping[str, str]) -> str:
@@ -569,8 +535,6 @@ def heading_lines(domain: Declaration) -> Iterator[str]:
         yield f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}"
     else:
         yield f'predicts nothing yet: name what to predict, such as {option("label")} "COLUMN > 1000"'
-    if allocated := allocated_text(domain):
-        yield allocated
     if domain.unit is not None:
         yield f"counts by unit: {counts_by(domain.unit)}"
     if domain.weight is not None:
@@ -579,8 +543,6 @@ def heading_lines(domain: Declaration) -> Iterator[str]:
         yield f"unit available: {named(domain.available_unit)}"
     if domain.available_person is not None:
         yield linked_text(domain.available_person)
-    if domain.available_imputed:
-        yield f"flags of allocated values available: for {named(domain.available_imputed)}"
     if domain.available_weight is not None:
         yield f"weight available: {weighs_by(domain.available_weight)}"
     yield from (f"{heading}: {text}" for heading, text in whose_rows(domain))

@@ -12,7 +12,6 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 from typing import TypeVar
 
@@ -106,8 +105,6 @@ def labelled(domain: Declaration, label: str) -> Domain:
     """
     columns = _columns(domain)
     chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
-    flags = dict.fromkeys(flag for name in chosen.columns for flag in domain.imputed.get(name, ()))
-    chosen = replace(chosen, imputed=tuple(flags))
     attributes = tuple(
         column.attribute
         for name, column in columns.items()
@@ -317,51 +314,6 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
     )
     chosen = replace(domain, unit=Unit(columns, declared.rows if rows is None else rows))
     read_declaration(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
-    return chosen
-
-
-# Values that were allocated.
-
-
-class ImputedValues(StrEnum):
-    """What becomes of values that a publisher's flags say were allocated."""
-
-    MISSING = "missing"
-    """They are missing values: only what respondents answered counts."""
-    COUNTED = "counted"
-    """They count like answers."""
-
-
-def with_imputed(domain: DomainT, treatment: ImputedValues | str | None) -> DomainT:
-    """Return a domain in which allocated values are missing ones, or count like answers; as declared where None.
-
-    Flags that are not used stay known, as available ones, so that either treatment may follow the other.
-
-    Args:
-        domain: The domain, with a label or without.
-        treatment: What becomes of the values.
-
-    Raises:
-        UsageError: if allocated values shall be missing, and the domain knows no flag of its label or attributes.
-        DomainError: if a flag does not fit the domain.
-    """
-    if treatment is None:
-        return domain
-    known = {**domain.available_imputed, **domain.imputed}
-    is_missing = ImputedValues(treatment) is ImputedValues.MISSING
-    attributes = tuple(replace(each, imputed=known.get(each.name, ()) * is_missing) for each in domain.attributes)
-    chosen = replace(domain, attributes=attributes, available_imputed=known)
-    if isinstance(chosen, Domain):
-        flags = dict.fromkeys(flag for name in chosen.label.columns for flag in known.get(name, ()))
-        chosen = replace(chosen, label=replace(chosen.label, imputed=tuple(flags) * is_missing))
-    if is_missing and not chosen.imputed:
-        raise UsageError(
-            f"{option('imputed')} missing: the domain knows no flag of its columns; declare imputed beside the label "
-            "or an attribute, or ingest the extract with its codebook and flags"
-        )
-    if is_missing:
-        chosen = replace(chosen, available_imputed={k: v for k, v in known.items() if k not in chosen.imputed})
-    read_declaration(domain.name, document_of(chosen), "the flags chosen")  # refuses what cannot be
     return chosen
 
 

@@ -100,7 +100,9 @@ def united(domains: Iterable[AnyDomain]) -> AnyDomain:
     known = [each.provenance.known() for each in (first, *others) if each.provenance is not None]
     keys = dict.fromkeys(key for each in known for key in each)
     texts = {key: _joined([each.get(key, "") for each in known], "; ", LONGEST[key]) for key in keys}
-    return replace(first, universe=universe, provenance=Provenance(**texts) if texts else None)
+    if len({"" if each.provenance is None else each.provenance.allocated for each in (first, *others)}) > 1:
+        texts.pop("allocated", None)  # in some of the rows they count
+    return replace(first, universe=universe, provenance=Provenance(**texts) if any(texts.values()) else None)
 
 
 def restricted_to(domain: AnyDomain, condition: str) -> AnyDomain:
@@ -146,7 +148,9 @@ def with_words(reader: FieldReader, domain: AnyDomain, declaration: Mapping[str,
     )
 
 
-LONGEST = {each.name: LONGEST_TEXT if each.name == "citation" else LONGEST_TITLE for each in fields(Provenance)}
+LONGEST = {
+    each.name: LONGEST_TEXT if each.name in ("citation", "allocated") else LONGEST_TITLE for each in fields(Provenance)
+}
 """Characters of the texts of a provenance, by their keys."""
 
 

@@ -48,8 +48,7 @@ def shared_codebook_domain(
     domains = [domain]
     for codebook in codebooks[1:]:
         domains.append(domain_of(codebook, names)[0])
-        other = domains[-1]
-        if (other.attributes, other.available_imputed) != (domain.attributes, domain.available_imputed):
+        if domains[-1].attributes != domain.attributes:
             raise ConfigurationError(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
                 f"one codebook for all extracts with {option('codebook')}, or ingest them apart"

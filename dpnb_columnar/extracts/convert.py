@@ -16,13 +16,13 @@ import pyarrow as pa
 from dpnb_columnar.datasets.catalogue import entry_named, own_declaration
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import digest, domain_metadata
-from dpnb_columnar.domain.declared_domain import Declaration, whose_rows
-from dpnb_columnar.domain.editing import ImputedValues, Number, select_attributes, with_imputed
+from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, whose_rows
+from dpnb_columnar.domain.editing import Number, select_attributes
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.domain.words import restricted_to, united
-from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
+from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, united
+from dpnb_columnar.errors import ConfigurationError, DataError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
-from dpnb_columnar.extracts.codebooks.codebook import Codebook
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Flag, ImputedValues
 from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, flags_of
@@ -44,6 +44,8 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_w
 from dpnb_columnar.runtime.workers import prefetch
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpnb_columnar.domain.column_kinds import Kind
 
 
@@ -53,18 +55,25 @@ class Selection:
 
     Attributes:
         columns: Columns to write, in order.
-        condition: Condition on the rows to write; None for all.
+        condition: Condition on the rows to write, of the values as they are written; None for all.
         absent_roles: Roles of the Adult data set that no column has; empty without ``adult-like``.
+        flags: By column that is read, the flag of which a value makes it null; none where allocated values count.
     """
 
     columns: tuple[str, ...]
     condition: Condition | None
     absent_roles: tuple[str, ...] = ()
+    flags: Mapping[str, Flag] = field(default_factory=dict)
+
+    @property
+    def valued(self) -> tuple[str, ...]:
+        """Columns whose values matter: those to write and those in the condition."""
+        return tuple(dict.fromkeys(self.columns + (self.condition.columns if self.condition else ())))
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Columns to read: those to write and those in the condition."""
-        return tuple(dict.fromkeys(self.columns + (self.condition.columns if self.condition else ())))
+        """Columns to read: those whose values matter, and their flags."""
+        return tuple(dict.fromkeys((*self.valued, *(flag.column for flag in self.flags.values()))))
 
 
 def select(available: Sequence[str], columns: str | None, where: str | None) -> Selection:
@@ -117,7 +126,10 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
 
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
-    """Select the columns to write of each batch, and the rows for which the condition holds.
+    """Make allocated values null, and select the columns to write, and the rows for which the condition holds then.
+
+    Each row of the result is a function of one row. A condition of values before they are null would let the answer of
+    a donor decide which rows with its copies are there (``docs/privacy.md``, Lemma 2.16).
 
     Args:
         batches: Batches with all columns that are read. Confidential.
@@ -127,28 +139,79 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
     Yields:
         Batches of the columns to write. Confidential.
     """
-    if selection.condition is None:
+    if selection.condition is None and not selection.flags:
         yield from batches
         return
-    import polars as pl
-
     from dpnb_columnar.rows.row_rules import condition_holds
 
-    kinds = _kinds(schema, selection.condition.columns)
-    test = condition_holds(selection.condition.root, kinds).fill_null(False).alias("selected")
+    flags, condition = selection.flags, selection.condition
+    flag_kinds = _kinds(schema, [flag.column for flag in flags.values()])
+    kinds = {} if condition is None else _kinds(schema, condition.columns)
     for batch in batches:
-        frame = pl.DataFrame(pl.from_arrow(batch.select(list(selection.condition.columns))))
-        selected = frame.select(test).to_series().to_arrow()
-        yield batch.select(list(selection.columns)).filter(selected)
+        valued = without_allocated(batch, flags, flag_kinds)
+        written = valued.select(list(selection.columns))
+        if condition is not None:
+            test = condition_holds(condition.root, kinds).fill_null(False).alias("selected")
+            written = written.filter(_frame(valued, condition.columns).select(test).to_series().to_arrow())
+        yield written
 
 
-def _kinds(schema: pa.Schema, names: Sequence[str]) -> dict[str, Kind]:
-    """Kind of some columns, by which they are compared; none of a type that cannot be compared."""
+def without_allocated(batch: pa.RecordBatch, flags: Mapping[str, Flag], kinds: Mapping[str, Kind]) -> pa.RecordBatch:
+    """Make null every value that its flag says was allocated: a rule on one row.
+
+    Args:
+        batch: Rows with the flags. Confidential.
+        flags: The flag of each column that has one.
+        kinds: Kind of each flag's column.
+
+    Returns:
+        The rows, columns and types as they were. Confidential.
+    """
+    import numpy as np
+
+    from dpnb_columnar.rows.row_rules import has_one_of
+
+    said = _frame(batch, dict.fromkeys(flag.column for flag in flags.values()))
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name, flag in flags.items():
+        lost = said.select(has_one_of(flag.column, kinds[flag.column], flag.values)).to_series().to_numpy()
+        columns[name] = columns[name].take(pa.array(np.arange(len(batch)), mask=lost))
+    return pa.RecordBatch.from_arrays([*columns.values()], schema=batch.schema)
+
+
+def _frame(batch: pa.RecordBatch, names: Iterable[str]) -> pl.DataFrame:
+    """Return some columns of a batch; texts that are not UTF-8 are null."""
+    import polars as pl
+
+    from dpnb_columnar.rows.streaming import valid_texts
+
+    return pl.DataFrame(pl.from_arrow(valid_texts(batch.select([*names]))))
+
+
+def check_flags(flags: Mapping[str, Flag], schema: pa.Schema, source: str) -> None:
+    """Refuse flags of a type that cannot hold the values that say that a value was allocated.
+
+    Raises:
+        DataError: If there is such a flag; else no value of its column would be null.
+    """
+    from dpnb_columnar.domain.column_kinds import value_keys
+
+    kinds = _kinds(schema, [flag.column for flag in flags.values()])
+    for flag in flags.values():
+        if flag.column not in kinds or not value_keys(flag.values, kinds[flag.column]):
+            type_ = schema.field(flag.column).type
+            raise DataError(
+                f"{source}: the flag {flag.column} is {type_}, which cannot hold {named(flag.values)}; cast it to text"
+            )
+
+
+def _kinds(schema: pa.Schema, names: Iterable[str]) -> dict[str, Kind]:
+    """Kind of each of some columns, by which values are compared; none of a type that cannot be compared."""
     import polars as pl
 
     from dpnb_columnar.domain.column_kinds import kinds_of
 
-    columns = pa.schema([schema.field(name) for name in names])
+    columns = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
     return kinds_of(pl.DataFrame(pl.from_arrow(columns.empty_table())).schema)
 
 
@@ -199,6 +262,7 @@ class Conversion:
         types: Types of columns that no codebook declares.
         persons: The weight of units that is written; None for none.
         notes: What rows and values of Parquet have to be, where its codebook and its types leave it open.
+        flagged: Columns to write whose allocated values count, though flags tell them.
     """
 
     extracts: tuple[DescribedExtract, ...]
@@ -209,6 +273,7 @@ class Conversion:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     persons: Persons | None = None
     notes: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
 
 
 def plan_conversion(
@@ -220,7 +285,7 @@ def plan_conversion(
     *,
     dataset: str | None = None,
     types: Path | None = None,
-    imputed: ImputedValues | str | None = None,
+    imputed: ImputedValues = ImputedValues.COUNTED,
     unit: str | None = None,
     persons_cap: int | None = None,
     weight: str | None = None,
@@ -239,7 +304,7 @@ def plan_conversion(
         name: Name of the data set; None for the one that the codebooks give it.
         dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
         types: File with the types of columns that no codebook declares.
-        imputed: What becomes of values that the codebooks' flags say were allocated; None to declare the flags alone.
+        imputed: What becomes of values that the codebooks' flags say were allocated.
         unit: Columns of the unit whose rows are counted; None for the one that the domain knows.
         persons_cap: The most rows of a unit that its weight counts; None to write no such weight.
         weight: Column of a row's own weight, which it is multiplied by; None for the one that the domain declares.
@@ -248,7 +313,8 @@ def plan_conversion(
         names: File of the names of the columns of CSV without a header.
 
     Raises:
-        UsageError: If a column or an entry does not exist, the condition cannot be parsed, or the name cannot be one.
+        UsageError: If a column or an entry does not exist, the condition cannot be parsed, the name cannot be one, or
+            allocated values shall be missing and no flag is known.
         MissingInputError: If a codebook or the file of types is not there.
         ConfigurationError: If a codebook cannot be used.
         DataError: If the extracts are not alike.
@@ -268,7 +334,16 @@ def plan_conversion(
             codebooks[str(path)] = read_codebook(path)
         described.append(describe(extract, None if path is None else codebooks[str(path)], headless))
     books = [*{each.codebook.source: each.codebook for each in described if each.codebook is not None}.values()]
-    selection = _with_flags(select(described[0].names, columns, where), described[0].names, books)
+    selection = select(described[0].names, columns, where)
+    flags = _flags(books, selection, described[0])
+    if imputed is ImputedValues.MISSING:
+        selection = replace(selection, flags=flags)
+        if not flags:
+            raise UsageError(
+                f"{option('imputed', imputed)}: {named([each.source for each in books]) or described[0].extract}: "
+                "declares no flag of allocated values of these columns; name the codebook and keep the flags' columns "
+                f"in the extract ({option('codebook')}), or leave {option('imputed')} out"
+            )
     if persons_cap is None and not (unit is weight is weight_cap is None):
         raise UsageError(
             f"{option('unit')}, {option('weight')} and {option('weight-cap')} are for the weight of units; add "
@@ -284,14 +359,8 @@ def plan_conversion(
     if domain is not None:
         notes = [note for extract in described for note in extract.notes_on(domain)]
         domain = united(replace(domain, universe=extract.universe) for extract in described)
-    if domain is None and imputed is not None:
-        raise UsageError(
-            f"{described[0].extract}: {option('imputed')}: no codebook declares flags of allocated values; leave it out"
-        )
-    try:
-        domain = None if domain is None else with_imputed(domain, imputed)
-    except UsageError as error:
-        raise UsageError(f"{named([each.source for each in books])}: {error}") from None
+        if selection.flags:
+            domain = _without_allocated(domain, selection.flags)
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     if any(carried):
@@ -323,10 +392,39 @@ def plan_conversion(
     if domain is not None and selection.condition is not None:
         domain = restricted_to(domain, selection.condition.text)
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
-    left_out = (*left_out, *left.values())
     return Conversion(
-        tuple(described), selection, domain, left_out, tuple(kept), given, persons, tuple(dict.fromkeys(notes))
+        tuple(described),
+        selection,
+        domain,
+        (*left_out, *left.values()),
+        tuple(kept),
+        given,
+        persons,
+        tuple(dict.fromkeys(notes)),
+        () if selection.flags else tuple(name for name in flags if name in selection.columns),
     )
+
+
+def _flags(codebooks: Sequence[Codebook], selection: Selection, first: DescribedExtract) -> dict[str, Flag]:
+    """Find the flags of the columns whose values matter, where the extracts have them.
+
+    Raises:
+        ConfigurationError: If the codebooks do not agree.
+    """
+    found = [flags_of(codebook, selection.valued, first.names) for codebook in codebooks]
+    if any(other != found[0] for other in found[1:]):
+        raise ConfigurationError(
+            f"{named([each.source for each in codebooks])}: declare other flags of allocated values; give one codebook "
+            f"for all extracts with {option('codebook')}, or ingest them apart"
+        )
+    return found[0] if found else {}
+
+
+def _without_allocated(domain: UnlabelledDomain, flags: Mapping[str, Flag]) -> UnlabelledDomain:
+    """Say in a domain which values are null, by which flags: for people, and for what a guarantee is about."""
+    by_flag = ", ".join(f"{name} ({flag.column})" for name, flag in flags.items())
+    said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
+    return replace(domain, provenance=replace(domain.provenance or Provenance(), allocated=said))
 
 
 def _shared_domain(carried: Sequence[Declaration | None], first: Extract, columns: Sequence[str]) -> Declaration:
@@ -357,17 +455,6 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
         available_person=person if person is not None and {*person.columns} <= {*columns} else None,
         available_weight=weight if weight is not None and weight.column in columns else None,
     )
-
-
-def _with_flags(selection: Selection, available: Sequence[str], codebooks: Sequence[Codebook]) -> Selection:
-    """Add the flags of the columns to write, where the extracts have them."""
-    flags = (
-        flag.column
-        for codebook in codebooks
-        for each in flags_of(codebook, selection.columns, available).values()
-        for flag in each
-    )
-    return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *flags))))
 
 
 def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
@@ -407,6 +494,7 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     metadata = _metadata(conversion)
     if selection.condition is not None:
         check_condition(selection.condition, schema)
+    check_flags(selection.flags, schema, str(conversion.extracts[0].extract))
     written = pa.schema([schema.field(name) for name in selection.columns])
     read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
     rows, check = keep_rows(read, selection, schema), None
@@ -450,6 +538,11 @@ def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
         yield from (f"{heading}: {text}" for heading, text in whose_rows(conversion.domain))
     yield from left_out_lines(conversion.left_out)
     yield from (f"note: {note}" for note in conversion.notes)
+    if conversion.flagged:
+        yield (
+            f"allocated values of {first_names(conversion.flagged)} count as answers; for a guarantee that is for what "
+            f"respondents answered, write null in their place: {option('imputed', ImputedValues.MISSING)}"
+        )
     if conversion.undeclared:
         yield f"not declared by a codebook: {first_names(conversion.undeclared)}: kept as text; numbers match by value"
 

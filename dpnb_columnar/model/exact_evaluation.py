@@ -39,7 +39,6 @@ from dpnb_columnar.rows.row_rules import (
     class_code,
     row_fits,
     weight_steps,
-    without_imputed,
 )
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.rows.value_codes import step_score
@@ -296,7 +295,7 @@ def _figures(
 ) -> Figures:
     domain, kinds = model.domain, kinds_of(types)
     # The rows that training counts, with the values that it counts.
-    counted = without_imputed(rows, domain, kinds).filter(row_fits(domain, kinds))
+    counted = rows.filter(row_fits(domain, kinds))
     lacking = counted.select(
         (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes
     )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpnb_columnar.budget import Neighbours, Share
 from dpnb_columnar.domain import Domain, Unit
-from dpnb_columnar.domain.declared_domain import allocated_text, counts_by, linked_text, of_whom
+from dpnb_columnar.domain.declared_domain import counts_by, linked_text, of_whom
 from dpnb_columnar.domain.numbers import number_text
 
 RELATIONS = {
@@ -31,7 +31,7 @@ SCOPE = (
 
 
 def scope(domain: Domain) -> tuple[str, ...]:
-    """Say what a guarantee for rows of a domain is about: ``SCOPE``, or answers where allocated values do not count.
+    """Say what a guarantee for rows of a domain is about: ``SCOPE``, or answers where allocated values are null.
 
     Under a unit it is said of which rows the numbers are, as well; of linked samples, how many rows a person may have.
     """
@@ -39,12 +39,12 @@ def scope(domain: Domain) -> tuple[str, ...]:
     linked, person = SCOPE[1], domain.available_person
     if person is not None and (domain.unit is None or domain.unit.columns != person.columns):
         linked = f"{linked_text(person)}."
-    if not domain.imputed:
+    if domain.provenance is None or not domain.provenance.allocated:
         return (SCOPE[0], linked, *persons)
     return (
-        f"{allocated_text(domain)}. So the promise is one for what respondents answered there; other values imputed "
-        "from a donor, and weights raked to totals, carry one person's answers into other rows, which it does not "
-        "cover for that person.",
+        "Allocated values do not count, so far as the publisher's flags tell them. So the promise is one for what "
+        "respondents answered there; other values imputed from a donor, and weights raked to totals, carry one "
+        "person's answers into other rows, which it does not cover for that person.",
         linked,
         *persons,
     )

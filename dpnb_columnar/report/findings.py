@@ -54,7 +54,6 @@ def advice(diagnosis: Diagnosis, domain: Domain, place: str, least_rows: int) ->
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], place)
-    yield from _allocated(diagnosis, domain)
     if diagnosis.weight is not None and domain.weight is not None:
         yield from _weights(diagnosis.weight, diagnosis.rows, domain.weight)
     for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True):
@@ -172,24 +171,6 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, place: str
         yield (
             f"{name}: all rows that fit hold the same, so it says nothing and costs budget: take it out of attributes "
             f"{place}"
-        )
-
-
-def _allocated(diagnosis: Diagnosis, domain: Domain) -> Iterator[str]:
-    """Say of which columns allocated values do not count, and where flags say nothing."""
-    flagged = {column.name: column.imputed / diagnosis.rows for column in diagnosis.columns if column.imputed}
-    if flagged:
-        shares = ", ".join(f"{name} {share:.1%}" for name, share in sorted(flagged.items(), key=lambda each: -each[1]))
-        yield f"allocated values, which count as missing ones, as parts of all rows: {shares}"
-    if silent := [column.name for column in diagnosis.columns if column.unflagged]:
-        yield (
-            f"{named(silent)}: in some rows the flag of allocated values is empty, so that the value counts as an "
-            "answer; the codebook may say what an empty flag means"
-        )
-    if not domain.imputed and domain.available_imputed:
-        yield (
-            f"the data have flags of allocated values for {named(domain.available_imputed)}: "
-            f"{option('imputed', 'missing')} lets answers alone count, of which the guarantee is then one"
         )
 
 

@@ -137,13 +137,6 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
                 f"{described[attribute.name]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
                 "take the values out of its declaration"
             )
-    for flag in dict.fromkeys(flag for flags in domain.imputed.values() for flag in flags):
-        kind = kinds[flag.column]
-        if kind is not None and (impossible := impossible_values(Categorical(flag.column, flag.values), kind)):
-            problems.append(
-                f"{described[flag.column]}, which cannot hold the declared {named(impossible)}: cast it, or correct "
-                "the values of imputed"
-            )
     if domain.weight is not None:
         kind, column = kinds[domain.weight.column], domain.weight.column
         if kind is not None and kind not in NUMERIC_KINDS:

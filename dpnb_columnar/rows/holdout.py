@@ -3,7 +3,6 @@
 Which part a row goes to depends on the row's own values and the seed, or on those of its unit's columns and the seed:
 on no other row, no place and no number of rows. So each part is what a public rule on single rows, or units, leaves of
 the data, and a release of a part keeps its guarantee for rows, or units, of the data (``docs/privacy.md``, Lemma 2.13).
-A value that a flag says was allocated decides nothing: an answer and its flagged copies move one row (Lemma 2.16).
 
 Why not a draw for each row? One from a seed goes by the row's place, and one row less would move thousands of others.
 Secret draws would do; but then no split could be made again, after a crash or for a check, the next version of the data
@@ -26,7 +25,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -34,10 +33,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
-from dpnb_columnar.domain import Imputed
-from dpnb_columnar.domain.column_kinds import Kind
-from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
-from dpnb_columnar.domain.declared_domain import Declaration
+from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import TRUTHS, exact_number, number_of_text, number_text
 from dpnb_columnar.domain.split_parts import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
@@ -55,7 +51,6 @@ from dpnb_columnar.rows.parquet import (
     rows_in_footers,
 )
 from dpnb_columnar.rows.row_digest import Values, digest_word, patterns_of, row_words
-from dpnb_columnar.rows.row_rules import is_imputed
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
@@ -224,9 +219,7 @@ def _history_of(frame: Frame) -> str:
 
 
 @confined()
-def split_frame(
-    frame: Frame, split: Split, domain: Declaration | None = None
-) -> tuple[dict[str, Frame], dict[str, int]]:
+def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
     """Divide the rows of a frame as those of a file of the same rows would be.
 
     A part that is divided again is known by its history, as its file is.
@@ -234,7 +227,6 @@ def split_frame(
     Args:
         frame: The frame; not a lazy one, which would be computed twice.
         split: How to divide them.
-        domain: Declares flags of allocated values; None for the domain that an Arrow table carries, if any.
 
     Returns:
         By part a frame of the same library, and its number of rows: train, validation if there is one, test.
@@ -250,9 +242,7 @@ def split_frame(
         return dict.fromkeys(reversed(split.shares), opened.to_native()), dict.fromkeys(split.shares, 0)
     split = replace(split, history=_history_of(frame))
     columns = {name: _values(opened[name]) for name in opened.columns}
-    metadata = frame.schema.metadata if isinstance(frame, pa.Table) else None
-    flags = flags_in(metadata or {}, NAME) if domain is None else flags_of(domain)
-    places = _places(answered(columns, flags), len(opened), split)
+    places = _places(columns, len(opened), split)
     parts, sizes = {}, {}
     for place, part in reversed([*enumerate(split.shares)]):
         chosen = places == place
@@ -303,7 +293,6 @@ def split_rows(
     rows: Batches,
     split: Split,
     outputs: Mapping[str, Path],
-    domain: Declaration | None = None,
     *,
     overwrite: bool = False,
 ) -> dict[str, int]:
@@ -316,7 +305,6 @@ def split_rows(
         rows: The rows.
         split: How to divide them.
         outputs: The file of each part.
-        domain: Declares flags of allocated values; None for the domain that the rows carry, if any.
         overwrite: Whether to replace existing files.
 
     Returns:
@@ -330,7 +318,6 @@ def split_rows(
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
     schema = rows.schema.with_metadata({**metadata, HISTORY_KEY: split.of_parts.encode()})
     earlier = parts_in(metadata)
-    flags = flags_in(metadata, rows.name) if domain is None else flags_of(domain)
     if absent := [name for name in split.by if schema.names.count(name) != 1]:
         raise DataError(
             f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
@@ -349,7 +336,7 @@ def split_rows(
         }
         sizes = dict.fromkeys(outputs, 0)
         for batch in rows.batches:
-            places = _places(answered(dict(zip(schema.names, batch.columns, strict=True)), flags), len(batch), split)
+            places = _places(dict(zip(schema.names, batch.columns, strict=True)), len(batch), split)
             for place, part in enumerate(split.shares):
                 chosen = places == place
                 if chosen.any():
@@ -509,63 +496,6 @@ def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.Record
         ]
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
         start = stop
-
-
-Flags: TypeAlias = Mapping[str, Sequence[Imputed]]
-"""Flags of allocated values, by the column of which they say so."""
-
-
-def flags_of(domain: Declaration) -> Flags:
-    """Return all flags that a domain declares, whether or not values are missing by them for now.
-
-    A release from a part may decide that afterwards, so a row's part must depend on no flagged value in any case.
-    """
-    names = dict.fromkeys([*domain.available_imputed, *domain.imputed])
-    return {name: (*domain.available_imputed.get(name, ()), *domain.imputed.get(name, ())) for name in names}
-
-
-def flags_in(metadata: Mapping[bytes, bytes], source: str) -> Flags:
-    """Return the flags of the domain in the metadata of a file or a table; none where it carries no domain.
-
-    Raises:
-        DomainError, ConfigurationError: if the domain is faulty.
-    """
-    carried = metadata.get(DOMAIN_KEY.encode())
-    domain = None if carried is None else domain_from_metadata({DOMAIN_KEY: carried.decode("utf-8", "replace")}, source)
-    return {} if domain is None else flags_of(domain)
-
-
-def answered(columns: Mapping[str, Values], flags: Flags) -> Mapping[str, Values]:
-    """Return columns in which every flagged value is null: a rule on one row, as that of the rows that are counted.
-
-    So a row's part depends on what its respondent answered, as far as flags say so (docs/privacy.md, Lemma 2.16).
-    """
-    own = {name.lower(): name for name in columns}  # databases change the case
-    hidden: dict[str, Values] = {}
-    for name, each in flags.items():
-        flagged = [_flagged(columns[own[flag.column.lower()]], flag) for flag in each if flag.column.lower() in own]
-        if flagged and name.lower() in own and (lost := np.logical_or.reduce(flagged)).any():
-            hidden[own[name.lower()]] = _without(columns[own[name.lower()]], lost)
-    return {**columns, **hidden}
-
-
-def _flagged(values: Values, flag: Imputed) -> NDArray[np.bool_]:
-    """Test each value of a flag's column, by this value and not the column's type; each distinct one once."""
-    cells: dict[object, int] = {}
-    places = [cells.setdefault(text_of(value), len(cells)) for value in _python_values(values)]
-    texts = pl.Series(flag.column, [*cells], pl.String)
-    said = texts.to_frame().select(is_imputed(flag, {flag.column: Kind.TEXT})).to_series().to_numpy()
-    return said[places].astype(np.bool_)
-
-
-def _without(values: Values, lost: NDArray[np.bool_]) -> Values:
-    """Return a column without some of its values."""
-    if isinstance(values, pa.Array):
-        try:
-            return values.take(pa.array(np.arange(len(values)), mask=lost))
-        except pa.ArrowNotImplementedError:  # of rare types
-            pass
-    return [None if gone else value for value, gone in zip(_python_values(values), lost, strict=True)]
 
 
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Imputed, Missing, Numeric, Weight
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import (
     LARGEST_KEY,
     UNMATCHED_KEY,
@@ -216,29 +216,15 @@ def row_fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
 
 
-def without_imputed(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> pl.LazyFrame:
-    """Make null every value that a declared flag says was allocated, so that it is a missing one for every rule.
-
-    A label whose flag says so loses the values of all its columns, and a row without them has no class: a comparison
-    with null is neither true nor false, and so is what is made of such comparisons.
-    """
-    own = [
-        pl.when(~in_halves([is_imputed(flag, kinds) for flag in flags], or_)).then(column(name)).alias(name)
-        for name, flags in domain.imputed.items()
-    ]
-    return rows.with_columns(own) if own else rows
-
-
-def is_imputed(flag: Imputed, kinds: Mapping[str, Kind]) -> pl.Expr:
-    """Test whether a flag says that a row's value was allocated (never null: a row without the flag says nothing)."""
-    return _is_one_of(flag.column, kinds[flag.column], flag.values).fill_null(False)
+def has_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
+    """Test whether a row has one of some declared values (never null)."""
+    return _is_one_of(name, kind, values).fill_null(False)
 
 
 def classed_rows(
     rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind], *columns: pl.Expr, **named: pl.Expr
 ) -> pl.LazyFrame:
     """Select columns of the rows that no attribute drops, beside their class, ``class``: null where a row has none."""
-    rows = without_imputed(rows, domain, kinds)
     for attribute in domain.row_dropping:
         rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
     return rows.select(class_code(domain, kinds).alias("class"), *columns, **named)

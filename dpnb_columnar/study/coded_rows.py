@@ -40,7 +40,7 @@ from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits, without_imputed
+from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.training import train
 
@@ -116,7 +116,7 @@ def code_rows(files: Sequence[DataFile], domain: Domain) -> CodedRows:
 
 
 def _coded_rows(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> CodedRows:
-    fitting = without_imputed(rows, domain, source.kinds).filter(row_fits(domain, source.kinds))
+    fitting = rows.filter(row_fits(domain, source.kinds))
     labels = fitting.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
     columns = {each.name: _coded(fitting.select(column(each.name)).collect().to_series()) for each in domain.attributes}
     return CodedRows(source.kinds, labels.to_numpy().astype(np.int64), columns)

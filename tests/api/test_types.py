@@ -48,7 +48,6 @@ NAMES = {
     "mechanism": (options.MechanismName, {"auto", *MECHANISMS}),
     "attribute_weights": (options.AttributeWeights, {"auto", "none", "tempered", "calibrated", "learned"}),
     "neighbours": (options.NeighboursName, {*options.Neighbours}),
-    "imputed": (options.ImputedName, {*options.ImputedValues}),
     "engine": (arguments.EngineName, {*Engine}),
     "dialect": (database_address.DialectName, {"postgresql", *database_address.Dialect}),
 }

@@ -45,11 +45,11 @@ OF_THE_SHELL = {
     "ingest": set(),
     "plan": {"no-advice"},
     "simulate": set(),
-    "split": {"dataset"},
+    "split": set(),
     "train": {"dry-run", "output", "seed"},
 }
 """Options of verbs that are no argument of their function: it returns what they write, makes no model without
-guarantee, and takes the domain that ``read_domain`` finds in a catalogue."""
+guarantee."""
 
 EVERYWHERE = {"config", "json", "log-format", "weights"}
 """Options of settings and logs, and a former name."""

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import WRITERS, check
-from support.random_tables import flagged, frames
+from support.random_tables import frames
 from support.rows_in_python import Document
 
 
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(frames() | flagged(frames()), st.integers(1, 5), st.sampled_from(WRITERS))
+@given(frames(), st.integers(1, 5), st.sampled_from(WRITERS))
 def test_random_frames(
     tmp_path_factory: pytest.TempPathFactory, frame: tuple[list[pa.Table], Document], group: int, writer: str
 ) -> None:

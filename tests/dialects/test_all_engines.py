@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.aggregation_cases import by_both, by_duckdb, by_local, by_polars, written
 from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
-from support.random_tables import flagged, frames, united, weighted
+from support.random_tables import frames, united, weighted
 from support.rows_in_python import Document, counts_of, expected_counts
 from support.scored_in_python import expected_gradients, expected_score_counts, listed, queries_of, scores_of
 
@@ -115,7 +115,7 @@ def check_queries(frame: Frame, folder: Path, engines: Sequence[Engine]) -> None
 
 @pytest.mark.slow
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
-@given(frames() | weighted() | flagged(frames()), st.data())
+@given(frames() | weighted(), st.data())
 def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("random")
     engines = {"polars": by_polars, "local": by_local}
@@ -130,7 +130,7 @@ def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame
 
 @pytest.mark.slow
 @settings(max_examples=MANY // 4, deadline=None, suppress_health_check=list(HealthCheck))
-@given(united() | weighted() | flagged(united() | weighted()), st.data())
+@given(united() | weighted(), st.data())
 def test_units_in_databases_of_this_process(
     tmp_path_factory: pytest.TempPathFactory, frame: Frame, data: st.DataObject
 ) -> None:
@@ -144,7 +144,7 @@ def test_units_in_databases_of_this_process(
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [2, None], ids=["parts of two rows", ""])
 @settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
-@given(united() | weighted() | flagged(united() | weighted()), st.data())
+@given(united() | weighted(), st.data())
 def test_units_in_files(
     tmp_path_factory: pytest.TempPathFactory, rows: int | None, frame: Frame, data: st.DataObject
 ) -> None:
@@ -166,7 +166,7 @@ def test_units_in_files(
 @pytest.mark.xdist_group("postgres")
 def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_connection: Any) -> None:
     @settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames() | united() | weighted() | flagged(frames() | united()), st.data())
+    @given(frames() | united() | weighted(), st.data())
     def check(frame: Frame, data: st.DataObject) -> None:
         assume(
             not any("\0" in str(value) for row in frame[0][0].to_pylist() for value in row.values())
@@ -184,7 +184,7 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
     """Few examples of several files each, in the engine and by the query: each costs Spark a second."""
 
     @settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames() | united() | weighted() | flagged(frames() | united()), st.booleans(), st.data())
+    @given(frames() | united() | weighted(), st.booleans(), st.data())
     def check(frame: Frame, by_query: bool, data: st.DataObject) -> None:
         folder = tmp_path_factory.mktemp("random")
         if by_query:

@@ -106,7 +106,7 @@ def test_all_faults_are_gathered_with_their_places() -> None:
         "census.attributes.half.lower": "missing: bounds are declared, never taken from the rows",
         "census.attributes.half.upper": "expected a finite number, found NaN",
         "census.attributes.empty.values": "expected at least one value, found []",
-        "census.attributes.mixed.lower": "unknown key; known keys: values, groups, missing, missing_values, imputed",
+        "census.attributes.mixed.lower": "unknown key; known keys: values, groups, missing, missing_values",
         "census.attributes.mixed.values": "expected text or a whole number, found 1.5; quote it if it is a name",
         "census.attributes.mixed.missing": "expected one of skip, category, row, found 'keep'",
         "census.attributes.clash.missing_values": "'?' are listed in values as well",

@@ -53,7 +53,7 @@ READERS = (
     Reader("three.json", ("show {} --all", PREDICT, "export {} --to stata --output out.do")),
     Reader(
         "capped.json",
-        ("show {} --all", PREDICT + " --intervals", "evaluate {} flagged.parquet --epsilon 1 --output out.json"),
+        ("show {} --all", PREDICT + " --intervals", "evaluate {} capped.parquet --epsilon 1 --output out.json"),
     ),
     Reader("gaussian.json", ("show gaussian.json", PREDICT)),
     Reader("model.parquet", ("show model.parquet", PREDICT)),
@@ -103,7 +103,7 @@ READERS = (
         ),
     ),
     Reader(
-        "flagged.parquet",
+        "capped.parquet",
         (
             "train {} --output out.json",
             "aggregate {} --output out.parquet",

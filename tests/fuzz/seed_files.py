@@ -82,7 +82,7 @@ def write_seed_files(folder: Path) -> None:
     households = people(300).with_columns(household=pl.int_range(pl.len()) // 3)
     write_people(folder / "units.parquet", households, {**DOCUMENT, "unit": {"column": "household", "rows": 2}})
     _command("aggregate units.parquet --output units.statistics.parquet")
-    _write_flagged(folder)
+    _write_capped(folder)
     if find_spec("deltalake") and find_spec("pyiceberg"):
         _write_lakes(folder)
     with closing(sqlite3.connect(folder / "rows.sqlite")) as file:
@@ -94,25 +94,19 @@ def write_seed_files(folder: Path) -> None:
         connection.execute("CREATE TABLE person AS SELECT * FROM given")
 
 
-def _write_flagged(folder: Path) -> None:
-    """Write what is declared with flags, weights and caps, and what is released of it and of three classes."""
-    rows = people(300).with_columns(
-        household=pl.int_range(pl.len()) // 3, flag=pl.int_range(pl.len()) % 4, weight=pl.int_range(pl.len()) % 7 + 0.5
-    )
+def _write_capped(folder: Path) -> None:
+    """Write what is declared with weights and caps, and what is released of it and of three classes."""
+    rows = people(300).with_columns(household=pl.int_range(pl.len()) // 3, weight=pl.int_range(pl.len()) % 7 + 0.5)
     write_people(
-        folder / "flagged.parquet",
+        folder / "capped.parquet",
         rows,
         {
             **DOCUMENT,
             "unit": {"column": "household", "rows": 1},
             "weight": {"column": "weight", "cap": 8, "step": "0.5"},
-            "attributes": {
-                **DOCUMENT["attributes"],
-                "age": {**DOCUMENT["attributes"]["age"], "imputed": {"column": "flag", "values": [2, 3]}},
-            },
         },
     )
-    _command("train flagged.parquet --mechanism histogram --output capped.json")
+    _command("train capped.parquet --mechanism histogram --output capped.json")
     of_three = {
         "label": {"column": "sex", "classes": ["f", "m", "x"]},
         "attributes": {name: DOCUMENT["attributes"][name] for name in ("age", "hours")},

@@ -27,7 +27,7 @@ COMMITS = {
 }
 """The states that are shown, and why."""
 
-UNPACKED = ("public.", "flagged.", "datasets.")
+UNPACKED = ("public.", "datasets.")
 """What begins the names of files that nobody reads again."""
 
 CATALOGUE = """[people]
@@ -47,9 +47,6 @@ step = 1
 [people.attributes.job]
 values = ["clerk", "farmer", "none"]
 """
-
-FLAGGED = CATALOGUE.replace('"none"]', '"none"]\nmissing = "category"\nimputed = { column = "QJOB", values = [1] }')
-"""The same, in which a flag says whose job is not their own answer."""
 
 MECHANISMS = (
     "smooth",
@@ -129,9 +126,6 @@ def commands() -> Iterator[tuple[list[str], bool]]:
     yield ["aggregate", rows, "--given", "calibrates.json", "--output", "scores.parquet"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "all.scores.json"], False
     yield ["evaluate", "histogram.json", rows, "--epsilon", "1", "--output", "by.scores.json", "--by", "job"], False
-    flagged = ["flagged.parquet", "--dataset", "flagged.toml:people"]
-    yield ["train", *flagged, "--output", "imputed.json", "--mechanism", "histogram"], False
-    yield ["aggregate", *flagged, "--output", "imputed.statistics.parquet"], False
     yield ["ledger", "verify", "people.ledger"], False
     witness = ["--witness", "seen/people.witness", "--head", HEAD]
     yield ["ledger", "verify", "people.ledger", "--begin-witness", *witness], False
@@ -149,11 +143,9 @@ def write_rows(folder: Path) -> None:
             "income": [("low", "high")[(each * 7) % 91 > 40] for each in place],
         }
     )
-    flagged = frame.with_columns(QJOB=place % 5 // 4)
-    for name, rows in {"people": frame, "public": frame.reverse(), "flagged": flagged}.items():
+    for name, rows in {"people": frame, "public": frame.reverse()}.items():
         rows.write_parquet(folder / f"{name}.parquet")
     (folder / "datasets.toml").write_text(CATALOGUE, encoding="utf-8")
-    (folder / "flagged.toml").write_text(FLAGGED, encoding="utf-8")
     (folder / "seen").mkdir(exist_ok=True)
 
 

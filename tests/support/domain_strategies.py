@@ -13,7 +13,6 @@ from dpnb_columnar.domain import (
     Declaration,
     Domain,
     Group,
-    Imputed,
     Label,
     Missing,
     Numeric,
@@ -39,8 +38,7 @@ def numerics(draw: st.DrawFn, name: str) -> Numeric:
     upper = lower + step * draw(st.integers(1, 2**32))
     assume(max(abs(lower), abs(upper)) < step * 2**53)
     transform = draw(st.sampled_from(Transform)) if lower >= 0 else Transform.IDENTITY
-    missing_values, flags = tuple(draw(st.lists(FRACTIONS, max_size=3))), draw(flags_of([name]))
-    return Numeric(name, lower, upper, step, transform, missing_values, imputed=flags)
+    return Numeric(name, lower, upper, step, transform, tuple(draw(st.lists(FRACTIONS, max_size=3))))
 
 
 @st.composite
@@ -48,16 +46,7 @@ def categoricals(draw: st.DrawFn, name: str) -> Categorical:
     texts = draw(st.lists(TEXTS, min_size=2, max_size=8, unique=True))
     cut = draw(st.integers(1, len(texts)))
     values, missing_values = tuple(texts[:cut]), tuple(texts[cut:])
-    merged, flags = draw(groups(values, texts)), draw(flags_of([name]))
-    return Categorical(name, values, draw(st.sampled_from(Missing)), missing_values, merged, flags)
-
-
-@st.composite
-def flags_of(draw: st.DrawFn, columns: Sequence[str]) -> tuple[Imputed, ...]:
-    """Flags of allocated values of some columns, none of which is such a column; mostly none."""
-    names = draw(st.just([]) | st.lists(NAMES.filter(lambda name: name not in columns), max_size=2, unique=True))
-    values = st.lists(TEXTS | st.just("1"), min_size=1, max_size=3, unique=True).map(tuple)
-    return tuple(Imputed(name, draw(values)) for name in names)
+    return Categorical(name, values, draw(st.sampled_from(Missing)), missing_values, draw(groups(values, texts)))
 
 
 @st.composite
@@ -84,11 +73,10 @@ def labels(draw: st.DrawFn, columns: list[str]) -> Label:
     if draw(st.booleans()):
         quoted = [column.replace('"', '""') for column in columns]
         condition = " OR ".join(f'"{column}" > {draw(st.integers(0, 99))}' for column in quoted)
-        return Label(tuple(texts[:2]), None, parse_condition(condition), tuple(texts[2:]), (), draw(flags_of(columns)))
+        return Label(tuple(texts[:2]), None, parse_condition(condition), tuple(texts[2:]))
     cut = draw(st.integers(2, len(texts)))
     classes = tuple(texts[:cut])
-    merged, flags = draw(groups(classes, texts)), draw(flags_of(columns[:1]))
-    return Label(classes, columns[0], None, tuple(texts[cut:]), merged, flags)
+    return Label(classes, columns[0], None, tuple(texts[cut:]), draw(groups(classes, texts)))
 
 
 @st.composite

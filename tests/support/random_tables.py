@@ -133,33 +133,6 @@ def weighted(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     return tables, {**document, "weight": {"column": "w", "cap": step * steps, "step": step, "missing": missing}}
 
 
-@st.composite
-def flagged(
-    draw: st.DrawFn, rows: st.SearchStrategy[tuple[list[pa.Table], Document]]
-) -> tuple[list[pa.Table], Document]:
-    """The same tables, but that flags of any type say which values were allocated."""
-    tables, document = draw(rows)
-    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=2))
-    names = [f"f{position}" for position in range(len(kinds))]
-    for place, table in enumerate(tables):
-        for name, kind in zip(names, kinds, strict=True):
-            values = draw(st.lists(st.none() | KINDS[kind][1], min_size=len(table), max_size=len(table)))
-            table = table.append_column(name, pa.array(values, KINDS[kind][0]))
-        tables[place] = table
-
-    def flags() -> Document:
-        chosen = draw(st.lists(st.sampled_from([*zip(names, kinds, strict=True)]), unique=True))
-        return {
-            "imputed": [
-                {"column": name, "values": draw(st.lists(values_of(kind), min_size=1, unique=True))}
-                for name, kind in chosen
-            ]
-        }
-
-    attributes = {name: {**body, **flags()} for name, body in document["attributes"].items()}
-    return tables, {**document, "label": {**document["label"], **flags()}, "attributes": attributes}
-
-
 def values_of(kind: str) -> st.SearchStrategy[str]:
     return st.sampled_from(HELD.get(kind, WHOLE))
 

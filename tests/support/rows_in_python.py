@@ -17,7 +17,7 @@ from operator import itemgetter, mul
 from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, Group, Imputed, Label, Missing, Numeric, Weight
+from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 
 Row = Mapping[str, Any]
@@ -164,11 +164,7 @@ def weight_of(row: Row, weight: Weight) -> int:
 
 
 def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[Row]:
-    """Of each unit its first rows among those that count; without a unit every row, whether it counts or not.
-
-    They are without the values that flags say were allocated.
-    """
-    rows = [answered(row, domain) for row in rows]
+    """Of each unit its first rows among those that count; without a unit every row, whether it counts or not."""
     if domain.unit is None:
         return rows
     units: dict[tuple[Any, ...], list[tuple[list[int], Row]]] = {}
@@ -188,17 +184,6 @@ def order_of(numbers: Sequence[int]) -> int:
     digests = [sha256(f"dpnb-columnar unit order {place}".encode()).digest() for place in range(len(numbers))]
     multipliers = [1 + int.from_bytes(digest[:8], "big") % (prime - 1) for digest in digests]
     return pow(sum(map(mul, multipliers, numbers)), 5, prime)
-
-
-def answered(row: Row, domain: Domain) -> Row:
-    """The row without values that a flag says were allocated; every flag is read as it stood."""
-    lost = set(domain.label.columns) if any(says(row, flag) for flag in domain.label.imputed) else set()
-    lost |= {each.name for each in domain.attributes if any(says(row, flag) for flag in each.imputed)}
-    return {name: None if name in lost else value for name, value in row.items()}
-
-
-def says(row: Row, flag: Imputed) -> bool:
-    return text_of(row[flag.column], []) in list(map(declared, flag.values))
 
 
 def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:

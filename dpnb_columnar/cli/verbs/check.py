@@ -18,7 +18,6 @@ def command(
     table: options.Table = None,
     dataset: options.Dataset = None,
     label: options.Label = None,
-    imputed: options.Imputed = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -52,7 +51,7 @@ def command(
     from dpnb_columnar.report.findings import find
 
     rows = local_input(data, table)
-    resolved = rows.find_domain(dataset, label).by_flags(imputed)
+    resolved = rows.find_domain(dataset, label)
     typed = resolved.effective_epsilon(epsilon)
     parse_epsilon(typed)
     source = rows.open_once(resolved.domain)

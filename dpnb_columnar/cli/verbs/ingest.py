@@ -12,6 +12,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.extracts.codebooks.codebook import ImputedValues
 from dpnb_columnar.runtime.outputs import check_parquet, check_target
 
 if TYPE_CHECKING:
@@ -82,7 +83,14 @@ def command(
             help='Rows to write, such as "AGE >= 16 AND STATEFIP = 41".', metavar="CONDITION", show_default="all"
         ),
     ] = None,
-    imputed: options.Imputed = None,
+    imputed: Annotated[
+        ImputedValues,
+        typer.Option(
+            help="What becomes of values that the codebook's flags say were allocated: missing, to write null in their "
+            "place, so that only answers count; or counted.",
+            metavar="TREATMENT",
+        ),
+    ] = ImputedValues.COUNTED,
     persons_cap: Annotated[
         int | None,
         typer.Option(
@@ -187,8 +195,7 @@ def command(
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.declared_domain import Domain, allocated_text, counts_by, linked_text, weighs_by
-    from dpnb_columnar.domain.names import named
+    from dpnb_columnar.domain.declared_domain import Domain, counts_by, linked_text, weighs_by
     from dpnb_columnar.domain.numbers import number_text
     from dpnb_columnar.extracts.convert import result_lines
 
@@ -213,13 +220,6 @@ def _print_result(conversion: Conversion, output: Path) -> None:
         print_line(
             f"weight available: {weight.column}, at most {number_text(weight.cap)} each: for the prior of the "
             f"population in place of that of the rows, add --weight {weight.column} to train"
-        )
-    if conversion.domain.imputed:
-        print_line(allocated_text(conversion.domain))
-    if conversion.domain.available_imputed:
-        print_line(
-            f"flags of allocated values available: for {named(conversion.domain.available_imputed)}: for a guarantee "
-            "that is for what respondents answered, add --imputed missing to train"
         )
     _print_plan(conversion.domain, output)
     label = "" if isinstance(conversion.domain, Domain) else ' --label "..."'

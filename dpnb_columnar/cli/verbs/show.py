@@ -16,7 +16,6 @@ from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declared_domain import (
     SHORT,
-    allocated_text,
     class_texts,
     predicts,
     value_with_label,
@@ -169,8 +168,6 @@ def command(
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
     print_lines(f"{heading}: {text}" for heading, text in whose_rows(loaded.domain))
     print_line(statement(guarantee))
-    if allocated := allocated_text(loaded.domain):
-        print_line(allocated)
     if ledger is not None:
         _print_payment(model, ledger)
     print_line()

@@ -33,7 +33,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    dataset: options.Dataset = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -59,8 +58,7 @@ def command(
     unit: the persons of a household are alike, and a model that has seen one of
     them looks better on the others than it is. No row moves another, so that a
     guarantee from a part holds for every row, or unit, of DATA. Equal rows go
-    together, and no value decides that a flag of the domain says was allocated.
-    --test is a share on average: of few rows a part may be empty,
+    together. --test is a share on average: of few rows a part may be empty,
     which is said. All files keep the domain; one of them is split anew by the
     same seed.
 
@@ -70,7 +68,6 @@ def command(
       dpnb-columnar split census.parquet --test 0.1 --by SERIAL --by SAMPLE
       dpnb-columnar split census.parquet --test 0.2 --validation 0.2
     """
-    from dpnb_columnar.counting.find_domain import find_declaration
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
     from dpnb_columnar.rows.holdout import size_remarks, split_of, split_outputs, split_rows
@@ -79,9 +76,8 @@ def command(
     rows = local_input(data, table)
     named = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
     outputs = split_outputs(data if table is None else [table], rows.files, split, named, overwrite)
-    domain = None if dataset is None else find_declaration(rows.files, dataset).declaration
     with stage("splitting"):
-        sizes = split_rows(rows.batches(split.by), split, outputs, domain, overwrite=overwrite)
+        sizes = split_rows(rows.batches(split.by), split, outputs, overwrite=overwrite)
     third = f", {outputs[VALIDATION]} to choose by" if VALIDATION in outputs else ""
     print_line(f"wrote {outputs[TRAIN]} to train on{third}, and {outputs[TEST]} to evaluate on")
     for remark in size_remarks(split, sizes, outputs):

@@ -157,6 +157,30 @@ class Codebook:
 # The meaning of a code by its label: a value, a question that was not asked, or an answer that nobody knows.
 
 
+class ImputedValues(StrEnum):
+    """What becomes of values that a publisher's flags say were allocated."""
+
+    MISSING = "missing"
+    """They are null: only what respondents answered counts."""
+    COUNTED = "counted"
+    """They count like answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record.
+
+    Any other value of the flag, and a row without one, says nothing of the kind.
+
+    Attributes:
+        column: Column of the flag.
+        values: Values of the flag that say so, as text.
+    """
+
+    column: str
+    values: tuple[str, ...]
+
+
 class Meaning(StrEnum):
     """Meaning of a code."""
 

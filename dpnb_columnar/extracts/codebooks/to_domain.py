@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Imputed, Missing, Numeric
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
@@ -16,7 +16,16 @@ from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Meaning, Measure, Variable, meaning_of
+from dpnb_columnar.extracts.codebooks.codebook import (
+    Code,
+    Codebook,
+    Flag,
+    Form,
+    Meaning,
+    Measure,
+    Variable,
+    meaning_of,
+)
 from dpnb_columnar.extracts.codebooks.facts import (
     AmountFact,
     amount_fact,
@@ -98,14 +107,12 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     unit, weight = unit_of(codebook.collection, names), weight_of(codebook.collection, names)
     samples = codebook.provenance.sample.split("; ") if codebook.provenance and codebook.provenance.sample else []
     person = person_of(codebook.collection, names, samples)
-    kept = flags_of(codebook, [each.name for each in attributes], names)
     domain = UnlabelledDomain(
         codebook.name,
         tuple(attributes),
         available_unit=unit,
         available_person=person,
         available_weight=weight,
-        available_imputed=kept,
     )
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
     words: dict[str, Any] = {
@@ -122,9 +129,7 @@ def _titles(variables: Iterable[Variable]) -> Mapping[str, str]:
     return {name: title for name, title in titles.items() if title and title.casefold() != name.casefold()}
 
 
-def flags_of(
-    codebook: Codebook, names: Sequence[str], flags: Sequence[str] | None = None
-) -> dict[str, tuple[Imputed, ...]]:
+def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str]) -> dict[str, Flag]:
     """Find the flags of allocated values (``facts/imputed.toml``), and the values of theirs that say so.
 
     A flag whose codes the codebook does not label, or of which all or none say that a value was allocated, is left out:
@@ -132,14 +137,14 @@ def flags_of(
 
     Args:
         codebook: Codebook of the extract.
-        names: Variables whose flags are wanted.
-        flags: Variables that may be flags; None for all.
+        names: Columns whose flags are wanted.
+        available: Columns that may be flags.
     """
     rule = flag_rule(codebook.collection)
     if rule is None:
         return {}
-    known = {each.name: each for each in codebook.variables if flags is None or each.name in flags}
-    found: dict[str, tuple[Imputed, ...]] = {}
+    known = {each.name: each for each in codebook.variables if each.name in available}
+    found: dict[str, Flag] = {}
     for name in names:
         flag = rule.flag_of(name, known)
         if flag is None or flag.name == name:
@@ -152,7 +157,7 @@ def flags_of(
             told |= {} if isinstance(values, str) else dict.fromkeys(values, not rule.is_answered(code.label))
         allocated = tuple(value for value, is_allocated in told.items() if is_allocated)
         if allocated and len(allocated) < len(told):
-            found[name] = (Imputed(flag.name, allocated),)
+            found[name] = Flag(flag.name, allocated)
     return found
 
 
