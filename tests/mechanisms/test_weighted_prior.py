@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -100,6 +101,18 @@ def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -
     shares = plan(replace(domain, weight=None), budget, "histogram", None, weights).shares
     planned = replace(planned, shares=(*shares[:1], planned.shares[1], *shares[1:]))
     return train(planned, FrameInput(rows), draw=Forced())
+
+
+def test_engines_score_by_the_weighted_prior() -> None:
+    rows = weighted_people()
+    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
+    predicted = model.predict(rows)["probability_high"]
+    with duckdb.connect() as connection:
+        connection.register("people", rows.to_arrow())
+        found = connection.execute(model.to_sql("duckdb")).fetchnumpy()
+    assert np.array(found["probability_high"]) == pytest.approx(predicted.to_numpy())
+    unweighted = Model.of(replace(model, weighted_classes=None)).predict(rows)["probability_high"]
+    assert (unweighted < predicted).all()
 
 
 def test_no_privacy_has_exact_sums() -> None:

@@ -148,6 +148,7 @@ def test_a_fault_in_the_domain_is_a_fault_of_the_declaration() -> None:
 def test_text_that_is_no_document_is_refused() -> None:
     for document in (None, [], "text", 3):
         refused(document, "document: expected an object")
+    refused(changed(("guarantee",), {1: 2}), "guarantee: expected text keys")
 
 
 def test_shares_without_a_common_denominator_are_refused_before_they_are_added_up() -> None:

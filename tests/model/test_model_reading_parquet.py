@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.golden_model import golden_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.golden_model import golden_model, loaded_or_refused
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import load_model
@@ -102,3 +104,19 @@ def test_numbers_of_another_type_are_refused(parquet: Path, type_: pa.DataType) 
     column = pa.array([other] * table.num_rows, type_)
     rewrite(parquet, table.set_column(5, "value", column))
     parquet_refused(parquet, "is not a possible value")
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_damaged_parquet_model_is_refused_or_read(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "model.parquet"
+    save_model(golden_model(), path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) // 2, len(content) - 1]))])
+    loaded_or_refused(path)
