@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.model_cases import declared
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.bins import declared_edges
 from dpnb_columnar.model.parameters import Histogram
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
@@ -21,16 +22,15 @@ ROWS = 20_000
 
 def domain(upper: int) -> Domain:
     """One attribute on tenths, so that it is no amount."""
-    attributes = {"x": {"lower": 0, "upper": upper, "step": "0.1"}}
-    return read_domain("tenths", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
+    return declared({"x": {"lower": 0, "upper": upper, "step": "0.1"}})
 
 
-def statistics(declared: Domain, centres: tuple[int, int] = (400, 480)) -> Statistics:
+def statistics(domain: Domain, centres: tuple[int, int] = (400, 480)) -> Statistics:
     """Two classes of ``ROWS`` rows, 2.7 deviations apart."""
     generator = np.random.default_rng(7)
     codes = np.concatenate([generator.normal(centre, 30, ROWS).round().astype(np.int64) for centre in centres])
     classes, ones = np.repeat([0, 1], ROWS), np.ones(2 * ROWS, dtype=np.int64)
-    return assemble(declared, [Cells(None, classes, 0 * codes, ones), Cells("x", classes, codes, ones)])
+    return assemble(domain, [Cells(None, classes, 0 * codes, ones), Cells("x", classes, codes, ones)])
 
 
 def histogram(mechanism: str, upper: int, epsilon: Fraction = Fraction(1), seed: int = 3) -> Histogram:
@@ -79,10 +79,8 @@ class Answers:
 
 
 def edges(mean: Fraction, variance: Fraction) -> list[int]:
-    declared = domain(1_000)
-    model = plan_and_release(
-        statistics(declared), Budget(Fraction(1)), "adaptive-histogram", draw=Answers(mean, variance)
-    )
+    answers = Answers(mean, variance)
+    model = plan_and_release(statistics(domain(1_000)), Budget(Fraction(1)), "adaptive-histogram", draw=answers)
     (found,) = model.attributes
     assert isinstance(found, Histogram)
     return list(found.edges)

@@ -62,20 +62,27 @@ def test_a_tempered_release_draws_what_an_ordinary_one_draws(mechanism: str, att
     assert class_terms(tempered) == class_terms(plain) == list(map(math.log, plain.classes.probability))
 
 
-@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name not in BINNED])
-def test_mechanisms_without_histograms_are_not_tempered(mechanism: str) -> None:
-    with pytest.raises(UsageError, match=f"tempered is for histograms, and mechanism {mechanism} makes none; choose h"):
-        plan(domain_of(9), Budget(Fraction(1)), mechanism, attribute_weights="tempered")
-
-
-def test_more_than_two_classes_are_not_tempered() -> None:
-    with pytest.raises(UsageError, match="tempered is for two classes, and the domain declares 3; choose calibr"):
-        plan(domain_of(9, classes=3), Budget(Fraction(1)), "histogram", attribute_weights="tempered")
-
-
-def test_an_unknown_way_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="attribute weights: no 'temperd'; known ways: auto, none, tempered"):
-        plan(domain_of(9), Budget(Fraction(1)), "histogram", attribute_weights="temperd")
+@pytest.mark.parametrize(
+    ("mechanism", "weights", "attributes", "classes", "words"),
+    [
+        *(
+            (name, "tempered", 9, 2, f"tempered is for histograms, and mechanism {name} makes none; choose h")
+            for name in MECHANISMS
+            if name not in BINNED
+        ),
+        ("histogram", "tempered", 9, 3, "tempered is for two classes, and the domain declares 3; choose calibr"),
+        ("histogram", "learned", 9, 3, "learned is for two classes, and the domain declares 3; choose calibr"),
+        ("majority", "learned", 9, 2, "learned is for mechanisms that release attributes with noise"),
+        ("none", "learned", 9, 2, "learned is for mechanisms that release attributes with noise"),
+        ("histogram", "learned", 1001, 2, "at most 1000 attributes, and the domain declares 1001; choose calibrated"),
+        ("histogram", "temperd", 9, 2, "attribute weights: no 'temperd'; known ways: auto, none, tempered"),
+    ],
+)
+def test_weights_that_a_plan_cannot_have_are_refused(
+    mechanism: str, weights: str, attributes: int, classes: int, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        plan(domain_of(attributes, classes), Budget(Fraction(1)), mechanism, attribute_weights=weights)
 
 
 def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:

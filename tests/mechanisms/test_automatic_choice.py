@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,6 @@ from support.model_cases import declared
 from support.people import PEOPLE, people_domain
 from support.running import Run
 
-import dpnb_columnar as dpnb
 from dpnb_columnar.advice.expectation import CANDIDATES
 from dpnb_columnar.budget import Budget, Pure
 from dpnb_columnar.domain import Domain
@@ -25,7 +23,6 @@ from dpnb_columnar.mechanisms import release_plan
 from dpnb_columnar.mechanisms.automatic_choice import MechanismChoice, resolved_mechanism
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.options import Terms
 
 DELTA = Fraction(1, 10**6)
 NUMBERS = {"lower": 0, "upper": 99, "step": 1}
@@ -35,13 +32,6 @@ def domain_of(numeric: int, categorical: int, classes: int) -> Domain:
     attributes: dict[str, Any] = {f"n{number}": NUMBERS for number in range(numeric)}
     attributes |= {f"c{number}": {"values": ["a", "b"]} for number in range(categorical)}
     return declared(attributes, [f"y{number}" for number in range(classes)])
-
-
-def test_it_is_the_default_of_every_door() -> None:
-    assert Terms().mechanism == "auto"
-    assert inspect.signature(plan).parameters["mechanism"].default == "auto"
-    sklearn = pytest.importorskip("dpnb_columnar.sklearn")
-    assert sklearn.SmoothNaiveBayes().mechanism == "auto"
 
 
 @given(
@@ -136,8 +126,3 @@ def test_plan_says_it_as_json(people_file: Path, run: Run) -> None:
     assert document["shares"] == "by-size"
     named = json.loads(run("plan", people_file, "--no-advice", "--json", "--mechanism", "paper").out)
     assert (named["mechanism"], named["mechanism_reason"], named["shares"]) == ("paper", None, "equal")
-
-
-def test_an_unknown_mechanism_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="mechanism: no 'automatic'; known mechanisms: auto, smooth, paper"):
-        dpnb.plan(domain=people_domain(), epsilon=1, mechanism="automatic")

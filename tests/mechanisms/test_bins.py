@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from support.model_cases import declared
 
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS
 from dpnb_columnar.model.bins import declared_edges, equal_edges, geometric_edges, placed_edges
 from dpnb_columnar.model.tuning import MOST_BINS
@@ -58,19 +58,14 @@ def test_placed_bins_are_narrow_where_the_values_are_and_wide_outside() -> None:
 
 
 def test_an_amount_gets_growing_bins_and_anything_else_equal_ones() -> None:
-    domain = read_domain(
-        "kinds",
+    domain = declared(
         {
-            "label": {"column": "y", "classes": ["a", "b"]},
-            "attributes": {
-                "wage": {"lower": 0, "upper": 10**6, "step": 1},
-                "balance": {"lower": -5000, "upper": 10**6, "step": 1},
-                "age": {"lower": 0, "upper": 120, "step": 1},
-                "length": {"lower": 0, "upper": 20, "step": "0.001"},
-                "logged": {"lower": 0, "upper": 10**6, "step": 1, "transform": "log1p"},
-            },
-        },
-        "test",
+            "wage": {"lower": 0, "upper": 10**6, "step": 1},
+            "balance": {"lower": -5000, "upper": 10**6, "step": 1},
+            "age": {"lower": 0, "upper": 120, "step": 1},
+            "length": {"lower": 0, "upper": 20, "step": "0.001"},
+            "logged": {"lower": 0, "upper": 10**6, "step": 1, "transform": "log1p"},
+        }
     )
     widths = {attribute.name: np.diff(declared_edges(attribute, 16)) for attribute in domain.numeric}
     assert widths["wage"][0] <= 2

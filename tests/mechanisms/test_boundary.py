@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,31 +11,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
+from support.model_cases import declared
+from support.recorded_draws import Drawn, Forced
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.mechanism import COUNTS
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
 
-DOMAIN = read_domain(
-    "test",
+DOMAIN = declared(
     {
-        "label": {"column": "y", "classes": ["a", "b", "c"]},
-        "attributes": {
-            "x": {"lower": 0, "upper": 6, "step": 1, "missing": "category"},
-            "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "skip"},
-            "k": {"values": ["p", "q"], "missing": "skip"},
-            "size": {"lower": 0, "upper": 6, "step": 1},
-        },
+        "x": {"lower": 0, "upper": 6, "step": 1, "missing": "category"},
+        "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "skip"},
+        "k": {"values": ["p", "q"], "missing": "skip"},
+        "size": {"lower": 0, "upper": 6, "step": 1},
     },
-    "test",
+    ["a", "b", "c"],
 )
 Weights = str | PublicWeights
 PUBLIC = PublicWeights(PublicSource("sample", "0" * 64, ("k", "size")), {"x": 1.25, "money": 0.3}, 0.5)
@@ -64,15 +62,6 @@ def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
     return assemble(domain, cells)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """One call of the sampler."""
-
-    location: Fraction
-    scale: Fraction
-    noise: NoiseFamily
-
-
 def draws(
     data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12, weights: Weights = "none"
 ) -> list[Drawn]:
@@ -89,16 +78,8 @@ def released(
     weights: Weights = "none",
 ) -> tuple[Model, list[Drawn]]:
     """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
-    recorded: list[Drawn] = []
-
-    class Recorder:
-        private = False
-
-        def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-            recorded.append(Drawn(location, scale, noise))
-            return Fraction(size)
-
-    return plan_and_release(statistics(data), budget, mechanism, noise, Recorder(), weights), recorded
+    forced = Forced(size)
+    return plan_and_release(statistics(data), budget, mechanism, noise, forced, weights), forced.calls
 
 
 def loss(one: Drawn, two: Drawn) -> Fraction:
@@ -197,16 +178,6 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
                 assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
 
 
-def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
-    data = statistics([(0, 1, 2, 0, 5)] * 50)
-    first, second = (plan_and_release(data, Budget(Fraction(1))) for _ in range(2))
-    assert first.guarantee.private
-    assert first.attributes != second.attributes
-    seeded = plan_and_release(data, Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
-    assert not seeded.guarantee.private
-    assert seeded.guarantee.seeded
-
-
 def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
     generator = np.random.default_rng(5)
     size = 40_000
@@ -223,13 +194,6 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
         elif isinstance(private, Table) and isinstance(exact, Table):
             assert np.array(private.probability) == pytest.approx(np.array(exact.probability), abs=1e-3)
     assert model.classes.probability == pytest.approx(plain.classes.probability, abs=1e-4)
-
-
-def test_a_model_without_privacy_says_so() -> None:
-    model = plan_and_release(statistics([(0, 1, 2, 0, 5)] * 9), Budget(Fraction(1)), "none")
-    assert model.guarantee.epsilon is None
-    assert not model.guarantee.private
-    assert model.guarantee.composition == ()
 
 
 @pytest.mark.parametrize(
@@ -249,14 +213,6 @@ def test_unknown_names_are_refused(arguments: dict[str, str], message: str) -> N
 
 
 def test_a_budget_too_small_for_its_queries_is_refused() -> None:
-    attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(600)}
-    wide = read_domain("wide", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
+    wide = declared({f"x{index}": {"lower": 0, "upper": 1} for index in range(600)})
     with pytest.raises(UsageError, match="raise epsilon, declare fewer attributes, or choose"):
         plan(wide, Budget(Fraction("0.0001")), "smooth")
-
-
-def test_every_mechanism_keeps_its_interface() -> None:
-    for name, mechanism in MECHANISMS.items():
-        assert mechanism.name == name
-        assert mechanism.summary
-        assert mechanism.private == (name != "none")

@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.mechanisms import MECHANISMS, PRIVATE, SPREAD
+from support.model_cases import declared
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, Missing, read_domain
+from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.smooth_moments import exact_answers
@@ -32,8 +33,7 @@ MOMENTS = [name for name in PRIVATE if name not in ("histogram", "majority")]
 def domain(missing: Missing | None) -> Domain:
     """One numeric attribute with values from 0 to 20."""
     attribute = {"lower": 0, "upper": 20, "step": 1} | ({"missing": missing.value} if missing else {})
-    label = {"column": "y", "classes": ["a", "b"]}
-    return read_domain("test", {"label": label, "attributes": {"x": attribute}}, "test")
+    return declared({"x": attribute})
 
 
 def statistics(missing: Missing | None, present: Sequence[int] = PRESENT) -> Statistics:

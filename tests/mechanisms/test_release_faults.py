@@ -8,25 +8,20 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from support.recorded_draws import draws, total_loss
+from support.model_cases import declared
+from support.recorded_draws import Forced, draws, total_loss
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import Histogram, Normal
-from dpnb_columnar.noise import NoiseFamily
 
 ONE = Fraction(1)
 CELLS = 1000
 
 
-def domain_of(**attributes: Mapping[str, object]) -> Domain:
-    document = {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}
-    return read_domain("test", document, "test")
-
-
-NUMERIC = domain_of(x={"lower": 0, "upper": CELLS, "step": 1})
+NUMERIC = declared({"x": {"lower": 0, "upper": CELLS, "step": 1}})
 
 
 def statistics(domain: Domain, first: Mapping[int, int], second: Mapping[int, int]) -> Statistics:
@@ -37,15 +32,6 @@ def statistics(domain: Domain, first: Mapping[int, int], second: Mapping[int, in
     return assemble(
         domain, [Cells(None, classes, np.zeros_like(codes), counts), Cells(attribute.name, classes, codes, counts)]
     )
-
-
-class Exact:
-    """Draws no noise."""
-
-    private = False
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return location
 
 
 # What is drawn.
@@ -105,13 +91,13 @@ def test_what_is_drawn_leaves_room_for_the_error_of_the_search(mechanism: str) -
 @pytest.mark.parametrize(("lower", "upper"), [(0, 99), (-30, 4000)])
 def test_a_bin_counts_the_values_that_its_edges_say(mechanism: str, lower: int, upper: int) -> None:
     """Catches: bins shifted by one code (``searchsorted`` from the other side), and a first or last code left out."""
-    declared = domain_of(x={"lower": lower, "upper": upper, "step": 1})
+    domain = declared({"x": {"lower": lower, "upper": upper, "step": 1}})
     rows = {code: code % 7 + 1 for code in range(upper - lower + 1)}  # no two neighbouring bins of one content
     model = plan_and_release(
-        statistics(declared, rows, {code: 8 - count for code, count in rows.items()}),
+        statistics(domain, rows, {code: 8 - count for code, count in rows.items()}),
         Budget(ONE),
         mechanism,
-        draw=Exact(),
+        draw=Forced(),
     )
     (parameters,) = model.attributes
     assert isinstance(parameters, Histogram)
@@ -139,7 +125,7 @@ def normal_rows(rows: int, mean: float, deviation: float) -> dict[int, int]:
 def test_a_trimmed_variance_is_corrected_to_that_of_all_values(mechanism: str, epsilon: str) -> None:
     """Catches: a variance that is multiplied by what trimming leaves of it, or not corrected: 10 % from each end is."""
     rows = statistics(NUMERIC, normal_rows(3000, 400, 60), normal_rows(3000, 600, 60))
-    model = plan_and_release(rows, Budget(Fraction(epsilon)), mechanism, draw=Exact())
+    model = plan_and_release(rows, Budget(Fraction(epsilon)), mechanism, draw=Forced())
     (parameters,) = model.attributes
     assert isinstance(parameters, Normal)
     assert parameters.mean == pytest.approx((400, 600), rel=0.01)
@@ -152,7 +138,7 @@ def test_placed_bins_reach_as_far_as_the_values_do() -> None:
     """Catches: a spread that is not corrected for trimming. Equal bins reach 2.5 deviations to either side."""
     values = normal_rows(3000, 500, 60)
     model = plan_and_release(
-        statistics(NUMERIC, values, values), Budget(Fraction(1, 10)), "adaptive-histogram", draw=Exact()
+        statistics(NUMERIC, values, values), Budget(Fraction(1, 10)), "adaptive-histogram", draw=Forced()
     )
     (parameters,) = model.attributes
     assert isinstance(parameters, Histogram)

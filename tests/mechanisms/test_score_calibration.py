@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Extreme, Forced
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
@@ -35,7 +35,6 @@ from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
-from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.training import train
 
 LABEL = {"column": "y", "classes": ["no", "yes"]}
@@ -43,16 +42,6 @@ LABEL = {"column": "y", "classes": ["no", "yes"]}
 
 def domain(**attributes: dict[str, object]) -> Domain:
     return read_domain("test", {"label": LABEL, "attributes": attributes}, "test")
-
-
-class NoNoise:
-    private = False
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return location
-
-
-exact = NoNoise()
 
 
 # Margins of correlated attributes.
@@ -84,7 +73,7 @@ def correlated(copies: int, classes: int = 2, **keys: str) -> tuple[Domain, Stat
 def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreCounts, Share]:
     """A model without noise, its margins, how many rows have each, and the share of the second pass."""
     declared, statistics, rows = correlated(copies, classes)
-    model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact)
+    model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=Forced())
     margins = margins_given(model)
     counts = margins.empty().counts
     for code in range(3):
@@ -106,7 +95,7 @@ def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreC
 def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(copies: int, classes: int) -> None:
     """Catches: rows of the classes in the wrong columns, ranges in a wrong order, another weight than the tempered."""
     model, margins, counts, share = released(copies, classes)
-    weights = calibrated_weights(model, counts, share, exact)
+    weights = calibrated_weights(model, counts, share, Forced())
     weight = copies**-0.25 if copies >= 8 else 1.0
     assert (weights.method, weights.weights, weights.intercepts) == (
         "calibrated",
@@ -125,7 +114,7 @@ def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(co
         assert odds == pytest.approx(math.log(row[other] / row[margins.largest]), abs=0.35)
     moved = replace(margins, edges=tuple(edge + 1 for edge in margins.edges))
     with pytest.raises(ValueError, match="not those that the released model gives"):
-        calibrated_weights(model, ScoreCounts(moved, counts.counts), share, exact)
+        calibrated_weights(model, ScoreCounts(moved, counts.counts), share, Forced())
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
@@ -146,7 +135,7 @@ def test_the_margins_of_learned_weights_are_counted(mirrored: bool, monkeypatch:
     assert margins.largest == int(mirrored)
     assert margins.edges[11] == margins.offsets[1 - margins.largest] - margins.offsets[margins.largest]
     counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
-    weights = calibrated_weights(model, counts, share, exact)
+    weights = calibrated_weights(model, counts, share, Forced())
     assert weights.line is not None
     assert replace(weights, line=None) == learned
 
@@ -183,7 +172,7 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
     margins = margins_given(weighted)
     assert margins.largest == 0  # of the rows
     counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
-    weights = calibrated_weights(weighted, counts, share, exact)
+    weights = calibrated_weights(weighted, counts, share, Forced())
     line = population_line(replace(weighted, attribute_weights=weights))
     assert line is not None
     first, second = model.classes.probability
@@ -198,12 +187,12 @@ def test_the_line_is_told_the_noise_of_the_counts_and_of_the_classes_sizes(monke
     """That of the sizes is what the class counts and all tables leave together: one over the root of all precisions."""
     declared, statistics, _ = correlated(2, missing="row")
     planned = plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated")
-    model = release(statistics, planned, exact)
+    model = release(statistics, planned, Forced())
     margins = margins_given(model)
     told: list[Any] = []
     monkeypatch.setattr(score_calibration, "fit_line", lambda *arguments: told.extend(arguments))
     assert planned.calibration is not None
-    calibrated_weights(model, ScoreCounts(margins, margins.empty().counts), planned.calibration, exact)
+    calibrated_weights(model, ScoreCounts(margins, margins.empty().counts), planned.calibration, Forced())
     _, _, noise, shares, deviation, *_ = told
     assert noise == pytest.approx(math.sqrt(2) / 0.1)
     sizes = [(float(share.row_cost.epsilon), 1 if share.attribute is None else 3) for share in planned.shares[:-1]]
@@ -255,31 +244,23 @@ def test_certainty_has_a_largest_score_and_does_not_stretch_the_ranges() -> None
     declared = domain(n={"lower": 0, "upper": 10**9, "step": 1}, c={"values": ["a", "b"]})
     table = Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5)))
     spike = Normal("n", (0.0, 5e8), (1.0, 1.0), (0.0, 5e8), (1.0, 2e8))
-    model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=exact)
+    model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=Forced())
     spiky = margins_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
     assert max(map(abs, spiky.tables[0][0].scores)) == LARGEST_SCORE
     assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 16
-
-
-class Extreme:
-    """Answers far beyond anything that is ever drawn."""
-
-    private = False
-
-    def __init__(self, seed: int, size: int) -> None:
-        self.random, self.size = Random(seed), size
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
 
 
 @pytest.mark.parametrize("size", [10**3, 10**15, 10**30])
 @pytest.mark.parametrize("mechanism", [name for name in PRIVATE if name != "majority"])
 def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> None:
     """A run that failed because of what it drew would tell what that was (docs/privacy.md, section 8)."""
-    three = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
-    for seed, declared in enumerate([people_domain(), three, people_domain(), three]):
-        planned = plan(declared, Budget(Fraction(1)), mechanism, attribute_weights="calibrated")
+    two, three = (
+        people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"][:classes]}})
+        for classes in (2, 3)
+    )
+    ways = [(two, "calibrated"), (three, "calibrated"), (two, "learned")]
+    for seed, (declared, weights) in enumerate(ways * 2):
+        planned = plan(declared, Budget(Fraction(1)), mechanism, attribute_weights=weights)
         model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
         assert model.attribute_weights is not None
         model.save(tmp_path / "m.json", overwrite=True)
@@ -309,7 +290,7 @@ def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     """Catches: a share of other counts than these, drawn with noise that it does not pay for."""
     declared, statistics, _ = correlated(3, classes)
     planned = reserve_later_pass(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
-    model = release(statistics, planned, exact)
+    model = release(statistics, planned, Forced())
     share = model.guarantee.reserved
     assert share is not None
     assert plan_given(model).shares == (share,)

@@ -9,13 +9,13 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
 from support.engines import SQLite
-from support.people import TYPES, people, people_domain
+from support.people import FEW_VALUES, TYPES, people, people_domain
 from support.recorded_draws import Forced, total_loss
+from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
@@ -23,7 +23,7 @@ from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics_files import answer_of
-from dpnb_columnar.domain import Missing, read_domain
+from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.domain.groupings import divisions_of
@@ -41,15 +41,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, scores_document
 
-DECLARED = {
-    "label": {"column": "income", "classes": ["low", "high"]},
-    "attributes": {
-        "age": {"lower": 0, "upper": 4, "step": 1, "missing": str(Missing.ROW)},
-        "hours": {"lower": 0, "upper": 3, "step": 1, "missing": str(Missing.CATEGORY)},
-        "sex": {"values": ["f", "m"]},
-    },
-}
-THREE = {**DECLARED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 BY = ["sex,hours=2", "sex:hours", "region=n,s"]
 ONE = Fraction(1)
 COLUMNS = {**TYPES, "region": pl.String}
@@ -63,7 +55,7 @@ def frame_of(rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, COLUMNS, orient="row")
 
 
-def small_model(document: Any = DECLARED) -> Model:
+def small_model(document: Any = FEW_VALUES) -> Model:
     rows = [
         (age % 5, hours % 4, "fm"[age % 2], ("low", "high")[hours % 3 > 1], "ns"[hours % 2])
         for age, hours in product(range(20), repeat=2)
@@ -181,25 +173,13 @@ def test_the_unit_and_the_weight_make_no_groups() -> None:
 
 def marginals(plan: ScorePlan, counts: ScoreCounts) -> list[np.ndarray]:
     """The exact tables of each division, as noise finds them."""
-    exact = Exact()
+    exact = Forced()
     release_scores(plan, counts, exact)
     tables, start = [], 0
     for share in plan.shares:
-        tables.append(np.array(exact.numbers[start : start + share.values]))
+        tables.append(np.array([int(call.location) for call in exact.calls[start : start + share.values]]))
         start += share.values
     return tables
-
-
-class Exact(Forced):
-    """Draws nothing, and notes the exact numbers."""
-
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.numbers: list[int] = []
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: Any, grid_bits: int = 0) -> Fraction:
-        self.numbers.append(int(location))
-        return location
 
 
 @pytest.mark.slow
@@ -235,7 +215,7 @@ def test_the_tables_are_those_of_the_predictions(small: Model) -> None:
     frame = everyday(2000)
     plan = planned(small, ["sex", "region=n,s", "sex:region"])
     scored = small.predict(frame).with_columns(frame["sex", "income", "region"])
-    released = ReleasedScores.of(release_scores(plan, counts_of(plan, frame), Exact()))
+    released = ReleasedScores.of(release_scores(plan, counts_of(plan, frame), Forced()))
     for groups in released.groups:
         for values, counts, expected in zip(groups.values, groups.counts, groups.expected or (), strict=True):
             part = scored
@@ -271,9 +251,7 @@ def test_every_engine_counts_the_same_groups(small: Model, tmp_path: Path) -> No
     frame, plan = everyday(), planned(small)
     expected = counts_of(plan, frame)
     assert (expected.counts.sum(axis=1) > 0).sum() > 10
-    with duckdb.connect(tmp_path / "people.duckdb") as connection:
-        connection.register("rows", frame)
-        connection.execute("CREATE TABLE person AS SELECT * FROM rows")
+    into_duckdb(tmp_path / "people.duckdb", frame)
     address = parse_database(str(tmp_path / "people.duckdb"))
     assert address is not None
     assert DatabaseInput(address, "person").check(plan.domain).answer(plan.scores) == expected
@@ -388,25 +366,3 @@ def test_files_with_and_without_groups_are_read(small: Model, tmp_path: Path) ->
             read_scores(broken, "test")
     with pytest.raises(DataError, match="expected a query for each table"):
         read_scores({**document, "groups": document["groups"][:1]}, "test")
-
-
-def test_exact_figures_of_groups_are_those_of_their_rows(small: Model) -> None:
-    frame = everyday(1000)
-    whole = small.evaluate(frame, by=["sex", "region=n,s"])
-    by_sex, by_region = whole.groups
-    assert [group.rows for group in by_region.groups][:2] == [250, 250]
-    for group, part in zip(by_sex.groups, (frame.filter(sex="f"), frame.filter(sex="m")), strict=False):
-        alone = small.evaluate(part)
-        assert (group.rows, group.accuracy.value) == (alone.rows, pytest.approx(alone.accuracy))
-        assert group.accuracy.interval == pytest.approx(alone.intervals["accuracy"])
-        assert group.accuracy_difference.value == pytest.approx(alone.accuracy - whole.accuracy)
-        second = alone.classes[1]
-        assert group.recall[1].value == pytest.approx(second.recall)
-        assert group.false_positives[1].value == pytest.approx(
-            (second.predicted - round((second.recall or 0) * second.rows)) / alone.classes[0].rows
-        )
-        assert group.calibration is not None
-        assert group.calibration.value == pytest.approx(second.mean_probability - second.rows / alone.rows)
-        assert group.auc is not None
-        assert group.auc.value == pytest.approx(alone.auc, abs=0.02)  # by ranges of the score
-        assert group.majority.value == pytest.approx(alone.majority)

@@ -11,14 +11,14 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from support.people import PEOPLE, TYPES, people, people_domain
+from support.people import FEW_VALUES, PEOPLE, TYPES, people, people_domain
 from support.recorded_draws import Forced, total_loss
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Missing, read_domain
+from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
@@ -30,15 +30,7 @@ from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, sco
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
 
-DECLARED = {
-    "label": {"column": "income", "classes": ["low", "high"]},
-    "attributes": {
-        "age": {"lower": 0, "upper": 4, "step": 1, "missing": str(Missing.ROW)},
-        "hours": {"lower": 0, "upper": 3, "step": 1, "missing": str(Missing.CATEGORY)},
-        "sex": {"values": ["f", "m"]},
-    },
-}
-THREE = {**DECLARED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)
 
 
@@ -57,7 +49,7 @@ def small() -> Model:
         (age % 5, hours % 4, "fm"[age % 2], ("low", "high")[hours % 3 > 1])
         for age, hours in product(range(30), repeat=2)
     ]
-    domain = read_domain("people", DECLARED, "test")
+    domain = read_domain("people", FEW_VALUES, "test")
     return dpnb.train(
         pl.DataFrame(rows, TYPES, orient="row"),
         epsilon=5,
@@ -326,7 +318,7 @@ def test_only_models_of_few_classes_with_attributes_and_a_guarantee(three: Model
     with pytest.raises(UsageError, match="carries no guarantee"):
         plan_scores(seeded, budget)
     label = {"column": "income", "classes": [str(place) for place in range(1025)]}
-    many = replace(three, domain=read_domain("people", {**DECLARED, "label": label}, "test"))
+    many = replace(three, domain=read_domain("people", {**FEW_VALUES, "label": label}, "test"))
     with pytest.raises(UsageError, match="rows of 1025 classes, by predicted class, would be 1050625 counts; at most"):
         plan_scores(many, budget)
 

@@ -9,26 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.model_cases import declared
 from support.people import people_domain
 
 from dpnb_columnar.budget import Concentrated, Pure
-from dpnb_columnar.domain import Numeric, read_domain
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model.postprocessing import normal, probabilities
 from dpnb_columnar.model.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
 from dpnb_columnar.sensitivity import RunLengthColumn
 
-DOMAIN = read_domain(
-    "moments",
+DOMAIN = declared(
     {
-        "label": {"column": "y", "classes": ["a", "b"]},
-        "attributes": {
-            "x": {"lower": 0, "upper": 6, "step": 1},
-            "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
-        },
-    },
-    "test",
+        "x": {"lower": 0, "upper": 6, "step": 1},
+        "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
+    }
 )
 
 # --- trim -----------------------------------------------------------------------------------------------------------
@@ -140,18 +136,6 @@ def test_an_invalid_variance_takes_the_pooled_one_and_never_becomes_a_spike() ->
     hopeless = normal(attribute, means, [Fraction(-9), Fraction(1)], [1.0, 1.0], [300, 100])
     assert hopeless.mean[0] == hopeless.mean[1]
     assert hopeless.deviation[0] == hopeless.deviation[1] == 6
-
-
-def test_variances_are_drawn_together_as_far_as_they_are_noise() -> None:
-    attribute, sizes = DOMAIN.numeric[0], [100, 300]
-    released = [Fraction(1), Fraction(4)]
-    average = (1 * 100 + 4 * 300) / 400
-    found = normal(attribute, [Fraction(1)] * 2, released, [1.0, 1.0], sizes, 100.0)
-    assert found.deviation == pytest.approx(
-        [math.sqrt((1 * 100 + average * 100) / 200), math.sqrt((4 * 300 + average * 100) / 400)]
-    )
-    together = normal(attribute, [Fraction(1)] * 2, released, [1.0, 1.0], sizes, 1e12)
-    assert together.deviation == pytest.approx([math.sqrt(average)] * 2)
 
 
 def test_the_average_weighs_more_the_less_is_spent() -> None:

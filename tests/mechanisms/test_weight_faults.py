@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,8 @@ from support.recorded_draws import Forced
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import (
-    CERTAIN,
     UNITS,
-    GradientQuery,
     GradientSums,
-    ScoreTable,
     largest_score,
 )
 from dpnb_columnar.domain import Domain
@@ -130,31 +126,6 @@ def test_one_attribute_widens_ranges_and_clips_up_to_three_nats(nats: float, cou
 
 
 # Gradients.
-
-
-def all_rows(domain: Domain, values: list[str | None]) -> list[pl.DataFrame]:
-    """Every row of a domain of one attribute, alone."""
-    return [
-        pl.DataFrame({"label": [klass], "a": [value]}, schema={"label": pl.String, "a": pl.String})
-        for klass, value in product(domain.classes, values)
-    ]
-
-
-def test_a_row_moves_a_gradient_by_its_sensitivity_and_hardly_less() -> None:
-    """Catches: a row that is not scaled down, the log-odds left out of the bound, a sensitivity halved.
-
-    All rows there are, at weights where the model is certain of each class; the class that it is certain of is wrong.
-    """
-    domain = declared({"a": {"values": ["x", "y"]}})
-    table, moved = ScoreTable("a", (0, 1), (3 * UNITS, -2 * UNITS), 3 * UNITS), 0
-    for favoured, bound in product((-1, 1), (UNITS, 5 * UNITS // 2, 9 * UNITS)):
-        query = GradientQuery(domain, (table,), (UNITS // 8,), favoured * 30 * UNITS**2, bound)
-        assert query.sensitivity == (min(bound, 3 * UNITS) + UNITS) * CERTAIN
-        for frame in all_rows(domain, ["x", "y", None]):
-            change = int(np.abs(FrameInput(frame).check(domain).answer(query).sums).sum())
-            assert change <= query.sensitivity, (favoured, frame.row(0))
-            moved = max(moved, Fraction(change, query.sensitivity))
-    assert moved > 0.99
 
 
 # Rounds.

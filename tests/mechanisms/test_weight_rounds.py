@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Forced
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
@@ -29,8 +27,8 @@ from dpnb_columnar.mechanisms.model_release import release, release_weights
 from dpnb_columnar.mechanisms.release_plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import BOUND, CLIP, _clip, start_rounds
-from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits, SystemBits
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
@@ -92,28 +90,20 @@ def test_rounds_are_pure_whatever_the_tables_spend(noise: str) -> None:
 
 def test_a_round_is_drawn_with_its_bound_and_share() -> None:
     frame, domain = dependent(500)
-    calls: list[tuple[Fraction, NoiseFamily, int]] = []
-
-    class Recorder:
-        private = False
-
-        def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-            calls.append((scale, noise, grid_bits))
-            return location
-
+    forced = Forced()
     planned = plan(domain, Budget(Fraction(2)), "histogram", attribute_weights=LEARNED)
-    model = train(planned, FrameInput(frame), draw=Recorder())
+    model = train(planned, FrameInput(frame), draw=forced)
     rounds = start_rounds(replace(model, attribute_weights=None))
     bound = Fraction(rounds.query.bound, UNITS) + 1
     assert rounds.query.bound < sum(map(largest_score, rounds.query.tables))
     after_tables = sum(share.values for share in planned.shares[: -len(planned.rounds) - 1])
-    drawn = calls[after_tables : after_tables + 8]
-    assert {scale for scale, _, _ in drawn} == {bound}
-    assert [noise.cost for _, noise, _ in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
+    drawn = forced.calls[after_tables : after_tables + 8]
+    assert {call.scale for call in drawn} == {bound}
+    assert [call.noise.cost for call in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
     sums = FrameInput(frame).check(domain).answer(rounds.query)
-    after = rounds.after(planned.rounds[0], sums, Recorder())
+    after = rounds.after(planned.rounds[0], sums, Forced())
     with pytest.raises(ValueError, match="not at the weights of this round"):
-        after.after(planned.rounds[1], sums, Recorder())
+        after.after(planned.rounds[1], sums, Forced())
 
 
 def test_clips_and_the_bound_are_public_and_bounded() -> None:
@@ -142,44 +132,6 @@ def test_attributes_that_tell_nothing_bound_a_row_by_one_nat() -> None:
     assert query.bound == UNITS
     assert sum(map(largest_score, query.tables)) < UNITS
     assert query.sensitivity < 2 * UNITS * CERTAIN
-
-
-class Extreme:
-    """Answers far beyond anything that is ever drawn."""
-
-    private = False
-
-    def __init__(self, seed: int, size: int) -> None:
-        self.random, self.size = Random(seed), size
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [10**3, 10**15, 10**30])
-@pytest.mark.parametrize("mechanism", [name for name in PRIVATE if name != "majority"])
-def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> None:
-    """A run that failed because of what it drew would tell what that was (docs/privacy.md, section 8)."""
-    planned = plan(people_domain(), Budget(Fraction(1)), mechanism, attribute_weights=LEARNED)
-    for seed in range(3):
-        model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
-        assert model.attribute_weights is not None
-        model.save(tmp_path / "m.json", overwrite=True)
-        assert load_model(tmp_path / "m.json") == model
-
-
-def test_what_cannot_be_learned_is_refused() -> None:
-    budget = Budget(Fraction(1))
-    for method in (LEARNED, "tempered"):
-        with pytest.raises(UsageError, match=f"{method} is for two classes, and the domain declares 3; choose calibr"):
-            plan(THREE, budget, "histogram", attribute_weights=method)
-    for mechanism in ("majority", "none"):
-        with pytest.raises(UsageError, match="learned is for mechanisms that release attributes with noise"):
-            plan(people_domain(), budget, mechanism, attribute_weights=LEARNED)
-    many = {"label": PEOPLE["label"], "attributes": {f"x{n}": {"values": ["a"]} for n in range(1001)}}
-    with pytest.raises(UsageError, match="at most 1000 attributes, and the domain declares 1001; choose calibrated"):
-        plan(people_domain(many), budget, "histogram", attribute_weights=LEARNED)
 
 
 def test_rows_that_are_read_once_learn_no_weights() -> None:

@@ -16,16 +16,17 @@ from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
+from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.postprocessing import class_counts
@@ -34,23 +35,13 @@ from dpnb_columnar.noise import ExactSampler, SeededBits
 ATTRIBUTES = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
 
 
-def weighted(cap: int = 400, step: int = 1, **more: Any) -> Domain:
-    return people_domain({**PEOPLE, "weight": {"column": "w", "cap": cap, "step": step}, **more})
-
-
-def some_people(rows: int = 600) -> pl.DataFrame:
-    """Rows of the class ``high`` stand for ten times as many persons as the others do."""
-    letters = {f"a{place}": pl.Series(np.random.default_rng(place).choice(["x", "y"], rows)) for place in range(6)}
-    return people(rows).with_columns(w=pl.when(income=pl.lit("high")).then(200).otherwise(20), **letters)
-
-
 def counted(domain: Domain) -> Statistics:
-    return dpnb.aggregate(some_people(), domain=domain)
+    return dpnb.aggregate(weighted_people(), domain=domain)
 
 
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_the_sums_are_one_query_more_with_noise_of_the_cap(mechanism: str) -> None:
-    shares = plan(weighted(400, 2), Budget(Fraction(1)), mechanism).shares
+    shares = plan(weighted_domain(400, 2), Budget(Fraction(1)), mechanism).shares
     first, second = shares[:2]
     assert (first.query, second.query) == (CLASS_COUNTS, WEIGHTED_COUNTS)
     assert (first.cost, first.row_cost, first.noise, first.values) == (
@@ -61,7 +52,7 @@ def test_the_sums_are_one_query_more_with_noise_of_the_cap(mechanism: str) -> No
     )
     assert second.composition == "one row changes one of these sums by at most 400"
     forced = Forced(500)
-    statistics = counted(weighted(400, 2))
+    statistics = counted(weighted_domain(400, 2))
     plan_and_release(statistics, Budget(Fraction(1)), mechanism, None, forced)
     sums = statistics.weight_sums
     assert sums is not None
@@ -69,20 +60,10 @@ def test_the_sums_are_one_query_more_with_noise_of_the_cap(mechanism: str) -> No
     assert {call.noise for call in forced.calls[:4]} == {forced.calls[0].noise}
 
 
-@pytest.mark.parametrize(
-    ("relation", "rows", "parts"), [("add-remove", 3, 3), ("replace-one", 1, 2), ("replace-one", 3, 6)]
-)
-def test_relation_and_unit_divide_the_share_of_the_sums_as_any(relation: str, rows: int, parts: int) -> None:
-    domain = weighted(unit={"column": "u", "rows": rows})
-    for share in plan(domain, Budget(Fraction(1), Neighbours(relation))).shares[:2]:
-        assert isinstance(share.cost, Pure)
-        assert share.row_cost == Pure(share.cost.epsilon / parts)
-
-
 @pytest.mark.parametrize("weights", ["none", "tempered", "calibrated", "learned"])
 def test_weights_change_the_prior_of_the_score_and_nothing_else(weights: str) -> None:
     """With equal draws a model is that of the domain without a weight, but for its prior."""
-    rows, budget = some_people(), Budget(Fraction(1000))
+    rows, budget = weighted_people(), Budget(Fraction(1000))
     models = [
         released(rows, people_domain({**PEOPLE, "attributes": ATTRIBUTES, **more}), budget, weights)
         for more in ({}, {"weight": {"column": "w", "cap": 400}})
@@ -119,21 +100,12 @@ def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -
     planned = plan(domain, budget, "histogram", None, weights)
     shares = plan(replace(domain, weight=None), budget, "histogram", None, weights).shares
     planned = replace(planned, shares=(*shares[:1], planned.shares[1], *shares[1:]))
-    return train(planned, FrameInput(rows), draw=Exact())
-
-
-class Exact:
-    """Answers without noise."""
-
-    private = False
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: object, grid_bits: int = 0) -> Fraction:
-        return Fraction(round(location * 2**grid_bits), 2**grid_bits)
+    return train(planned, FrameInput(rows), draw=Forced())
 
 
 def test_engines_score_by_the_weighted_prior() -> None:
-    rows = some_people()
-    model = plan_and_release(counted(weighted()), Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
+    rows = weighted_people()
+    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
     predicted = model.predict(rows)["probability_high"]
     with duckdb.connect() as connection:
         connection.register("people", rows.to_arrow())
@@ -144,16 +116,16 @@ def test_engines_score_by_the_weighted_prior() -> None:
 
 
 def test_no_privacy_has_exact_sums() -> None:
-    model = plan_and_release(counted(weighted()), Budget(Fraction(1)), "none")
+    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)), "none")
     assert model.weighted_classes is not None
-    sums = counted(weighted()).weight_sums
+    sums = counted(weighted_domain()).weight_sums
     assert sums is not None
     assert model.weighted_classes.released == tuple(sums.tolist())
 
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet"])
 def test_a_model_file_holds_the_sums(tmp_path: Path, suffix: str) -> None:
-    model = plan_and_release(counted(weighted()), Budget(Fraction(1)))
+    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)))
     model.save(tmp_path / f"model{suffix}")
     assert load_model(tmp_path / f"model{suffix}") == model
     assert "weighted_classes" not in to_document(plan_and_release(counted(people_domain()), Budget(Fraction(1))))
@@ -168,7 +140,7 @@ def test_a_model_file_holds_the_sums(tmp_path: Path, suffix: str) -> None:
     ],
 )
 def test_a_model_without_the_sums_of_its_domain_is_refused(change: dict[str, Any], words: str) -> None:
-    document = to_document(plan_and_release(counted(weighted()), Budget(Fraction(1))))
+    document = to_document(plan_and_release(counted(weighted_domain()), Budget(Fraction(1))))
     with pytest.raises(DataError, match=words):
         from_document({**document, **change}, "model.json")
     plain = to_document(plan_and_release(counted(people_domain()), Budget(Fraction(1))))
@@ -184,13 +156,9 @@ def test_priors_do_not_depend_on_the_step() -> None:
 
 
 def test_the_expected_error_is_in_the_unit_of_the_weight() -> None:
-    for domain in (weighted(400), weighted(400, 8)):
+    for domain in (weighted_domain(400), weighted_domain(400, 8)):
         counts, sums = plan(domain, Budget(Fraction(1))).shares[:2]
         assert expected_error(domain, sums, 1000) == pytest.approx(400 * expected_error(domain, counts, 1000))
-
-
-def test_every_private_mechanism_is_tried() -> None:
-    assert set(PRIVATE) == {name for name, each in MECHANISMS.items() if each.private}
 
 
 def test_the_prior_of_all_rows_of_units_is_drawn_towards_that_of_the_rows_that_count() -> None:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
@@ -35,7 +33,10 @@ def test_nines_of_a_codebook_are_too_wide_for_few_rows(mechanism: str) -> None:
     (wide,) = wide_ranges(planned(NINES, mechanism), 1000)
     assert wide.attribute == NINES
     assert wide.hidden > 100 * DIFFERENCE
-    assert not wide_ranges(planned(narrowed(NINES, wide.suggested), mechanism), 1000)
+    narrow = narrowed(NINES, wide.suggested)
+    assert NINES.lower <= narrow.lower < narrow.upper <= NINES.upper
+    assert grid_fault(narrow, "INCTOT") is None
+    assert not wide_ranges(planned(narrow, mechanism), 1000)
 
 
 @pytest.mark.parametrize("mechanism", ["histogram", "adaptive-histogram", "majority"])
@@ -56,25 +57,3 @@ def test_a_smaller_budget_hides_more() -> None:
     much, little = (wide_ranges(planned(NINES, epsilon=epsilon), 10_000)[0] for epsilon in ("0.1", "1"))
     assert much.hidden > little.hidden
     assert much.suggested[1] <= little.suggested[1]
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(
-    lower=st.integers(-(10**9), 10**9),
-    width=st.integers(1, 3 * 10**9),
-    step=st.sampled_from([1, 5, 1000]),
-    rows=st.integers(1, 10**7),
-    epsilon=st.sampled_from(["0.01", "1", "10"]),
-)
-def test_suggested_bounds_lie_within_the_declared_ones_and_mend_it(
-    lower: int, width: int, step: int, rows: int, epsilon: str
-) -> None:
-    amount = Numeric("AMOUNT", Fraction(lower), Fraction(lower + width * step), Fraction(step))
-    if grid_fault(amount, "AMOUNT") is not None:
-        return
-    for wide in wide_ranges(planned(amount, epsilon=epsilon), rows):
-        narrow = narrowed(amount, wide.suggested)
-        assert amount.lower <= narrow.lower < narrow.upper <= amount.upper
-        assert grid_fault(narrow, "AMOUNT") is None
-        assert not wide_ranges(planned(narrow, epsilon=epsilon), rows)

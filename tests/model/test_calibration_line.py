@@ -12,18 +12,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.edited_documents import edited, released_case
 from support.engines import DuckDB
 from support.golden_model import DELETED, changed
-from support.model_cases import declared, lines, model_of, models, table_of
-from support.random_models import values_for
+from support.model_cases import declared, model_of, table_of
 from support.scored_queries import compare, kinds_of
-from support.scored_rows import types
 
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Categorical
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.score_release import model_scores
 from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_terms, margin_above, population_line
@@ -133,53 +128,6 @@ def test_weights_of_rows_move_the_odds_as_they_move_the_priors() -> None:
     assert line.others == pytest.approx([level + moved] * 2)
     assert line.log_odds == pytest.approx([level + moved] * 2)
     assert population_line(replace(model, weighted_classes=None)) == several
-
-
-@st.composite
-def models_with_lines(draw: st.DrawFn) -> Model:
-    model = draw(models())
-    classes = len(model.domain.classes)
-    weights = model.attribute_weights or AttributeWeights("x", (1.0,) * len(model.attributes), (0.0,) * classes)
-    return replace(model, attribute_weights=replace(weights, line=draw(lines(classes))))
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(models_with_lines(), st.data())
-def test_random_lines_rank_rows_by_their_margins_and_predict_one_of_two(model: Model, data: st.DataObject) -> None:
-    """By the linear scores of the same model without the line."""
-    attributes = [model.domain[parameters.attribute] for parameters in model.attributes]
-    rows = data.draw(
-        st.lists(st.fixed_dictionaries({each.name: values_for(each) for each in attributes}), min_size=1, max_size=6)
-    )
-    texts = {each.name for each in attributes if isinstance(each, Categorical)}
-    held = [{name: value if name not in texts or value is None else str(value) for name, value in row.items()}
-            for row in rows]  # fmt: skip
-    frame = pl.DataFrame(held, schema=types(model), strict=False) if attributes else pl.DataFrame({"other": rows})
-    assert model.attribute_weights is not None
-    line = population_line(model)
-    assert line is not None
-    plain = replace(model, attribute_weights=replace(model.attribute_weights, line=None))
-    columns = pl.col("^probability_.*$")
-    linear = np.log(np.maximum(plain.predict(frame).select(columns).to_numpy(), 1e-290))
-    found = model.predict(frame)
-    shares = found.select(columns).to_numpy()
-    assert shares.sum(axis=1) == pytest.approx(1)
-    others = [klass for klass in range(len(model.priors)) if klass != line.largest]
-    best = linear[:, others].argmax(axis=1)
-    margin = linear[np.arange(len(linear)), np.array(others)[best]] - linear[:, line.largest]
-    odds = shares[np.arange(len(linear)), np.array(others)[best]] / shares[:, line.largest]
-    # A linear score keeps its digits in its probability where no class is all but certain.
-    clear = np.abs(margin) < 30
-    for first in np.flatnonzero(clear):
-        predicted = model.domain.classes.index(found["predicted"][int(first)])
-        near = np.sort(linear[first, others])[-2:]
-        if len(others) > 1 and near[1] - near[0] < 1e-6:
-            continue
-        assert predicted in (line.largest, others[best[first]])
-        for second in np.flatnonzero(clear):
-            if margin[first] > margin[second] + 1e-6:
-                assert odds[first] >= odds[second] * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])

@@ -7,25 +7,21 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from support.model_cases import declared
 
 from dpnb_columnar.budget import Pure, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_shares, class_sizes
 
-DOMAIN = read_domain(
-    "sizes",
+DOMAIN = declared(
     {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "every": {"values": [1, 2, 3, 4], "missing": "row"},
-            "some": {"values": [1, 2]},
-            "all": {"values": [1], "missing": "category"},
-        },
+        "every": {"values": [1, 2, 3, 4], "missing": "row"},
+        "some": {"values": [1, 2]},
+        "all": {"values": [1], "missing": "category"},
     },
-    "test",
+    ["a", "b"],
 )
 
 
@@ -67,10 +63,7 @@ def test_a_release_makes_its_priors_of_all_counts() -> None:
     import dpnb_columnar as dpnb
 
     rows = pl.DataFrame({"label": ["a"] * 300 + ["b"] * 100, "every": [1, 2, 3, 4] * 100})
-    domain = {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {"every": {"values": [1, 2, 3, 4], "missing": "row"}},
-    }
+    domain = declared({"every": {"values": [1, 2, 3, 4], "missing": "row"}}, ["a", "b"])
     model = dpnb.train(rows, epsilon=1, domain=domain, attribute_weights="none")
     given = {(each.query, each.attribute): each for each in model.guarantee.composition}
     sizes = class_sizes(model.domain, model.classes.released, model.attributes, given)

@@ -14,19 +14,19 @@ from support.scored_rows import AGE
 from dpnb_columnar.domain import Weight
 from dpnb_columnar.model.exact_evaluation import evaluate
 
-LIKELIHOOD = {"a": (0.7, 0.2, 0.1), "b": (0.2, 0.3, 0.1), "c": (0.1, 0.5, 0.8)}
+LIKELIHOOD = {"a": (0.68, 0.2, 0.12), "b": (0.22, 0.32, 0.08), "c": (0.1, 0.48, 0.8)}
 """Per category, its probability within each class."""
 
 ROWS = [
     # category, age, class, weight
     ("a", 20, 0, 1.0),
     ("a", 30, 1, 3.0),
-    ("b", 40, 1, 2.0),
+    ("b", 40, 1, None),  # the one that a row without weight counts for
     ("b", None, 0, 5.0),
     ("c", 50, 1, 4.0),
     ("c", 60, 0, 0.0),
     ("c", 20, 1, 2.0),
-    ("b", 70, 0, 6.0),
+    ("b", 70, 0, 900.0),  # at most 6
 ]
 
 
@@ -49,7 +49,9 @@ def test_figures_of_a_few_rows(classes: list[str]) -> None:
     for job, age, true, weight in ROWS:
         if age is not None:
             whole = sum(LIKELIHOOD[job][:size])
-            scored.append(([each / whole for each in LIKELIHOOD[job][:size]], true, weight))
+            scored.append(
+                ([each / whole for each in LIKELIHOOD[job][:size]], true, 1.0 if weight is None else min(weight, 6))
+            )
     predicted = [max(range(size), key=lambda place: each[0][place]) for each in scored]
     assert found.rows == len(scored) == len(ROWS) - 1
 
@@ -77,11 +79,44 @@ def test_figures_of_a_few_rows(classes: list[str]) -> None:
     weights = [weight for _, _, weight in scored]
     for figure, value in figures(weights).items():
         assert getattr(found.weighted, figure) == pytest.approx(value), figure
+    assert found.weighted.weight == sum(weights)
+    counted = list(zip(scored, predicted, strict=True))
+    by_cell = [
+        [sum(w for (_, is_, w), best in counted if (is_, best) == (i, j)) for j in range(size)] for i in range(size)
+    ]
+    assert [list(row) for row in found.weighted.confusion] == by_cell
+    areas = []
     for place, of_class in enumerate(found.classes):
+        likely = [(ps[place], true == place, w) for ps, true, w in scored]
+        assert of_class.mean_probability == pytest.approx(sum(p for p, _, _ in likely) / len(likely))
+        assert of_class.brier_score == pytest.approx(sum((p - is_) ** 2 for p, is_, _ in likely) / len(likely))
+        assert found.weighted.shares[place] == pytest.approx(sum(w for _, is_, w in likely if is_) / sum(weights))
+        mean = sum(w * p for p, _, w in likely) / sum(weights)
+        assert found.weighted.mean_probabilities[place] == pytest.approx(mean)
+        won = [
+            (mine > other) + (mine == other) / 2
+            for mine, is_, _ in likely
+            if is_
+            for other, was, _ in likely
+            if not was
+        ]
+        assert (of_class.auc is None) is (not won)
+        if of_class.auc is not None and of_class.auc_error is not None:
+            assert abs(of_class.auc - sum(won) / len(won)) <= of_class.auc_error + 1e-9
+            areas.append(of_class.auc)
         own = [best for (_, true, _), best in zip(scored, predicted, strict=True) if true == place]
         chosen = [true for (_, true, _), best in zip(scored, predicted, strict=True) if best == place]
         assert of_class.recall == (pytest.approx(own.count(place) / len(own)) if own else None)
         assert of_class.precision == (pytest.approx(chosen.count(place) / len(chosen)) if chosen else None)
         whole = sum(w for (_, true, w) in scored if true == place)
         hit = sum(w for (_, true, w), best in zip(scored, predicted, strict=True) if true == best == place)
+        assert (of_class.rows, of_class.predicted) == (len(own), len(chosen))
         assert found.weighted.recalls[place] == (pytest.approx(hit / whole) if whole else None)
+    assert found.auc == pytest.approx(sum(areas) / len(areas))
+    for part, pair in zip(found.calibration, found.weighted.calibration, strict=True):
+        tops = [(max(ps), true == best, w) for (ps, true, w), best in counted]
+        within = [each for each in tops if part.lower <= each[0] < part.upper]
+        total = sum(w for *_, w in within)
+        assert (pair is None) is (total == 0)
+        if pair is not None:
+            assert pair == pytest.approx(tuple(sum(each[i] * each[2] for each in within) / total for i in (0, 1)))

@@ -61,15 +61,6 @@ def test_terms_are_relative_to_the_class_that_is_likeliest_far_away(weight: floa
     assert reference_class(normal((5.0, 60.0, 7.0)), weight) == (1 if weight > 0 else 0)
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.3, -0.7])
-def test_a_bound_is_weighted_as_the_terms_are(weight: float) -> None:
-    bounded, free = (normal_terms(AGE, normal((3.0, 50.0, 4.0), bound=bound), weight) for bound in (2.0, None))
-    most = abs(weight) * 2.0
-    cut = np.clip(np.array(free.of(VALUES)), -most, most)
-    assert np.array(bounded.of(VALUES)) == pytest.approx(cut)
-    assert np.max(np.abs(np.array(free.of(VALUES)))) > most
-
-
 @pytest.mark.parametrize("transform", ["identity", "log1p"])
 def test_rows_are_scored_in_the_bins_that_they_are_counted_in(transform: str) -> None:
     """Every code of a grid: the number of starts that it reaches is its bin by the edges, which are of the scale."""

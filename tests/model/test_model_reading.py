@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.golden_model import DELETED, VALID, Place, changed, golden_model, loaded_or_refused, read_or_refused
+from support.golden_model import DELETED, VALID, Place, changed, golden_model, read_or_refused
 
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.model import from_document, load_model
@@ -150,6 +148,7 @@ def test_a_fault_in_the_domain_is_a_fault_of_the_declaration() -> None:
 def test_text_that_is_no_document_is_refused() -> None:
     for document in (None, [], "text", 3):
         refused(document, "document: expected an object")
+    refused(changed(("guarantee",), {1: 2}), "guarantee: expected text keys")
 
 
 def test_shares_without_a_common_denominator_are_refused_before_they_are_added_up() -> None:
@@ -232,41 +231,14 @@ def places(value: object, place: Place = ()) -> list[Place]:
 PLACES = places(VALID)
 
 
-@st.composite
-def mutations(draw: st.DrawFn) -> Any:
-    """The golden document with one or two odd changes."""
-    document = copy.deepcopy(VALID)
-    for _ in range(draw(st.integers(1, 2))):
-        place = draw(st.sampled_from(PLACES))
-        action = draw(st.sampled_from(["replace", "delete", "add"]))
-        try:
-            if action == "add":
-                document = changed(
-                    (*place, draw(st.sampled_from(["extra", "values", 0]))), draw(st.sampled_from(ODD)), document
-                )
-            else:
-                document = changed(place, DELETED if action == "delete" else draw(st.sampled_from(ODD)), document)
-        except (LookupError, TypeError):  # the first change took the place away
-            continue
-    return document
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None)
-@given(mutations())
-def test_a_changed_document_is_read_or_refused(document: Any) -> None:
-    model = read_or_refused(lambda: from_document(copy.deepcopy(document), "model.json"), "model.json")
-    if model is not None:  # what is read can be written, and read again
-        assert from_document(json.loads(to_json(to_document(model))), "model.json") == model
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_a_value_missing_anywhere_is_refused_or_read(place: Place, tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    for value in (DELETED, None, "odd", {}, [], -1):
-        path.write_text(json.dumps(changed(place, value)), encoding="utf-8")
-        loaded_or_refused(path)
+def test_a_value_missing_anywhere_is_refused_or_read(place: Place) -> None:
+    """Or an odd one in its place. What is read can be written, and read again."""
+    for value in (DELETED, *ODD):
+        model = read_or_refused(partial(from_document, changed(place, value), "model.json"), "model.json")
+        if model is not None and place[-1] != "attribute":  # of a share: judged by parameters, invented here
+            assert from_document(json.loads(to_json(to_document(model))), "model.json") == model
 
 
 def test_other_priors_are_read_and_have_another_digest() -> None:

@@ -8,14 +8,12 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain
 from support.releases import plan_and_release
+from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Pure
-from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.mechanism import WEIGHTED_COUNTS
 from dpnb_columnar.mechanisms.release_plan import plan
@@ -37,11 +35,7 @@ CAPS = ((100, 0.1), (400, 0.05), (400, 0.01), (1000, 0.02), (1000, 0.002))
 """The most that one row weighs, with the epsilon of the sums."""
 
 
-def weighted() -> Domain:
-    return people_domain({**PEOPLE, "weight": {"column": "w", "cap": 400}})
-
-
-SUMS = next(each for each in plan(weighted(), Budget(Fraction(1))).shares if each.query == WEIGHTED_COUNTS)
+SUMS = next(each for each in plan(weighted_domain(), Budget(Fraction(1))).shares if each.query == WEIGHTED_COUNTS)
 
 
 def squared_errors(prior: float, tilt: float, cap: int, epsilon: float) -> tuple[float, float, float]:
@@ -113,16 +107,13 @@ def test_a_rare_class_keeps_its_share_of_the_rows_where_a_large_one_is_moved() -
     assert found[2] < 0.00011 < 0.01 < alone.probability[2]
 
 
-def some_people() -> pl.DataFrame:
-    """Rows of the class ``high`` stand for ten times as many persons as the others do."""
-    return people(600).with_columns(w=pl.when(income=pl.lit("high")).then(200).otherwise(20))
-
-
 def test_the_noise_of_the_sums_decides_how_far_a_trained_model_follows_the_weights() -> None:
-    rows = some_people()
+    rows = weighted_people()
     share = float((rows["income"] == "high").mean() or 0)
     much, little = (
-        plan_and_release(dpnb.aggregate(rows, domain=weighted()), Budget(epsilon), draw=ExactSampler(SeededBits(4)))
+        plan_and_release(
+            dpnb.aggregate(rows, domain=weighted_domain()), Budget(epsilon), draw=ExactSampler(SeededBits(4))
+        )
         for epsilon in (Fraction(1000), Fraction(1, 2))
     )
     persons = 200 * share / (200 * share + 20 * (1 - share))
@@ -133,7 +124,7 @@ def test_the_noise_of_the_sums_decides_how_far_a_trained_model_follows_the_weigh
 
 
 def released() -> Model:
-    statistics = dpnb.aggregate(some_people(), domain=weighted())
+    statistics = dpnb.aggregate(weighted_people(), domain=weighted_domain())
     return plan_and_release(statistics, Budget(Fraction(5)), "histogram", draw=ExactSampler(SeededBits(4)))
 
 
@@ -151,7 +142,7 @@ def test_a_reader_computes_the_shares_of_weights_again() -> None:
 @pytest.mark.parametrize("mechanism", ["paper", "none"])
 def test_what_truncates_and_nothing_else_has_the_shares_of_the_weights_alone(mechanism: str) -> None:
     model = plan_and_release(
-        dpnb.aggregate(some_people(), domain=weighted()),
+        dpnb.aggregate(weighted_people(), domain=weighted_domain()),
         Budget(Fraction(1)),
         mechanism,
         draw=ExactSampler(SeededBits(4)),

@@ -204,13 +204,3 @@ def test_any_class_name_is_a_column_name() -> None:
     found = scored(model, [{"sex": "f"}])
     assert found.columns == ["predicted", *(f"probability_{name}" for name in classes), "skipped"]
     assert found.row(0)[1:5] == pytest.approx([0.1, 0.2, 0.3, 0.4])
-
-
-@pytest.mark.slow
-def test_a_thousand_classes() -> None:
-    """What a query of so many costs grows with them, not with their square."""
-    classes = [f"class {number}" for number in range(1000)]
-    shares = [[1 - number / 2000, number / 2000] for number in range(1, 1001)]
-    model = model_of(declared({"x": SEX}, classes), [table_of("x", *shares)])
-    found = model.predict(pl.DataFrame({"x": ["m", "f"]}))
-    assert found[PREDICTED].to_list() == ["class 999", "class 0"]

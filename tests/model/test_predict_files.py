@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pickle
 import stat
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
 import polars as pl
 import pytest
-from support.memory import PEAK_MEBIBYTES
-from support.model_cases import UNCHECKED
+from support.model_cases import peak_of_scoring
 from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
@@ -122,16 +119,6 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
-MEMORY_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
-from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.scored_files import write_scores
-from dpnb_columnar.rows.parquet import scan_files
-model, rows, output = map(Path, sys.argv[1:])
-write_scores(load_model(model), scan_files([rows]), output, ["id"])
-print(round(peak_mebibytes()))
-"""
-
-
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     model = tmp_path / "model.json"
@@ -143,8 +130,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         repeated = pl.DataFrame([ROW]).drop("age", "hours").join(pl.DataFrame(index), how="cross")
         numbers = repeated.with_columns(age=pl.col("id") % 101, hours=pl.col("id") % 89)
         numbers.write_parquet(file, row_group_size=100_000)
-        command = [sys.executable, "-c", MEMORY_PROBE, str(model), str(file), str(tmp_path / f"scored {rows}.parquet")]
-        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        peaks.append(peak_of_scoring(model, file, "id"))
     # Growth here is some 50 MB, of buffers that fill up, and 160 beside other work; where one step held its rows it was
     # above 300.
     assert peaks[1] - peaks[0] < 250, peaks

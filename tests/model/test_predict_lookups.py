@@ -28,7 +28,6 @@ from support.model_cases import (
 from support.random_models import values_for
 from support.scored_rows import MIXED
 
-from dpnb_columnar.domain import Attribute
 from dpnb_columnar.model import polars_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.polars_terms import SKIPPED
@@ -110,19 +109,6 @@ def test_every_kind_of_attribute_in_every_type_of_whole_numbers(type_: Any) -> N
     found, expected = model.predict(frame), by_rows(model, frame)
     assert found.equals(expected)
     assert found[SKIPPED].n_unique() > 1
-
-
-@pytest.mark.slow
-@given(st.data())
-@settings(max_examples=150, deadline=None)
-def test_any_numeric_attribute_in_any_type_of_whole_numbers(data: st.DataObject) -> None:
-    type_ = data.draw(st.sampled_from([type_ for type_ in LIMITS if type_ != pl.Boolean]))
-    domain = declared({"x": data.draw(numeric_declarations())})
-    attribute: Attribute = domain["x"]
-    model = model_of(domain, [data.draw(parameters_for(attribute, 2))])
-    marks = [int(attribute.lower), int(attribute.upper), 999999, -1]  # type: ignore[union-attr]
-    frame = pl.DataFrame({"x": pl.Series(around(marks, type_), dtype=pl.Int128).cast(type_)})
-    assert model.predict(frame).equals(by_rows(model, frame))
 
 
 @settings(max_examples=60, deadline=None)

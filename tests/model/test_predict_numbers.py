@@ -11,13 +11,12 @@ import mpmath
 import polars as pl
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.random_models import held, models_and_rows
-from support.reference_scorer import bin_of, log_density, reference
+from support.reference_scorer import log_density, reference
 from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
-from dpnb_columnar.model.likelihood import bin_starts, log_normalisation
+from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.polars_terms import SKIPPED
@@ -93,35 +92,6 @@ def test_far_outliers_of_a_pooled_variance_keep_twelve_digits() -> None:
     )
     rows = [{"age": age, "hours": hours, "sex": "f"} for age in (0, 10, 1e3, 1e6) for hours in (0, 1e6, 2**32)]
     assert check_against_reference(model, rows) <= 1e-12
-
-
-@pytest.mark.slow
-def test_many_classes() -> None:
-    classes = [f"class {index}" for index in range(60)]
-    domain = declared({"age": AGE, "sex": SEX}, classes)
-    model = model_of(
-        domain,
-        [
-            normal_of("age", [index * 1.5 for index in range(60)], [5 + index / 7 for index in range(60)]),
-            table_of("sex", *([(index + 1) / 70, 1 - (index + 1) / 70] for index in range(60))),
-        ],
-    )
-    rows = [{"age": age, "sex": sex} for age in range(0, 101, 9) for sex in ("f", "m", None)]
-    assert check_against_reference(model, rows) <= 1e-12
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**24), st.integers(1, 2**20), st.sets(st.integers(1, 2**16), max_size=30))
-def test_bins_of_a_logarithm_are_found_by_whole_numbers(lower: int, cells: int, inner: set[int]) -> None:
-    (attribute,) = declared(
-        {"x": {"lower": lower, "upper": lower + 40 * cells, "step": 40, "transform": "log1p"}}
-    ).numeric
-    edges = (0, *sorted(inner), 2**16 + 1)
-    for position, threshold in enumerate(bin_starts(attribute, edges), start=1):
-        before, reached = (lower + 40.0 * code for code in (threshold - 1, threshold))
-        assert threshold == 0 or bin_of(attribute, edges, before) < position
-        assert threshold > attribute.cells or bin_of(attribute, edges, reached) >= position
 
 
 def test_weights_are_powers_of_likelihoods_and_intercepts_are_factors_of_priors() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, settings
-from support.memory import PEAK_MEBIBYTES
-from support.model_cases import UNCHECKED, declared, model_of, normal_of, table_of
+from support.model_cases import declared, model_of, normal_of, peak_of_scoring, table_of
 from support.random_models import held, models_and_rows
 from support.scored_rows import MIXED, ROW, types
 
@@ -109,25 +106,6 @@ def test_a_query_may_ask_for_some_rows_or_columns_of_the_results() -> None:
     assert query.tail(2).collect().equals(expected[2:])
 
 
-def test_kept_columns_may_have_any_name() -> None:
-    """Names of the program's own columns among them."""
-    frame = pl.DataFrame([ROW] * 2).with_columns(pl.lit("kept").alias(name) for name in ("__value_0", "__kept_1"))
-    found = MIXED.predict(frame, ["__kept_1", "__value_0", "age"])
-    assert found.columns[:3] == ["__kept_1", "__value_0", "age"]
-    assert found["__value_0"].to_list() == ["kept"] * 2
-    assert MIXED.predict(frame.lazy(), ["__kept_1", "__value_0", "age"]).collect().equals(found)
-
-
-PEAK_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
-from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.scored_files import write_scores
-from dpnb_columnar.rows.parquet import scan_files
-model, rows, output = map(Path, sys.argv[1:])
-write_scores(load_model(model), scan_files([rows]), output, [])
-print(round(peak_mebibytes()))
-"""
-
-
 def _peak(folder: Path, attributes: Mapping[str, Any], classes: int, rows: int) -> int:
     """Peak in MiB of a process that scores so many rows."""
     domain = declared(attributes, [str(klass) for klass in range(classes)])
@@ -138,8 +116,7 @@ def _peak(folder: Path, attributes: Mapping[str, Any], classes: int, rows: int) 
     pl.DataFrame(
         {name: (numbers * (index + 3) % 101).cast(pl.Int16) for index, name in enumerate(attributes)}
     ).write_parquet(file, row_group_size=100_000)
-    command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(folder / "scored.parquet")]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return peak_of_scoring(model, file)
 
 
 @pytest.mark.slow
@@ -159,5 +136,4 @@ def test_memory_is_bounded_for_many_texts(tmp_path: Path) -> None:
     numbers, texts = pl.int_range(200_000, eager=True), pl.Series(values)
     columns = {name: texts.gather(numbers * (index + 3) % 20) for index, name in enumerate(names)}
     pl.DataFrame(columns).write_parquet(file, row_group_size=200_000)
-    command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(tmp_path / "scored.parquet")]
-    assert int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) < 500
+    assert peak_of_scoring(model, file) < 500

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -13,8 +11,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from support.memory import PEAK_MEBIBYTES
-from support.model_cases import UNCHECKED, declared, model_of, normal_of
+from support.model_cases import declared, model_of, normal_of, peak_of_scoring
 
 from dpnb_columnar.errors import DataError, OutputError
 from dpnb_columnar.model import scored_files
@@ -106,17 +103,6 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
-PEAK_PROBE = f"""{PEAK_MEBIBYTES}{UNCHECKED}
-from dpnb_columnar.model import scored_files
-from dpnb_columnar.model.model import load_model
-from dpnb_columnar.rows.parquet import scan_files
-model, rows, output = map(Path, sys.argv[1:])
-scored_files.GROUP_NUMBERS = 2**15
-scored_files.write_scores(load_model(model), scan_files([rows]), output, [])
-print(round(peak_mebibytes()))
-"""
-
-
 @pytest.mark.slow
 def test_the_footer_takes_little_memory_while_a_file_is_written(tmp_path: Path) -> None:
     """Polars took 425 MiB for a hundred thousand columns of row groups: 2.7 kB each, and more to close the file."""
@@ -126,7 +112,6 @@ def test_the_footer_takes_little_memory_while_a_file_is_written(tmp_path: Path) 
     for groups in (2, 102):
         number = pl.int_range(32 * groups, eager=True)
         pl.DataFrame({"x": number % 101, "y": number * 7 % 101}).write_parquet(file)
-        command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(tmp_path / f"{groups}.parquet")]
-        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert pq.read_metadata(tmp_path / "102.parquet").num_row_groups == 102
+        peaks.append(peak_of_scoring(model, file, group=2**15))
+    assert pq.read_metadata(tmp_path / "scored-rows.parquet").num_row_groups == 102
     assert peaks[1] - peaks[0] < 240, peaks

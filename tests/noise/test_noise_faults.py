@@ -10,8 +10,6 @@ import pytest
 from flint import arb, ctx
 from support.noise_cases import CONCENTRATED, ONE_UNIFORM, every, renyi
 
-from dpnb_columnar.budget import Approximate, Concentrated, Pure
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import ClassicalGaussian, ClassicalLaplace, NissimCauchy, NoiseFamily, PaperCauchy
 
 PROBABILITIES = (1 - 1e-6, 0.97, 0.75, 0.5, 0.3, 0.1, 0.02, 1e-4, 1e-9)
@@ -50,18 +48,6 @@ def test_a_worst_neighbour_loses_no_more_than_rho(family: NoiseFamily) -> None:
         for ratio in (math.exp(-beta), math.exp(beta))
     )
     assert 0.5 < worst <= 1
-
-
-@pytest.mark.parametrize("name", NOISE_FAMILIES)
-def test_a_family_of_the_command_line_costs_what_it_is_given(name: str) -> None:
-    """Catches: a family calibrated to more than its share, or to no share at all."""
-    costs = {
-        Pure: Pure(Fraction(1, 7)),
-        Approximate: Approximate(Fraction(1, 7), Fraction(1, 10**6)),
-        Concentrated: Concentrated(Fraction(1, 98)),
-    }
-    cost = costs[smooth_family(name).kind]  # type: ignore[index]
-    assert smooth_noise(name, cost).cost == cost
 
 
 def test_classical_noise_has_the_published_constants() -> None:

@@ -209,6 +209,20 @@ def test_the_variance_search_misses_no_step_at_the_tuning_of_a_release(
     assert variance_smooth_bound(column, cut, cells, beta) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(tuned_columns(), st.data())
+def test_both_are_smooth_at_the_tuning_of_a_release(
+    case: tuple[RunLengthColumn, int, int, float], data: st.DataObject
+) -> None:
+    column, cut, cells, beta = case
+    values = list(np.repeat(column.codes, column.counts))
+    values[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.integers(0, cells) | st.sampled_from([0, cells]))
+    other = run_length(tuple(sorted(int(value) for value in values)))
+    for search in (mean_smooth_sensitivity, variance_smooth_bound):
+        assert abs(math.log(search(column, cut, cells, beta) / search(other, cut, cells, beta))) <= beta + 1e-9
+
+
 def test_nearly_constant_columns_are_as_smooth_as_any() -> None:
     """A search that stops short of the stationary point of its last piece jumps by 38 beta between these neighbours."""
     one, two = (RunLengthColumn(np.array([50, 51]), np.array([920 - few, few])) for few in (1, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -30,6 +31,7 @@ from dpnb_columnar.model.parameters import (
     PublicSource,
     Table,
 )
+from support.memory import peak
 
 UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
 LARGEST_COUNT = 2**53
@@ -39,6 +41,22 @@ from dpnb_columnar.model import document_reader
 document_reader.check_parameters = lambda model, document: None
 """
 """Has a program of its own read models whose parameters are invented, as the fixture ``invented_models`` does here."""
+
+SCORING = f"""{UNCHECKED}
+from dpnb_columnar.model import scored_files
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.rows.parquet import scan_files
+
+model, rows, output = map(Path, sys.argv[1:4])
+scored_files.GROUP_NUMBERS = int(sys.argv[4]) or scored_files.GROUP_NUMBERS
+scored_files.write_scores(load_model(model), scan_files([rows]), output, sys.argv[5:], overwrite=True)
+"""
+
+
+def peak_of_scoring(model: Path, rows: Path, *keep: str, group: int = 0) -> int:
+    """The most MiB that a process has that scores the rows of a file, in row groups of so many numbers."""
+    return peak(SCORING, model, rows, rows.with_name(f"scored-{rows.name}"), group, *keep)
+
 
 names = st.text(
     st.one_of(

@@ -23,6 +23,16 @@ PEOPLE: Document = {
     },
 }
 
+FEW_VALUES: Document = {
+    "label": PEOPLE["label"],
+    "attributes": {
+        "age": {"lower": 0, "upper": 4, "step": 1, "missing": "row"},
+        "hours": {"lower": 0, "upper": 3, "step": 1, "missing": "category"},
+        "sex": {"values": ["f", "m"]},
+    },
+}
+"""So few values that every row can be listed, with the three ways to miss one."""
+
 TYPES = pl.Schema({"age": pl.Int64, "hours": pl.Int64, "sex": pl.String, "income": pl.String})
 
 DECLARATION = """

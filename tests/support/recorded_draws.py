@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 
@@ -26,15 +27,27 @@ class Drawn:
 
 @dataclass
 class Forced:
-    """Answers every call alike, whatever the rows are, and notes what was asked."""
+    """Answers every call alike, whatever the rows are, or without noise, and notes what was asked."""
 
-    answer: int
+    answer: int | None = None
     calls: list[Drawn] = field(default_factory=list)
     private: bool = False
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
         self.calls.append(Drawn(location, scale, noise))
-        return Fraction(self.answer)
+        return location if self.answer is None else Fraction(self.answer)
+
+
+class Extreme:
+    """Answers far beyond anything that is ever drawn."""
+
+    private = False
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.random, self.size = Random(seed), size
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
 
 
 def draws(

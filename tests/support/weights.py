@@ -5,7 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import polars as pl
+
+from dpnb_columnar.domain import Domain
+from support.people import PEOPLE, people, people_domain
 
 WEIGHTS = [
     pl.Series([0, 1, 7, 399, 400, 401, 10**9, -1, -(10**9), None], dtype=pl.Int64),
@@ -23,3 +27,14 @@ RULES: list[dict[str, Any]] = [
     {"cap": 2, "step": "0.01", "missing": "0.07"},
     {"cap": 399, "step": 7, "missing": 14},
 ]
+
+
+def weighted_domain(cap: int = 400, step: int = 1, **more: Any) -> Domain:
+    """The domain of people whose column ``w`` says how many persons a row stands for."""
+    return people_domain({**PEOPLE, "weight": {"column": "w", "cap": cap, "step": step}, **more})
+
+
+def weighted_people(rows: int = 600) -> pl.DataFrame:
+    """Rows of the class ``high`` stand for ten times as many persons as the others do; six letters say nothing."""
+    letters = {f"a{place}": pl.Series(np.random.default_rng(place).choice(["x", "y"], rows)) for place in range(6)}
+    return people(rows).with_columns(w=pl.when(income=pl.lit("high")).then(200).otherwise(20), **letters)
