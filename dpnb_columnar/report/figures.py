@@ -92,6 +92,9 @@ ORDERED = (
 PLAIN = tuple(replace(style, marker="", width=1.8) for style in ORDERED)
 """The same of curves, without markers."""
 
+DISTINCT = (*ORDERED, *(look for name, look in STYLES.items() if name not in BASELINES))
+"""Twelve styles of things that are no mechanisms, for the figures of benchmarks."""
+
 DIAGONAL = Style("muted", line=(4, 4), width=1.0)
 """Style of a line from corner to corner, which has no name."""
 

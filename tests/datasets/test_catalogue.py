@@ -53,8 +53,7 @@ def test_a_catalogue_that_is_named_is_the_only_one(here: Path) -> None:
     here.write_text(entry("adult", first_class="local"))
     assert [found.name for found in entries(other)] == ["mine"]
     with pytest.raises(UsageError, match=r"other\.toml: no data set named 'adult'; known names: mine"):
-        entry_named("adult", other)
-    assert entry_for([Path("adult_2.parquet")], other) is None
+        entry_named(f"{other}:adult")
 
 
 def test_packaged_catalogue_in_the_working_directory_is_read_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,19 +226,6 @@ def test_a_step_is_the_mean_of_what_is_known(epsilon: str) -> None:
     assert after.precision == pytest.approx(known, rel=0.1)
 
 
-def test_weights_that_start_near_nothing_stay_there() -> None:
-    """Catches: a prior that is as wide for a calibration that found nothing as for one that found much."""
-    model = small_model(10**6)
-    for slope, farthest in ((0.0, 0.1), (0.001, 0.1), (0.5, 0.6)):
-        weights = AttributeWeights("calibrated", (slope,) * 2, (0.0, 0.0))
-        after = stepped(
-            start_rounds(replace(model, attribute_weights=weights)), Answers(3000.0, -2000.0, 100.0)
-        ).weights
-        moved = max(abs(weight - slope) for weight in after.weights)
-        assert moved < farthest
-        assert moved > 0.005
-
-
 def test_no_answer_moves_weights_beyond_their_limits() -> None:
     """Catches: limits of weights or of log-odds that are left out or are others; an answer that makes no number."""
     rounds = start_rounds(small_model(released=10**9))

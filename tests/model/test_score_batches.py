@@ -47,7 +47,7 @@ def test_classes_that_no_attribute_tells_apart_score_alike_under_a_line() -> Non
     priors = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
     domain = declared({"x": {"values": ["a", "b"]}}, ("0", "1", "2", "3"))
     weights = AttributeWeights(
-        "learned", (0.0,), (0.0,) * 4, None, (), CalibrationLine(0, (0.5, 1.5), (1.0, 2.0), (0.0, 0.5), 0.0)
+        "learned", (0.0,), (0.0,) * 4, None, CalibrationLine(0, (0.5, 1.5), (1.0, 2.0), (0.0, 0.5), 0.0)
     )
     model = replace(model_of(domain, [table_of("x", *[[0.5, 0.5]] * 4)], priors), attribute_weights=weights)
     frame = pl.DataFrame({"x": ["a"] * 20})

@@ -136,7 +136,7 @@ BUGS = (
         (
             "mechanisms/test_secret_bits.py::test_nobody_can_repeat_a_draw_by_seeding",
             "model/test_model_holds_no_secret.py::test_a_seeded_model_is_not_private_and_keeps_its_seed_to_itself",
-            "batch/test_configuration.py::test_a_seed_is_typed_or_not_at_all",
+            "batch/test_configuration.py::test_misspelt_variable_is_refused",
         ),
         ("mechanisms/release-repeatable", "mechanisms/release-seeded", "noise/mersenne-twister"),
     ),

@@ -181,7 +181,7 @@ def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run
             "a password in an address",
         ),
     ],
-    ids=range(14),
+    ids=range(11),
 )
 def test_options_that_do_not_go_together(
     session: Any, people_file: Path, run: Run, arguments: tuple[object, ...], told: str
