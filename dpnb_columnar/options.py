@@ -192,11 +192,7 @@ class Declared(LabelledDomain):
     ] = None
 
     def counted(self, resolved: ResolvedDomain) -> ResolvedDomain:
-        """Return the domain, with the unit and the weight that are declared here.
-
-        Raises:
-            UsageError: if a unit or a weight does not fit the domain.
-        """
+        """Return the domain, with the unit and the weight that are declared here."""
         by_unit = resolved.by_unit(self.unit, self.unit_rows)
         return by_unit.by_weight(self.weight, self.weight_cap)
 
@@ -294,23 +290,11 @@ class Terms:
         return "auto" in (self.mechanism, self.attribute_weights)
 
     def effective_epsilon(self, resolved: ResolvedDomain) -> Epsilon:
-        """Return the epsilon that was given, else the one declared beside the domain, else the default.
-
-        Raises:
-            ConfigurationError: if the declared epsilon is out of range.
-        """
+        """Return the epsilon that was given, else the one declared beside the domain, else the default."""
         return resolved.effective_epsilon(None) if self.epsilon is None else self.epsilon
 
     def budget(self, epsilon: Epsilon | None, rows: int | None = None) -> Budget:
-        """Return the budget of the release.
-
-        Args:
-            epsilon: The effective epsilon.
-            rows: The n of a rule for delta; None if there is none.
-
-        Raises:
-            UsageError: if an option is out of range, or if a rule has no n.
-        """
+        """Return the budget of the release."""
         known = [relation.value for relation in Neighbours]
         if self.neighbours not in known:
             raise UsageError(f"neighbours: no {self.neighbours!r}; known relations: {', '.join(known)}")

@@ -87,11 +87,7 @@ class PublicFile:
     source: ParquetSource
 
     def count(self, domain: Domain) -> Statistics:
-        """Count the rows in its domain, or in one of fewer attributes.
-
-        Raises:
-            DataError: if the file is damaged.
-        """
+        """Count the rows in its domain, or in one of fewer attributes."""
         from dpnb_columnar.counting.engines import local
         from dpnb_columnar.counting.statistics import CellQuery
 
@@ -99,11 +95,7 @@ class PublicFile:
             return local.answer(self.source, CellQuery(domain.per_row))
 
     def read(self) -> PublicRows:
-        """Read the rows into memory, evenly chosen ones where they are too many.
-
-        Raises:
-            DataError: if the file is damaged.
-        """
+        """Read the rows into memory, evenly chosen ones where they are too many."""
         import polars as pl
 
         scanned = scan_file(self.path)
@@ -153,17 +145,10 @@ def open_public_file(
     """Open a file of public rows. Opens no row.
 
     Args:
-        path: The file.
         domain: The domain of the release. One that the file carries must be the same, but for its name.
         label: What to predict, where that was named for the confidential rows; it goes for this file as well.
         inputs: Files of confidential rows.
         parts: Digests of files whose rows statistics have counted (``file_parts``). Confidential.
-
-    Raises:
-        UsageError: if it is a folder, or one of the inputs, or a copy of one.
-        MissingInputError: if it cannot be opened.
-        DataError: if it is not Parquet, lacks a column, has one of the wrong type, or pages that cannot be.
-        ConfigurationError: if it carries another domain, or one without a label.
     """
     domain = domain.per_row  # nobody counts a public file for a release
     content, size = _digest(path), path.stat().st_size
@@ -191,19 +176,7 @@ def _is_input(path: Path, file: str) -> UsageError:
 
 
 def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> PublicFile:
-    """Open a public file that weights were learned from before. Opens no row.
-
-    Args:
-        path: The file.
-        domain: Its domain, or one of fewer attributes.
-        name: Its declared name.
-        content: Hexadecimal SHA-256 of its content.
-
-    Raises:
-        UsageError: if it has another content.
-        MissingInputError: if it cannot be opened.
-        DataError: if it lacks a column, or has pages that cannot be.
-    """
+    """Open a public file that weights were learned from before. Opens no row."""
     if (found := _digest(path)) != content:
         raise UsageError(
             f"public file {path}: is not the one that the weights were learned from, {name}: its SHA-256 is {found} in "
@@ -214,21 +187,13 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
 
 
 def _open_source(path: Path, domain: Domain) -> ParquetSource:
-    """Open a file.
-
-    Raises:
-        DataError: if the file belongs to a Delta, Iceberg or Hudi table.
-    """
+    """Open a file."""
     refuse_table_files([path])
     return open_parquet([path], domain)
 
 
 def _check_domain(carried: Declaration, domain: Domain, label: str | None, path: Path) -> None:
-    """Refuse a domain that is not that of the release.
-
-    Raises:
-        ConfigurationError: if it declares no label, or differs; the text says in what.
-    """
+    """Refuse a domain that is not that of the release."""
     if label is not None:
         carried = labelled(carried, label)
     if not isinstance(carried, Domain):
@@ -246,11 +211,7 @@ def _check_domain(carried: Declaration, domain: Domain, label: str | None, path:
 
 
 def _declared_name(path: Path, carried: Declaration | None) -> str:
-    """Name the file as its domain does; else as its path does, without its folder.
-
-    Raises:
-        UsageError: if the file's name is none that a model may record.
-    """
+    """Name the file as its domain does; else as its path does, without its folder."""
     name = path.name if carried is None else carried.name
     if len(name) > LONGEST_NAME or not is_printable(name):
         raise UsageError(f"public file {path!r}: its name stands in the model, which takes one line; rename it")
@@ -258,12 +219,7 @@ def _declared_name(path: Path, carried: Declaration | None) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Compute the SHA-256 of a file.
-
-    Raises:
-        UsageError: if it is a folder.
-        MissingInputError: if it cannot be opened.
-    """
+    """Compute the SHA-256 of a file."""
     if is_folder(path):
         raise UsageError(f"public file {path}: is a folder; give one Parquet file")
     try:
@@ -314,16 +270,7 @@ def resolve_attribute_weights(
     """Return the way to weight attributes that an option names; of a Parquet file, the weights learned from it.
 
     Args:
-        value: Name of a way, or the path of a file of public rows, which ends in ``.parquet``.
-        domain: The domain of the release.
-        mechanism: Name of the mechanism.
         inputs: Files of confidential rows, which are not public.
-        label: What to predict, where that was named.
-        parts: Digests of the files that statistics have counted.
-
-    Raises:
-        UsageError: if there are other than two classes, or if the mechanism releases no attribute with noise.
-        dpnb_columnar.errors.Error: if the file does not do, as ``open_public_file`` and ``learn_public_weights`` say.
     """
     path = public_path(value)
     if path is None:
@@ -359,20 +306,8 @@ def planned_release(
     """Plan a release whose attribute weights are a name, or the path of a file of public rows (``plan``).
 
     Args:
-        domain: The declared domain.
-        budget: Privacy budget.
-        mechanism: Name of the mechanism, or ``auto``.
-        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: Name of a way to weight attributes, or the path of a file of public rows.
         rows: Declared number of rows; None if there is none. Public.
         inputs: Files of confidential rows, which are not public.
-        label: What to predict, where that was named.
-        parts: Digests of the files that statistics have counted.
-        declared: The domain that public rows are read in, where they have another label than the release.
-        repeatable: Whether the rows can be read a second time.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the file, or the release, does not do.
     """
     choice = resolved_mechanism(mechanism, domain, by_unit(budget, domain).row_epsilon, rows, noise)
     weights = resolve_attribute_weights(attribute_weights, declared or domain, choice.name, inputs, label, parts)
@@ -386,15 +321,7 @@ def public_path(value: str | os.PathLike[str]) -> Path | None:
 
 
 def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
-    """Learn weights from a public file: once to see which attributes tell something, and once more from these.
-
-    Args:
-        public: The file.
-        mechanism: Name of the mechanism.
-
-    Raises:
-        DataError: if a class has too few rows, or if no attribute tells anything.
-    """
+    """Learn weights from a public file: once to see which attributes tell something, and once more from these."""
     rows = public.read()
     _check_rows(public, rows.count(public.domain))
     every, _ = _crossed(rows, public.domain, public.domain, mechanism)
@@ -411,16 +338,7 @@ def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
 
 
 def model_beside(model: Model, path: Path) -> Model:
-    """Make the public model beside a released one: the public rows' tables without noise, with the released weights.
-
-    Args:
-        model: A released model.
-        path: The public file that its weights were learned from.
-
-    Raises:
-        UsageError: if its weights were learned from no public file, or from another one.
-        dpnb_columnar.errors.Error: if the file cannot be read.
-    """
+    """Make the public model beside a released one: the public rows' tables without noise, with the released weights."""
     source = None if model.attribute_weights is None else model.attribute_weights.source
     if source is None:
         raise UsageError(
@@ -445,11 +363,7 @@ class NoNoise:
 
 
 def _check_rows(public: PublicFile, statistics: Statistics) -> None:
-    """Refuse a file of few rows.
-
-    Raises:
-        DataError: if a class has too few rows.
-    """
+    """Refuse a file of few rows."""
     domain = statistics.domain
     fewest = max(FEWEST_ROWS, FEWEST_PER_ATTRIBUTE * len(domain.attributes))
     for name, rows in zip(domain.classes, statistics.class_counts, strict=True):
@@ -464,9 +378,7 @@ def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> M
     """Make the model that a mechanism would release of public rows, were there no noise.
 
     Args:
-        statistics: Counts of public rows.
         released: Their domain without the attributes that are not released.
-        mechanism: Name of the mechanism.
     """
     model = Model.of(release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise()))
     attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
@@ -480,10 +392,7 @@ def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str)
     attribute that tells nothing seems to tell something.
 
     Args:
-        rows: The public rows.
-        domain: The domain that they are counted in.
         released: The same without the attributes that are not released.
-        mechanism: Name of the mechanism.
     """
     whole, ratios, classes, odds = rows.count(domain), [], [], []
     for fold in rows.folds():

@@ -215,11 +215,7 @@ def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _rows_of(rows: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Return a sequence of rows as an array of type ``object``, of one dimension where an element is no row.
-
-    Raises:
-        ValueError: if rows are not equally long.
-    """
+    """Return a sequence of rows as an array of type ``object``, of one dimension where an element is no row."""
     if not rows or not all(_is_sequence(row) or getattr(row, "ndim", 0) for row in rows):
         return array_of(rows, "X")
     if len({len(row) for row in rows}) > 1:
@@ -558,11 +554,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _one_dimensional(y: Any, name: str = "y") -> Any:
-    """Return the labels, or what else there is one of per row, as a Polars series or an array.
-
-    Raises:
-        ValueError: if they are not one column.
-    """
+    """Return the labels, or what else there is one of per row, as a Polars series or an array."""
     if isinstance(y, list | tuple):  # a label in a list of its own is that label
         y = [label[0] if isinstance(label, list | tuple) and len(label) == 1 else label for label in y]
     labels = plain(y)

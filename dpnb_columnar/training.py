@@ -78,11 +78,7 @@ class Output:
     """Where a release is kept, and who is told how far it is: here in memory, and nobody."""
 
     def reserved(self, run: str | None) -> AbstractContextManager[None]:
-        """Keep other runs from writing to this output within the block.
-
-        Args:
-            run: Run id, if a ledger pays.
-        """
+        """Keep other runs from writing to this output within the block."""
         return nullcontext()
 
     def check(self) -> None:
@@ -143,19 +139,9 @@ def carry_out(
     """Carry out a planned release: pay, ask, release, ask given that, keep.
 
     Args:
-        plan: What is decided before rows are read.
         rows: Rows that can be counted in the plan's domain. Confidential.
-        payment: Charge to a ledger; None where nobody accounts.
         draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
             a guarantee.
-        output: Where the result is kept; None for memory alone.
-
-    Returns:
-        What is released; where a ledger pays, what it keeps for the run.
-
-    Raises:
-        dpnb_columnar.errors.Error: if no program could read the model again, if the ledger does not admit the release,
-            if the rows cannot be counted in the domain, or if the output cannot be written.
     """
     draw = ExactSampler(SystemBits()) if draw is None else draw
     output = output or Output()
@@ -199,16 +185,6 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
     Its tables are released of no rows in ``REHEARSED``, by noise that anybody can repeat, and the document is read as
     every reader does. That takes milliseconds, the same for every domain. How large a model becomes ``plan`` has
     checked (``mechanisms.release_plan.check_size``).
-
-    Args:
-        name: Name of the mechanism of a planned release.
-        mechanism: Its class: another mechanism of this name is checked by itself.
-        noise: Its noise family; None for none.
-        weights: How attributes are weighted; the later passes, which know no mechanism, are left out.
-        delta: The delta of the planned release.
-
-    Raises:
-        ConfigurationError: if the model cannot be made, or not be read; names what is missing.
     """
     from dpnb_columnar.counting.statistics import CellQuery
     from dpnb_columnar.mechanisms.release_plan import plan, reserve_later_pass
@@ -228,12 +204,7 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
 
 
 def checked_rows(plan: Plan, rows: Rows) -> CheckedRows:
-    """Check that rows can be counted as a release plans to. Opens no row.
-
-    Raises:
-        UsageError: if the plan has later passes, and the rows can be counted only once.
-        dpnb_columnar.errors.Error: if the rows do not fit the domain.
-    """
+    """Check that rows can be counted as a release plans to. Opens no row."""
     checked = rows.check(plan.domain)
     if plan.asks_again is not None and not checked.repeatable:
         raise UsageError(
@@ -252,11 +223,7 @@ def _release(
     draw: Sampler,
     output: Output,
 ) -> Release:
-    """Release the first answer, then ask whatever else the plan asks given what was released, until it has the whole.
-
-    Raises:
-        DataError: if two passes did not read the same rows.
-    """
+    """Release the first answer, then ask what else the plan asks given what was released, until it has the whole."""
     answer = first
     while True:
         with output.stage(asked.drawing):
@@ -277,11 +244,7 @@ def _reported(draw: Sampler, values: int) -> Sampler:
 
 
 def _check_same_rows(answer: Answer, first: Answer) -> None:
-    """Check that a later pass has read as many rows of each class as the first.
-
-    Raises:
-        DataError: if it has not.
-    """
+    """Check that a later pass has read as many rows of each class as the first."""
     if answer.class_counts.tolist() != first.class_counts.tolist():
         raise DataError("the rows changed between two passes over them; start again when they are complete")
 
@@ -337,16 +300,7 @@ class Payment:
     witness: Path | None = None
 
     def admit(self) -> Release | None:
-        """Ask the ledger whether it admits the release, before any row is opened.
-
-        Returns:
-            What this run has released, if it has already.
-
-        Raises:
-            BudgetError: if the limit does not admit the release; with what is spent and what remains.
-            UsageError: if the run id was used with other inputs.
-            dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
-        """
+        """Ask the ledger whether it admits the release, before any row is opened."""
         from dpnb_columnar.ledger import Ledger
 
         with Ledger(self.ledger, self.witness) as ledger:
@@ -359,11 +313,7 @@ class Payment:
         return ChargedRun(ledger, run, self.kind).released
 
     def remaining(self) -> Remaining:
-        """Return what the account has left once this run is paid, by what it has spent so far.
-
-        Raises:
-            dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
-        """
+        """Return what the account has left once this run is paid, by what it has spent so far."""
         from dpnb_columnar.ledger import Ledger
 
         with Ledger(self.ledger) as ledger:
@@ -377,11 +327,6 @@ class Payment:
 
         Args:
             parts: Digests of the files that were counted. Confidential.
-
-        Raises:
-            BudgetError: if another run has spent meanwhile what this one needs.
-            DataError: if the account is bound to other files than these, or another account to one of these.
-            BusyError: if another attempt of this run does not come to an end.
         """
         from dpnb_columnar.ledger import Ledger
 
@@ -406,9 +351,6 @@ class Payment:
 
         Were two to draw at once, the one that drew faster would be kept, and how long a draw takes depends on what is
         drawn (docs/privacy.md, Lemma 8.3).
-
-        Raises:
-            BusyError: if another attempt does not come to an end in a minute.
         """
         file = self.ledger.resolve()
         name = file.with_name(f"{file.name}.{hashlib.sha256(self.charge.run.encode()).hexdigest()[:16]}")
@@ -433,19 +375,7 @@ def payment_for(
     run: str | None = None,
     witness: Path | None = None,
 ) -> Payment:
-    """Make the payment of a planned release: names, cost, and the inputs that a run begun again must share. Public.
-
-    Args:
-        plan: The release.
-        ledger: The ledger's file.
-        data: Names of the files or tables that are counted.
-        account: Data set of the ledger that is charged; None for the domain's name.
-        run: Run id; None for the plan's own, or for a new one.
-        witness: The ledger's witness; None for none.
-
-    Raises:
-        UsageError: if no budget pays for the release (``check_payable``), or if a name cannot be one.
-    """
+    """Make the payment of a planned release: names, cost, and the inputs that a run begun again must share. Public."""
     from dpnb_columnar.ledger import Charge, check_dataset, check_run, fresh_run
     from dpnb_columnar.ledger.records import unit_named
     from dpnb_columnar.rows.holdout import parts_of

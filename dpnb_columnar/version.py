@@ -35,11 +35,7 @@ def find_version(package: Path) -> str:
 
 
 def _head(git: Path) -> tuple[str, str | None]:
-    """Read the commit of a checkout, and the one that the release's tag names, if there is such a tag.
-
-    Raises:
-        OSError, ValueError: if there is no repository, or it is of another form.
-    """
+    """Read the commit of a checkout, and the one that the release's tag names, if there is such a tag."""
     if git.is_file():  # of a worktree, a line that names its folder
         git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
     common = git / (git / "commondir").read_text(encoding="utf-8").strip() if (git / "commondir").is_file() else git

@@ -96,12 +96,7 @@ class Remedy:
 
 
 def usual_scenarios(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[Scenario]:
-    """List the scenarios with class sizes as declared or, where they are not, of 3:1.
-
-    Args:
-        domain: The declared domain.
-        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
-    """
+    """List the scenarios with class sizes as declared or, where they are not, of 3:1."""
     sizes = class_sizes or one_large_class(len(domain.classes), USUAL)
     return [Scenario(looseness, sizes) for looseness in ((1, WIDE) if domain.numeric else (1,))]
 
@@ -117,9 +112,7 @@ def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | 
     """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone.
 
     Args:
-        planned: The release, of a private mechanism.
         rows: Public number of rows.
-        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
     """
     domain, rows = planned.domain, min(rows, LARGEST_SIZE)
     found, draws = [], releases(domain)
@@ -130,12 +123,7 @@ def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | 
 
 
 def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[tuple[Scenario, int]]:
-    """List the scenarios that ``expect`` rehearses, each with the families of its attributes.
-
-    Args:
-        domain: The declared domain.
-        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
-    """
+    """List the scenarios that ``expect`` rehearses, each with the families of its attributes."""
     scenarios = usual_scenarios(domain, class_sizes)
     if class_sizes is None:
         scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
@@ -151,7 +139,6 @@ def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
     ``plan``.
 
     Args:
-        planned: The release.
         rows: Declared number of rows. Public.
     """
     domain = planned.domain
@@ -178,15 +165,7 @@ def remedies(planned: ReleasePlan, expected: Expectation, rows: int, automatic: 
     """Find what would help where a planned release is worse than always predicting the largest class.
 
     Args:
-        planned: The release.
-        expected: The scenario in which it is worse.
         rows: Public number of rows.
-        automatic: Name of the mechanism that ``auto`` takes; None to compare all.
-
-    Returns:
-        The best weights for the same mechanism, and the best for the one that ``auto`` takes or, where that does not
-        help or is the same, the best of the other mechanisms, as far as these help; if none does, the same release with
-        ``MORE_EPSILON`` times its epsilon, if that helps; else nothing.
     """
     budget, planned_name = planned.budget, planned.mechanism.name
     own = [(planned_name, method, planned.noise, budget) for method in METHODS]

@@ -144,13 +144,7 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int 
     """Rehearse a planned release and the mechanisms to choose among.
 
     Args:
-        plan: The release, of a private mechanism.
         rows: Public number of rows.
-        class_shares: Published sizes of the classes, as typed; None where they are not known.
-        known: Declared number of rows, if there is one: what ``auto`` takes depends on it.
-
-    Raises:
-        UsageError: if the class shares are not as many positive numbers as there are classes.
     """
     automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
     if plan.mechanism_reason is not None:
@@ -183,20 +177,8 @@ def outlook(
     """Look ahead to a planned release.
 
     Args:
-        plan: The release.
-        origin: Where its domain is declared.
         sizes: Rows of a class to expect errors for; the first is assumed of every class where no rows are declared.
             None for the average class of the declared rows, or for ``USUAL_SIZES``.
-        known: Declared number of all rows, if there is one.
-        sizes_from: Where the sizes come from, for the text.
-        label_chosen: Whether the label is one to train for.
-        rule: The rule for delta, if delta is one.
-        place: Where the domain is declared, for what is to be changed in it.
-        class_shares: Published sizes of the classes, as typed; None where they are not known.
-        rehearsed: Whether to rehearse the release, which takes a second or so per ten attributes.
-
-    Raises:
-        UsageError: if the class shares are not as many positive numbers as there are classes.
     """
     classes = len(plan.domain.classes)
     if sizes is None:
@@ -321,11 +303,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
 
 
 def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
-    """Yield both guarantees for whole units; nothing where the data are not declared to have units, or noise is impure.
-
-    Args:
-        plan: The release, of a private mechanism.
-    """
+    """Yield both guarantees for whole units; nothing if the data declare no units, or noise is impure."""
     unit = plan.domain.unit
     columns = plan.domain.available_unit if unit is None else unit.columns
     spent, counts = plan.total, plan.shares[0]

@@ -65,14 +65,7 @@ def composition_lines(
     cells: Sequence[Sequence[str]] | None = None,
     titles: Titles = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield one line per share, with further columns, and the sum.
-
-    Args:
-        shares: The shares. The budget that one row costs has a column where it differs from the share.
-        header: Names of the further columns.
-        cells: Their cells, share by share.
-        titles: Titles of attributes.
-    """
+    """Yield one line per share, with further columns, and the sum."""
     names, rows = composition_table(shares)
     place = names.index("attribute")
     for row in rows:
@@ -115,12 +108,7 @@ def missing_lines(plan: ReleasePlan) -> Iterator[str]:
 
 
 def hidden_ranges(wide: Sequence[WideRange], circumstances: str) -> str:
-    """Say which attributes a release would say nothing about.
-
-    Args:
-        wide: Attributes whose declared range is too wide, at least one.
-        circumstances: Rows and budget for which they are.
-    """
+    """Say which attributes a release would say nothing about."""
     hidden = ", ".join(f"{one.attribute.name} (up to {float(f'{one.hidden:.2g}'):.0f})" for one in wide)
     return (
         f"declared too widely: {circumstances}, noise hides all differences in {hidden}; narrow the range by a public "

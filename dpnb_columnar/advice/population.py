@@ -133,11 +133,7 @@ def one_large_class(classes: int, times: int) -> tuple[Fraction, ...]:
 
 
 def parse_class_sizes(value: str, domain: Domain) -> tuple[Fraction, ...]:
-    """Parse sizes of the classes written as ``94:6``, in the domain's order.
-
-    Raises:
-        UsageError: if these are not as many positive numbers as classes, or one is more than a million times another.
-    """
+    """Parse sizes of the classes written as ``94:6``, in the domain's order."""
     try:
         sizes = tuple(exact_number(part) for part in value.split(":"))
     except ValueError:
@@ -161,8 +157,6 @@ def population(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...]
     """Invent the population of a domain.
 
     Args:
-        domain: The declared domain.
-        looseness: How many times as wide as the values' range the numeric bounds are, at least 1.
         class_sizes: Per class, its size in proportion to the others'.
     """
     count = len(domain.attributes)
@@ -234,7 +228,6 @@ def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable
     """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid.
 
     Args:
-        attribute: The attribute.
         low: Smallest code of its scale; what lies below goes to it.
         high: Largest code of its scale; what lies above goes to it.
         distribution: From places on its scale, shape (places,), to cumulative probabilities, shape (classes, places).
@@ -324,7 +317,6 @@ def whole(cumulative: Floats, size: int) -> Integers:
     """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2.
 
     Args:
-        cumulative: Cumulative probabilities, the last one 1.
         size: Number of rows, below 2**53.
     """
     totals = np.rint(cumulative * size).astype(np.int64)
@@ -353,10 +345,6 @@ def sample(population: Population, family: int) -> Sample:
 
     Within a class, each attribute's values are dealt out in the order of a normal variable of its own; in families, of
     one that has the correlation ``LIKENESS`` with those of the other members.
-
-    Args:
-        population: The population.
-        family: Number of neighbouring attributes that say much the same, 1 for independent ones.
     """
     generator = np.random.default_rng(SEED)
     class_counts = whole(population.class_shares, SAMPLE_ROWS)

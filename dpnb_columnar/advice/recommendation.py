@@ -81,10 +81,7 @@ def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str
     """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes.
 
     Args:
-        domain: The declared domain.
-        budget: What the release may spend.
         rows: Declared number of rows; None if there is none. Public.
-        noise: Name of the noise family for smooth sensitivity; None where none is chosen.
     """
     epsilon = by_unit(budget, domain).row_epsilon
     name = resolved_mechanism(AUTO, domain, epsilon, rows, noise).name
@@ -162,15 +159,9 @@ def advise(
     row is read. It is cached: plans of several mechanisms need the same.
 
     Args:
-        domain: The declared domain.
         budget: What the release may spend. Its delta is left aside: every mechanism draws its default noise, which
             needs none.
         rows: Public number of rows.
-        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
-        automatic: What ``auto`` takes by the declared number of rows; None for what it takes by this number.
-
-    Raises:
-        UsageError: if the budget is too small for every candidate.
     """
     automatic = automatic or what_auto_takes(domain, budget, rows)
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
@@ -201,13 +192,7 @@ def _choices(automatic: Automatic) -> list[tuple[str, str]]:
 
 
 def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None, automatic: Automatic) -> int:
-    """Return how many releases ``advise`` rehearses at most.
-
-    Args:
-        domain: The declared domain.
-        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
-        automatic: What ``auto`` takes.
-    """
+    """Return how many releases ``advise`` rehearses at most."""
     return len(_choices(automatic)) * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
 
 

@@ -42,8 +42,6 @@ def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes
     """Compute the log-likelihood of every code within every class, up to a number common to all of them.
 
     Args:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
         codes: Shape (values,), int64: grid codes or category codes.
 
     Returns:
@@ -81,13 +79,7 @@ def draws_to_compare(domain: Domain) -> int:
 
 
 def fewer(releases: int, domain: Domain, least: int) -> int:
-    """Lower a number of releases, in proportion to the classes or the counts of a table where these are many.
-
-    Args:
-        releases: How many there are for few of both.
-        domain: The declared domain.
-        least: How many there are at least.
-    """
+    """Lower a number of releases, in proportion to the classes or the counts of a table where these are many."""
     classes = len(domain.classes)
     counts = max((attribute.size * classes for attribute in domain.categorical), default=0)
     by_classes = releases * MANY_CLASSES // max(classes, MANY_CLASSES)
@@ -193,12 +185,7 @@ class Stage:
     """An invented population, ready for releases."""
 
     def __init__(self, population: Population, rows: int) -> None:
-        """Compute what is released from, and what models are scored on.
-
-        Args:
-            population: The population.
-            rows: Rows that are released from.
-        """
+        """Compute what is released from, and what models are scored on."""
         self._population = population
         self._statistics = expected_statistics(population, rows)
         self._samples = [sample(population, family) for family in families(population.domain)]
@@ -218,13 +205,7 @@ class Stage:
         return [rows.family for rows in self._samples]
 
     def outcome(self, planned: ReleasePlan, draws: int, family: int) -> Outcome:
-        """Carry out a planned release several times, and score its models.
-
-        Args:
-            planned: The release.
-            draws: Number of releases, from seeds 0, 1, 2, ...
-            family: The one of ``families`` that rows are scored with.
-        """
+        """Carry out a planned release several times, and score its models."""
         place = self.families.index(family)
         rows = self._samples[place]
         accuracies = []

@@ -618,11 +618,7 @@ def plan(
 def _domain(
     files: Sequence[DataFile], domain: Declaration | Mapping[str, Any] | None, named: LabelledDomain
 ) -> ResolvedDomain:
-    """Return the domain given, or find that of the files; without a label, with one that stands in for it.
-
-    Raises:
-        UsageError: if no domain is named, or two are.
-    """
+    """Return the domain given, or find that of the files; without a label, with one that stands in for it."""
     if domain is None:
         if not files and named.dataset is None:
             raise UsageError("name a domain: give data that carries one, domain or dataset")

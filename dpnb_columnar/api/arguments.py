@@ -33,11 +33,7 @@ MAPPED = "data"
 
 
 def payment_of(plan: Plan, data: Sequence[str], charged: Charged, run_id: str | None = None) -> Payment | None:
-    """Make the payment of a release; None where nobody accounts.
-
-    Raises:
-        UsageError: if arguments do not go together, or as ``payment_for``.
-    """
+    """Make the payment of a release; None where nobody accounts."""
     if charged.ledger_file is None:
         if (charged.account, charged.witness, run_id) != (None, None, None):
             raise UsageError("account, witness and run_id are for a ledger; name its file with ledger")
@@ -52,11 +48,7 @@ def payment_of(plan: Plan, data: Sequence[str], charged: Charged, run_id: str | 
 
 @contextmanager
 def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[Input]:
-    """Open the frame, the files that paths stand for, or a table of a database.
-
-    Raises:
-        UsageError: if the engine is unknown, or counts files and is given a frame; or if arguments do not go together.
-    """
+    """Open the frame, the files that paths stand for, or a table of a database."""
     if engine not in list(Engine):
         raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
     if is_frame(data):
@@ -77,11 +69,7 @@ def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[I
 
 
 def opened_paths(data: Paths, table: str | None) -> LocalInput:
-    """Open the files that paths stand for, or a table of a database.
-
-    Raises:
-        UsageError: if there is a database without a table, or a table without a database.
-    """
+    """Open the files that paths stand for, or a table of a database."""
     if (lake := table_object(data)) is not None:
         if table is not None:
             raise UsageError("table: is of a database that data names, and data is a table itself; leave table out")
@@ -96,21 +84,13 @@ def opened_paths(data: Paths, table: str | None) -> LocalInput:
 
 
 def refuse_table(table: str | None) -> None:
-    """Refuse a table beside a frame.
-
-    Raises:
-        UsageError: if one is named.
-    """
+    """Refuse a table beside a frame."""
     if table is not None:
         raise UsageError("table: is of a database that data names, and data is a frame; leave table out")
 
 
 def paths_of(data: Paths, argument: str = "data") -> list[str]:
-    """List the names of files that are one, or several.
-
-    Raises:
-        UsageError: if they are neither.
-    """
+    """List the names of files that are one, or several."""
     paths = [data] if isinstance(data, str | PathLike) else data
     if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
         framed = argument not in ("source", "extracts")
@@ -121,44 +101,27 @@ def paths_of(data: Paths, argument: str = "data") -> list[str]:
 def declared_domain(
     rows: Input, domain: Declaration | Mapping[str, Any] | None, named: LabelledDomain
 ) -> ResolvedDomain:
-    """Return the domain given, as a declaration or a mapping of its tables, or find the domain of the rows.
-
-    Raises:
-        UsageError: if two domains are named.
-    """
+    """Return the domain given, as a declaration or a mapping of its tables, or find the domain of the rows."""
     if domain is None:
         return rows.find_domain(named.entry, named.label)
     return ResolvedDomain(checked(given_domain(domain, named), named.label), GIVEN)
 
 
 def given_domain(domain: Declaration | Mapping[str, Any], named: DomainSource) -> Declaration:
-    """Return the domain given, as a declaration or a mapping of its tables.
-
-    Raises:
-        UsageError: if two domains are named.
-        DomainError: if a mapping has faults.
-    """
+    """Return the domain given, as a declaration or a mapping of its tables."""
     if named.dataset is not None:
         raise UsageError("domain and dataset both name a domain; give one of them")
     return declaration_of(domain) if isinstance(domain, Mapping) else domain
 
 
 def declaration_of(tables: Mapping[str, Any]) -> Declaration:
-    """Read a declaration that is given as a mapping of its tables, perhaps with its name.
-
-    Raises:
-        DomainError: if it has faults; the error holds all of them.
-    """
+    """Read a declaration that is given as a mapping of its tables, perhaps with its name."""
     body = {key: value for key, value in tables.items() if key != "name"}
     return read_declaration(str(tables.get("name", MAPPED)), body, "domain")
 
 
 def checked(domain: Declaration, label: str | None) -> Domain:
-    """Check a domain that was made by hand by the rules of a declared one.
-
-    Raises:
-        ConfigurationError: if the domain breaks them.
-    """
+    """Check a domain that was made by hand by the rules of a declared one."""
     try:
         document = document_of(domain if label is None else labelled(domain, label))
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -167,11 +130,7 @@ def checked(domain: Declaration, label: str | None) -> Domain:
 
 
 def declared_rows(terms: Terms) -> int | None:
-    """Check a declared number of rows.
-
-    Raises:
-        UsageError: if it is out of range, or nothing depends on it.
-    """
+    """Check a declared number of rows."""
     if terms.rows is None:
         return None
     if not terms.need_rows:

@@ -122,14 +122,7 @@ def _wide_domain(configuration: Configuration) -> Domain | None:
 
 
 def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
-    """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights.
-
-    Args:
-        configuration: The attacked configuration.
-        universe: Kinds of units, or of rows that have a weight, as the configuration asks for.
-        effort: Amount of work.
-        error: Probability that correct code has any finding.
-    """
+    """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights."""
     relation = configuration.budget.neighbours
     with remembered_searches():
         claim = exhaustive.claim_of(configuration, universe)
@@ -152,14 +145,7 @@ def attack_units(configuration: Configuration, universe: UnitUniverse, effort: E
 
 
 def attack_one(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
-    """Run all attacks on one configuration.
-
-    Args:
-        configuration: The attacked configuration.
-        universes: Kinds of rows; models of the first are released to bound epsilon.
-        effort: Amount of work.
-        error: Probability that correct code has any finding.
-    """
+    """Run all attacks on one configuration."""
     relation, universe = configuration.budget.neighbours, universes[0]
     with remembered_searches():
         claim = exhaustive.claim_of(configuration, universe)

@@ -64,9 +64,7 @@ def check_released(domain: Domain, records: Sequence[Record], error: float) -> l
     """Check grid, low bits and distribution of draws from the system's random bits.
 
     Args:
-        domain: The public domain.
         records: Releases with the system's random bits.
-        error: Probability that a correct sampler has any finding.
     """
     noisy = [drawn for each in records for drawn in each.draws if drawn.scale > 0]
     uneven, distributed = _uneven(noisy, error / 2), _differently_distributed(noisy, error / 2)

@@ -27,8 +27,6 @@ def lower_bound(hits: ArrayLike, trials: int, error: float) -> Floats:
     """Bound the probability of an event from below (Clopper and Pearson 1934).
 
     Args:
-        hits: How often the event happened.
-        trials: Of how many releases.
         error: Probability that the bound is above the true probability.
 
     Returns:
@@ -52,10 +50,7 @@ def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], de
     of the error.
 
     Args:
-        hits: How often the event happened with the one neighbour.
         other: How often it happened with the other; the shape of ``hits``.
-        trials: Releases of each.
-        delta: The claimed delta.
         error: Probability that the bound is above the true epsilon.
 
     Returns:

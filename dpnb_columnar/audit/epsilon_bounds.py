@@ -58,11 +58,6 @@ def count_outcomes(
     """Release models of both databases of each pair, and search for an event that distinguishes them.
 
     Args:
-        configuration: The attacked configuration.
-        universe: Kinds of rows.
-        pairs: Neighbours.
-        releases: Number of releases of each database.
-        claim: The guarantee that the models state.
         error: Probability that any of the bounds is above the true epsilon.
     """
     best = {NUMBER: 0.0, MODEL: 0.0}
@@ -94,15 +89,7 @@ def promising(
     releases: int,
     claim: Approximate,
 ) -> list[AdversarialPair]:
-    """Sort pairs: first those that a few releases distinguish best; in their given order where there are no releases.
-
-    Args:
-        configuration: The attacked configuration.
-        universe: Kinds of rows.
-        pairs: Neighbours.
-        releases: Number of releases of each database.
-        claim: The guarantee that the models state.
-    """
+    """Sort pairs, those first that a few releases distinguish best; in their given order without releases."""
     if not releases:
         return list(pairs)
 

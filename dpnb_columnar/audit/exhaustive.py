@@ -66,7 +66,6 @@ def measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
     """Measure the loss of each change, in the number that the family's loss is stated by.
 
     Args:
-        noise: The family, calibrated.
         shift: t, shape (changes,).
         ratio: r, shape (changes,).
 
@@ -171,7 +170,6 @@ def _rates(one: Floats, two: Floats) -> Floats:
 
     Args:
         one: Probabilities of cells, shape (changes, cells).
-        two: Those of the neighbour.
 
     Returns:
         Shape (2, changes, orders).
@@ -198,9 +196,6 @@ def composed(losses: Sequence[Measured], delta: float) -> float:
     Args:
         losses: Per draw, the claimed loss, and what was measured of it.
         delta: Delta of the claim; positive if a loss is concentrated.
-
-    Returns:
-        Epsilon; infinite where the deltas of the losses exceed this delta.
     """
     epsilon = sum(number if isinstance(loss, Pure) else float(_epsilon(loss)) for loss, number in losses)
     rho = sum(float(loss.rho) for loss, _ in losses if isinstance(loss, Concentrated))
@@ -335,9 +330,6 @@ class Comparison:
 
         An epsilon is the sum of theirs. A rho is at most that of their epsilons, epsilon^2/2 each; only where this is
         not within the share is it measured, as the supremum over orders of the sum of their divergences.
-
-        Returns:
-            What was measured, and what the share is.
         """
         if isinstance(share, Pure):
             return sum(epsilons), float(share.epsilon)
@@ -393,11 +385,7 @@ def compare(
 
 
 def claim_of(configuration: Configuration, universe: AnyUniverse) -> Approximate:
-    """Read the guarantee that a release of this configuration states; its budget where nothing can be released.
-
-    Raises:
-        ValueError: if its releases state no guarantee.
-    """
+    """Read the guarantee that a release of this configuration states; its budget where nothing can be released."""
     nobody: Database = (0,) * len(universe.rows)
     release = record(configuration.plan(universe.domain), universe.counted(nobody), Answers((9, 9), 0)).release
     stated = release.guarantee if release is not None else configuration.budget

@@ -96,16 +96,7 @@ def largest_rate(false_positives: float, epsilon: float, delta: float = 0.0) -> 
 
 
 def surprise(members: int, flagged: int, rows: int, part: float, epsilon: float, delta: float = 0.0) -> float:
-    """Bound the probability of as many members among the flagged rows, or more, by (2).
-
-    Args:
-        members: Members among the flagged rows.
-        flagged: Number of flagged rows.
-        rows: Number of rows that could be flagged.
-        part: The probability with which a row came to be a member.
-        epsilon: The guarantee's epsilon.
-        delta: The guarantee's delta.
-    """
+    """Bound the probability of as many members among the flagged rows, or more, by (2)."""
     from scipy.special import betainc
 
     odds = math.exp(min(epsilon, 700.0)) * part
@@ -122,12 +113,7 @@ def contradicted(members: int, flagged: int, rows: int, part: float, limit: floa
     ``surprise`` grows with epsilon, so halving finds where it reaches ``limit``. With the guarantee's own ``delta``.
 
     Args:
-        members: Members among the flagged rows.
-        flagged: Number of flagged rows.
-        rows: Number of rows that could be flagged.
-        part: The probability with which a row came to be a member.
         limit: The ``surprise`` below which a guarantee is contradicted.
-        delta: The delta of the guarantees.
     """
     low, high = 0.0, MOST_EPSILON
     while high - low > PRECISION:

@@ -83,19 +83,7 @@ WEIGHTED_JOINT = "weighted log P(x, y)"
 def attack(
     model: NaiveBayes, members: Batches, others: Batches, sensitive: Collection[str] = (), error: float = ERROR
 ) -> AttackReport:
-    """Attack a model. Some hundred bytes of each row are held in memory, and a few for each attribute.
-
-    Args:
-        model: A released model.
-        members: Rows that trained it, all of them or some.
-        others: Rows that did not, of the same population.
-        sensitive: Attributes whose values are guessed; all for none.
-        error: Probability that anything is said to exceed the bound of a guarantee that holds.
-
-    Raises:
-        UsageError: if a sensitive attribute is none of the model's.
-        DataError: if rows do not fit the domain, if a row or a unit is in both, or if too few can be attacked.
-    """
+    """Attack a model. Some hundred bytes of each row are held in memory, and a few for each attribute."""
     tables = [_table(model, place) for place in _guessed_places(model, sensitive)]
     attributes = [_table(model, place) for place in range(len(model.attributes))]
     columns = _key_columns(model.domain.unit, members, others)
@@ -160,11 +148,7 @@ def attack(
 
 
 def batches_of_frame(frame: Frame, name: str = NAME) -> Batches:
-    """Return the rows of a frame; a lazy one is computed once.
-
-    Raises:
-        DataError: if its query fails, or a column is of a type that Arrow does not have.
-    """
+    """Return the rows of a frame; a lazy one is computed once."""
     try:
         rows = to_polars(frame).lazy().collect().to_arrow()
     except query_errors():
@@ -231,11 +215,7 @@ class _Table:
 
 
 def _guessed_places(model: NaiveBayes, sensitive: Collection[str]) -> list[int]:
-    """Return the places of the attributes to guess.
-
-    Raises:
-        UsageError: if one is none of the model's.
-    """
+    """Return the places of the attributes to guess."""
     names = [parameters.attribute for parameters in model.attributes]
     if unknown := [name for name in sensitive if name not in names]:
         raise UsageError(
@@ -314,11 +294,7 @@ class _Rows:
 
 
 def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[str, ...]:
-    """Choose the columns by which rows are told apart: those of the unit, or all that both have.
-
-    Raises:
-        DataError: if a column of the unit is missing.
-    """
+    """Choose the columns by which rows are told apart: those of the unit, or all that both have."""
     if unit is None:
         return tuple(name for name in members.schema.names if name in others.schema.names)
     for rows in (members, others):
@@ -328,11 +304,7 @@ def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[
 
 
 def _read(model: NaiveBayes, tables: Sequence[_Table], rows: Batches, columns: Sequence[str]) -> _Rows:
-    """Read the rows that training counts, batch by batch.
-
-    Raises:
-        DataError: if the rows do not fit the model's domain, or none does.
-    """
+    """Read the rows that training counts, batch by batch."""
     advance, parts = begin_pass(rows.size), []
     with small_batches(model):
         for batch in rows.batches:
@@ -387,7 +359,6 @@ def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> tuple[Flo
 
     Args:
         probabilities: Shape (classes, rows).
-        classes: The class of each row.
     """
     rows = np.arange(len(classes))
     own = probabilities[classes, rows]
@@ -436,9 +407,6 @@ def _reference(
     """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_Table.logs``.
 
     Args:
-        model: The model.
-        tables: Its attributes.
-        rows: Rows of the population.
         without: 1 for what the rows would say without the very row that is looked up: it must not speak for itself.
     """
     size = len(model.priors)

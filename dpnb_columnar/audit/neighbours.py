@@ -40,15 +40,7 @@ class Group:
 def groups(
     universe: Universe, relation: Neighbours, rows: int, duplicates: Sequence[int], scenarios: int
 ) -> Iterator[Group]:
-    """Yield all pairs of small databases, then each large one with all its neighbours.
-
-    Args:
-        universe: Kinds of rows.
-        relation: The neighbouring relation.
-        rows: Most rows of a small database.
-        duplicates: Sizes of the large ones.
-        scenarios: How many forced sizes of samples per group, at most 5.
-    """
+    """Yield all pairs of small databases, then each large one with all its neighbours."""
     sizes = forced_sizes(universe.domain, scenarios)
     yield Group(list(small_pairs(len(universe.rows), relation, rows)), sizes)
     for number in duplicates:

@@ -143,14 +143,7 @@ class Configuration:
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
-    """List every configuration of some mechanisms; of all private ones, and of released scores, where none is named.
-
-    Args:
-        mechanisms: Names of mechanisms, and of released scores.
-
-    Raises:
-        UsageError: if a mechanism is unknown, or promises no privacy.
-    """
+    """List every configuration of some mechanisms; of all private ones, and of released scores, where none is named."""
     chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms) if name != SCORES]
     for mechanism in chosen:
         if not mechanism.private:

@@ -104,13 +104,7 @@ class Record:
 
 
 def record(plan: Plan, rows: Rows, sampler: Answers | Witness | None) -> Record:
-    """Carry out a release and record it. An exception is an outcome as well: whoever sees it, learns from it.
-
-    Args:
-        plan: How to release.
-        rows: A database.
-        sampler: Source of the noise; None for the release's own, whose draws are not recorded.
-    """
+    """Carry out a release and record it. An exception is an outcome as well: whoever sees it, learns from it."""
     release, failure = None, ""
     try:
         release = carry_out(plan, rows, draw=sampler)

@@ -172,12 +172,6 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
 
     Args:
         rows: The most rows of a unit that count; None for rows without units.
-        size: The most rows of a unit.
-        weighted: Whether rows have a weight.
-
-    Returns:
-        The kinds of units, and the faults of the choice: more rows of a unit count than may, or what counts of one unit
-        depends on another, or a row weighs more or less than declared.
     """
     members = (*MEMBERS, LIGHT) if weighted else MEMBERS
     sizes = range(1, (1 if rows is None else size) + 1)

@@ -226,12 +226,7 @@ def _times(number: int, answer: AnswerT) -> AnswerT:
 
 
 def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
-    """Count each row alone, and all together with every engine of this machine.
-
-    Returns:
-        The kinds of rows, and the faults between rows and statistics: a row that makes the engine refuse, or that it
-        counts otherwise than declared, or counts that are not the sum over rows.
-    """
+    """Count each row alone, and all together with every engine of this machine."""
     values = VALUES[domain.name]
     usual: list[Row] = [(label, value, "p") for label in domain.classes for value in (*values, None)]
     usual += [(label, value, None) for label in domain.classes for value in (values[0], values[-1], None)]

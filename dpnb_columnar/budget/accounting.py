@@ -82,7 +82,6 @@ def admits(limit: Approximate, spent: Spent) -> bool:
 
     Args:
         limit: Its delta may be 0; then no release with a delta or a rho is ever admitted.
-        spent: The total, made by ``Spent.plus`` from nothing.
     """
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     if not spent.rho:

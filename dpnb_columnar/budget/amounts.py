@@ -132,10 +132,6 @@ def is_rule(delta: object) -> bool:
 def parse_rows(value: object, name: str = "declared rows") -> int:
     """Parse the declared number of rows of a data set, a public fact that a codebook states.
 
-    Args:
-        value: The number.
-        name: Its name in messages.
-
     Raises:
         UsageError: if the value is not a whole number from 100 to 1e12.
     """
@@ -154,9 +150,6 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
     Args:
         value: A number, or a rule: ``1/n`` or ``1/n^2``.
         rows: The declared, public number of rows, from ``parse_rows``; it is never counted. Only a rule depends on it.
-
-    Raises:
-        UsageError: if the value is neither 0 nor from 1e-100 to 1/20, or is a rule without declared rows.
     """
     if is_rule(value):
         rule = str(value).strip()
@@ -188,20 +181,12 @@ def _exact(value: object) -> Fraction:
 
 
 def parse_shares(value: str) -> Division | SharesRule:
-    """Parse how a budget is divided: the name of a rule, or a division (``parse_division``).
-
-    Raises:
-        UsageError: if it is neither.
-    """
+    """Parse how a budget is divided: the name of a rule, or a division (``parse_division``)."""
     return SharesRule(value.strip()) if value.strip() in list(SharesRule) else parse_division(value)
 
 
 def parse_division(value: str) -> Division:
-    """Parse a division of the budget written as ``numeric:categorical:counts``, such as ``2:1:1``.
-
-    Raises:
-        UsageError: if these are not three positive numbers, or one is more than 1e9 times another.
-    """
+    """Parse a division of the budget written as ``numeric:categorical:counts``, such as ``2:1:1``."""
     try:
         parts = [exact_number(part) for part in value.split(":")]
     except ValueError:

@@ -116,11 +116,6 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     needs a delta get one. As soon as one query's cost is concentrated, all are accounted so: the budget is converted to
     the largest rho that implies it, and rhos add up (Bun and Steinke 2016, Lemma 2.3). A pure query then gets the
     largest epsilon that its rho allows.
-
-    Raises:
-        ValueError: if there is no request, a share would not be above 0, the budget has a delta that no query needs,
-            or lacks one, if a query's noise is not pure and the budget is for units of several rows, or if noise of a
-            sum over rows has a delta and a replaced row moves it twice.
     """
     wanted = list(requests)
     if not wanted:

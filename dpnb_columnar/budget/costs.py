@@ -48,11 +48,7 @@ def cost_parameters(cost: PrivacyCost) -> dict[str, Fraction]:
 
 
 def cost_of_numbers(amounts: Mapping[str, Fraction]) -> PrivacyCost:
-    """Make the cost whose parameters these are: the inverse of ``numbers``.
-
-    Raises:
-        ValueError: unless they are those of one kind of guarantee, all above 0.
-    """
+    """Make the cost whose parameters these are: the inverse of ``numbers``."""
     kinds: tuple[type[PrivacyCost], ...] = (Pure, Approximate, Concentrated)
     for kind in kinds:
         if {field.name for field in fields(kind)} == amounts.keys() and min(amounts.values()) > 0:
@@ -103,9 +99,6 @@ def for_one_row(cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
     Where all rows move the same draws, the cost is that of a group of rows: r rows of a pure e cost r e, and of rho
     r^2 rho (Bun and Steinke 2016, Proposition 1.9; docs/privacy.md, Lemmas 2.5 and 2.9). More rows than two, those of a
     unit, may always change one draw several times: then ``cost`` is pure (Lemma 2.10).
-
-    Raises:
-        ValueError: if the cost is approximate and all rows move the same draws: the delta of a group grows by exp(e).
     """
     if isinstance(cost, Pure):
         return Pure(cost.epsilon / rows)

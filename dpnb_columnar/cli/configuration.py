@@ -67,17 +67,7 @@ Config = Annotated[
 
 
 def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping[str, Any]:
-    """Read the settings that a file holds for a verb.
-
-    Args:
-        path: The file of ``--config``.
-        verb: The verb that runs.
-        verbs: All verbs that a file may have a table for.
-
-    Raises:
-        MissingInputError: If the file cannot be opened.
-        ConfigurationError: If it is not TOML, or has a table that is no verb's.
-    """
+    """Read the settings that a file holds for a verb."""
     from dpnb_columnar.domain.documents import parse_toml
 
     try:
@@ -130,11 +120,7 @@ def _parameters(context: typer.Context) -> dict[str, Any]:
 
 
 def _check_environment(verb: str) -> None:
-    """Refuse variables with the program's prefix that are empty, or set no option of any batch verb.
-
-    Args:
-        verb: The verb that runs.
-    """
+    """Refuse variables with the program's prefix that are empty, or set no option of any batch verb."""
     names = sorted(name for name in os.environ if name.startswith(f"{PREFIX}_"))
     known = set(OTHER_VARIABLES)
     for each in dict.fromkeys([verb, *BATCH_VERBS]):
@@ -149,11 +135,7 @@ def _check_environment(verb: str) -> None:
 
 
 def _known_name(name: str, known: Collection[str], place: str) -> str:
-    """Return the name if it is known.
-
-    Raises:
-        ConfigurationError: if the name is not known; the text names the nearest one.
-    """
+    """Return the name if it is known."""
     if name in known:
         return name
     near = difflib.get_close_matches(name, known, n=1)
@@ -162,11 +144,7 @@ def _known_name(name: str, known: Collection[str], place: str) -> str:
 
 
 def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the settings as values for the parser, by the names of its parameters.
-
-    Raises:
-        ConfigurationError: if a setting is not known, has a value that its option does not take, or stands twice.
-    """
+    """Return the settings as values for the parser, by the names of its parameters."""
     values: dict[str, Any] = {}
     for key, value in settings.items():
         name = _known_name(key.replace("-", "_"), known, place)
@@ -177,11 +155,7 @@ def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str)
 
 
 def _value(value: Any, parameter: Any, place: str) -> Any:
-    """Convert a value of the file to the one that the option's parser takes.
-
-    Raises:
-        ConfigurationError: if the option takes no such value.
-    """
+    """Convert a value of the file to the one that the option's parser takes."""
     several = parameter.nargs != 1 or parameter.multiple
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
@@ -200,11 +174,7 @@ def _value(value: Any, parameter: Any, place: str) -> Any:
 
 
 def _typed_text(value: str | int | Decimal, place: str) -> str:
-    """Return the value as it would be typed.
-
-    Raises:
-        ConfigurationError: if the value cannot be typed.
-    """
+    """Return the value as it would be typed."""
     try:
         written = str(value)
     except ValueError:  # Python writes out no whole number of thousands of digits
@@ -255,7 +225,6 @@ def print_settings(context: typer.Context, defaults: Mapping[str, tuple[object, 
     """Print every option with its value and where that comes from.
 
     Args:
-        context: The verb's context.
         defaults: Value and origin of options, by option, that were neither typed nor set elsewhere: from the domain's
             entry, or the names of files.
     """

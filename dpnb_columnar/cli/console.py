@@ -62,12 +62,7 @@ _log = _Log()
 
 
 def start_log(format: LogFormat = LogFormat.TEXT, **fields: object) -> None:
-    """Print in this format from here on.
-
-    Args:
-        format: Lines for people, or events.
-        fields: Fields of every event beside its own, such as the verb.
-    """
+    """Print in this format from here on."""
     _log.format, _log.fields = format, dict(fields)
 
 
@@ -82,13 +77,7 @@ def is_json() -> bool:
 
 
 def print_line(line: str = "", event: str = "note", **fields: object) -> None:
-    """Print a line of the verb's result on standard output, what a terminal would obey in it escaped.
-
-    Args:
-        line: The line.
-        event: Name of the event.
-        fields: Fields of the event: the facts of the line.
-    """
+    """Print a line of the verb's result on standard output, what a terminal would obey in it escaped."""
     if is_json():
         _print_event(event, line, fields)
     else:
@@ -115,11 +104,6 @@ def print_confidential() -> None:
 def print_warning(line: str, event: str = "warning", **fields: object) -> None:
     """Print a line for people on standard error.
 
-    Args:
-        line: The line.
-        event: Name of the event.
-        fields: Fields of the event.
-
     Raises:
         OutputError: if it cannot be printed.
     """
@@ -131,12 +115,7 @@ def print_warning(line: str, event: str = "warning", **fields: object) -> None:
 
 
 def print_failure(line: str, **fields: object) -> None:
-    """Print why a run failed; on standard error if an event cannot be printed, and not at all if that fails too.
-
-    Args:
-        line: The line.
-        fields: Fields of the event.
-    """
+    """Print why a run failed; on standard error if an event cannot be printed, and not at all if that fails too."""
     try:
         print_warning(line, "failed", **fields)
     except OutputError:
@@ -145,13 +124,7 @@ def print_failure(line: str, **fields: object) -> None:
 
 
 def log_event(event: str, line: str = "", **fields: object) -> None:
-    """Print an event that has no line for people.
-
-    Args:
-        event: Name of the event.
-        line: Its text.
-        fields: Its fields.
-    """
+    """Print an event that has no line for people."""
     if is_json():
         _print_event(event, line, fields)
 
@@ -176,8 +149,6 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, fold
     """Print an aligned table; columns of numbers are aligned to the right.
 
     Args:
-        header: Names of the columns.
-        rows: Cells of each row, one a column.
         folded: Whether columns for which the terminal is too narrow, such as those of many classes, follow in tables
             below, each of which names the rows by the first column again.
     """

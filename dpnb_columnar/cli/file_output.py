@@ -92,23 +92,14 @@ class FileOutput(Output):
 
     @contextmanager
     def reserved(self, run: str | None) -> Iterator[None]:
-        """Hold the lock of the file.
-
-        Raises:
-            OutputError: if the file cannot be written, or is an input.
-            BusyError: if another run writes it.
-        """
+        """Hold the lock of the file."""
         check_output(self.path, overwrite=True)
         check_no_input(self.path, self.inputs)
         with output_lock(self.path, run):
             yield
 
     def check(self) -> None:
-        """Refuse a file that exists.
-
-        Raises:
-            OutputError: if the file exists and is not to be replaced, cannot be written, or is an input.
-        """
+        """Refuse a file that exists."""
         check_target(self.path, self.overwrite, self.inputs)
 
     def stage(self, name: str) -> AbstractContextManager[None]:
@@ -116,11 +107,7 @@ class FileOutput(Output):
         return stage(name)
 
     def keep_again(self, released: Release, run: str) -> None:
-        """Write what the run has released before, unless the file holds it.
-
-        Raises:
-            OutputError: if the file holds something else, or cannot be written.
-        """
+        """Write what the run has released before, unless the file holds it."""
         if self.holds(released, run):
             self.say(f"{self.path} is what run {run} released; nothing is spent again", "already released")
             return
@@ -128,11 +115,7 @@ class FileOutput(Output):
         self.say(f"wrote {self.path}, as run {run} released it; nothing is spent again", "already released")
 
     def holds(self, released: Release, run: str) -> bool:
-        """Say whether the file holds this release; False where it may be written.
-
-        Raises:
-            OutputError: if the file holds something else, and is not to be replaced.
-        """
+        """Say whether the file holds this release; False where it may be written."""
         if self.overwrite or not exists(self.path):
             return False
         try:
@@ -162,11 +145,7 @@ class FileOutput(Output):
         self.say_charge(payment)
 
     def keep(self, released: Release) -> None:
-        """Write the file.
-
-        Raises:
-            OutputError: if the file cannot be written.
-        """
+        """Write the file."""
         released.save(self.path, overwrite=self.overwrite)
         if not released.guarantee.private:
             scores = isinstance(released, ReleasedScores)
@@ -267,17 +246,7 @@ def rehearse(rows: Rows, payment: Payment | None, output: FileOutput) -> None:
 
 
 def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: ChargedRun) -> Payment | None:
-    """Make the payment of a release, by the options that were typed.
-
-    Args:
-        plan: The release.
-        data: Names of the files or tables that are counted.
-        seed: Seed of repeatable noise.
-        charged: Who pays, and the name of the run.
-
-    Raises:
-        UsageError: if options do not go together, or as ``payment_for``.
-    """
+    """Make the payment of a release, by the options that were typed."""
     if charged.ledger_file is None:
         named = {"--account": charged.account, "--run-id": charged.run_id, "--witness": charged.witness}
         for name in (name for name, value in named.items() if value is not None):

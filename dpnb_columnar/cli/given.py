@@ -24,12 +24,7 @@ Part = TypeVar("Part", bound="Answer")
 
 
 def plan_of(given: Path) -> ReleasePlan:
-    """Plan the second release of the model in a file.
-
-    Raises:
-        UsageError: if the model left no share of its budget for it.
-        dpnb_columnar.errors.Error: if the file is no model.
-    """
+    """Plan the second release of the model in a file."""
     from dpnb_columnar.mechanisms.release_plan import plan_given
     from dpnb_columnar.model.model import load_model
 
@@ -41,11 +36,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 
 def query_of(given: Path) -> Margins:
-    """Make what the later pass asks for the model in a file.
-
-    Raises:
-        UsageError, dpnb_columnar.errors.Error: as ``plan_of``.
-    """
+    """Make what the later pass asks for the model in a file."""
     from dpnb_columnar.mechanisms.score_calibration import margins_given
 
     model = plan_of(given).given
@@ -61,15 +52,7 @@ def domain_of(query: Margins, given: Path) -> ResolvedDomain:
 
 
 def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
-    """Refuse options that the model given leaves no choice of.
-
-    Args:
-        context: The verb's context.
-        fixed: Those options, with their hyphens.
-
-    Raises:
-        UsageError: if one of them is set, in whatever way.
-    """
+    """Refuse options that the model given leaves no choice of."""
     named = [name for name, _, origin in option_origins(context) if name in fixed and origin != DEFAULT]
     if named:
         raise UsageError(f"--given: the model has decided {', '.join(named)}; leave that out")
@@ -82,14 +65,7 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
     """Add up statistics files.
 
     Args:
-        files: At least one.
         domain: The domain that they must have been counted in; None for the one that they carry.
-        whole_units: Whether they are declared to hold whole units.
-
-    Raises:
-        UsageError: if a file is named twice.
-        DataError: if files count the same rows, differ in their domains, or are of a domain with a unit and are not
-            declared to hold whole units.
     """
     from dpnb_columnar.counting.query import with_whole_units
     from dpnb_columnar.counting.statistics_files import load_statistics
@@ -102,12 +78,7 @@ def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> 
     """Add up files of a later pass.
 
     Args:
-        files: At least one.
         query: What must have been counted.
-        whole_units: As for ``added_statistics``.
-
-    Raises:
-        UsageError, DataError: as ``added_statistics``.
     """
     from dpnb_columnar.counting.query import with_whole_units
     from dpnb_columnar.counting.statistics_files import load_answer
@@ -117,11 +88,7 @@ def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> 
 
 
 def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:
-    """Add up what files hold.
-
-    Raises:
-        DataError: if two cannot be added.
-    """
+    """Add up what files hold."""
     try:
         return reduce(lambda left, right: left + right, parts)
     except ValueError as error:

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
-    """Print two tables of each division, and the groups for which the model is worse by the whole interval.
-
-    Args:
-        divisions: Figures of the groups.
-        domain: Domain of the model, which has the value labels.
-    """
+    """Print two tables of each division, and the groups for which the model is worse by the whole interval."""
     from dpnb_columnar.domain.groupings import group_text
     from dpnb_columnar.model.group_figures import BY_CHANCE, figure_tables
 

@@ -15,13 +15,6 @@ def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
 
     A ledger keeps the document of every release. So it knows a model whatever form its file has: JSON, byte for byte as
     it was kept or written anew, or Parquet.
-
-    Args:
-        file: A model, or released scores.
-        ledger: The open ledger.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the file or the ledger cannot be read.
     """
     from dpnb_columnar.ledger.records import cost_of
     from dpnb_columnar.ledger.refusals import amounts_text

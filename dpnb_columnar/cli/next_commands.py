@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def training_command(domain: Declaration, source: object, catalogue: Path) -> str:
-    """Return the command that trains by an entry, wherever it was written.
-
-    Args:
-        domain: The domain that the entry declares.
-        source: File that the domain was made for, if one was named.
-        catalogue: File with the entry.
-    """
+    """Return the command that trains by an entry, wherever it was written."""
     named = ["--dataset", domain.name]
     if isinstance(source, Path) and catalogue.resolve() == domain_file(source).resolve():
         named = []
@@ -38,13 +32,7 @@ def training_command(domain: Declaration, source: object, catalogue: Path) -> st
 
 
 def declared_in(source: object, found: ResolvedDeclaration | ResolvedDomain, dataset: str | None) -> str:
-    """Say where a domain is declared, or how to write a declaration of it, for what is to be changed in it.
-
-    Args:
-        source: File of the domain; None where only a catalogue has it.
-        found: The domain and its origin.
-        dataset: Value of --dataset of the run that prints it.
-    """
+    """Say where a domain is declared, or how to write a declaration of it, for what is to be changed in it."""
     entry = found.entry
     if entry is not None and found.origin == str(entry) and entry.catalogue != resource(CATALOGUE_NAME):
         return f"in {CATALOGUE_NAME if entry.catalogue == Path.cwd() / CATALOGUE_NAME else entry.catalogue}"
@@ -58,13 +46,7 @@ def declared_in(source: object, found: ResolvedDeclaration | ResolvedDomain, dat
 
 
 def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: Path) -> None:
-    """Print the attributes that a release would say nothing about, and what mends it; nothing for none.
-
-    Args:
-        wide: Attributes whose declared range is too wide.
-        circumstances: Rows and budget for which they are.
-        source: The file whose domain it is.
-    """
+    """Print the attributes that a release would say nothing about, and what mends it; nothing for none."""
     from dpnb_columnar.advice.plan_text import hidden_ranges, narrower_ranges
 
     if not wide:

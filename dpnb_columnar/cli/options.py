@@ -93,11 +93,7 @@ class TypedTerms(Terms):
     former_shares: Annotated[str | None, Option(flag="--weights", metavar="N:C:K", hidden=True)] = None
 
     def __post_init__(self) -> None:
-        """Take the shares that stand under the former name.
-
-        Raises:
-            UsageError: if both names are given, or the former has the value of another option.
-        """
+        """Take the shares that stand under the former name."""
         if self.former_shares is None:
             return
         if ":" not in self.former_shares:
@@ -224,12 +220,7 @@ def entry_defaults(resolved: ResolvedDomain, rows: DeclaredRowCount | None) -> d
 
 
 def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredRowCount | None:
-    """Return the number of rows that was typed, else the one declared beside the domain; None if neither was.
-
-    Raises:
-        UsageError: if the typed number is out of range.
-        ConfigurationError: if the declared number is out of range.
-    """
+    """Return the number of rows that was typed, else the one declared beside the domain; None if neither was."""
     if typed is not None:
         return DeclaredRowCount(parse_rows(typed), "--declared-rows")
     if resolved.rows is None:
@@ -241,12 +232,7 @@ def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredR
 
 
 def declared_row_count_for(resolved: ResolvedDomain, terms: Terms) -> DeclaredRowCount | None:
-    """Return the declared number of rows if a rule for delta, or a choice, depends on it.
-
-    Raises:
-        UsageError: if a number was typed that nothing depends on, or if it is out of range.
-        ConfigurationError: if the declared number is out of range.
-    """
+    """Return the declared number of rows if a rule for delta, or a choice, depends on it."""
     if terms.need_rows:
         return declared_row_count(resolved, terms.rows)
     if terms.rows is not None:

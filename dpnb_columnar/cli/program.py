@@ -47,12 +47,7 @@ class PlainValues:
         return self
 
     def coerce(self, value: Any, **place: Any) -> Any:
-        """Return the value that the verb's function takes.
-
-        Args:
-            value: Typed, from a variable, from a file of settings, or the default.
-            place: What Typer needs to name the option in an error.
-        """
+        """Return the value that the verb's function takes."""
         several, kind = self.parameter.nargs == -1 or self.parameter.multiple, self.parameter.type_descriptor.annotation
         if value is None:
             return () if several else None
@@ -89,11 +84,7 @@ class PlainValues:
         return None
 
     def _refuse(self, values: Sequence[Any], kind: Any) -> None:
-        """Say in words of this program which choices, or which whole numbers, an option takes.
-
-        Raises:
-            UsageError: if a value is none of them.
-        """
+        """Say in words of this program which choices, or which whole numbers, an option takes."""
         kind = next(iter(get_args(kind)), kind)
         wrong = next((value for value in values if self._plain(value, kind) is None), None)
         info = self.parameter.type_descriptor.parameter_info
@@ -112,11 +103,7 @@ def name_of(parameter: Any) -> str:
 
 
 def usage_text(error: Any) -> str:
-    """Say in one line what is wrong with a command that the parser refuses, and what to do.
-
-    Args:
-        error: A ``PARSER_ERROR``.
-    """
+    """Say in one line what is wrong with a command that the parser refuses, and what to do."""
     parameter, context = getattr(error, "param", None), error.ctx
     see = "" if context is None else f"; see {context.command_path} --help"
     if (name := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
@@ -133,13 +120,7 @@ def usage_text(error: Any) -> str:
 
 
 def unknown(name: str, known: Collection[str], path: str) -> UsageError:
-    """Return the error to raise for a command that there is not.
-
-    Args:
-        name: The command, as typed.
-        known: All commands.
-        path: What stands before it, such as ``dpnb-columnar ledger``.
-    """
+    """Return the error to raise for a command that there is not."""
     near = difflib.get_close_matches(name, known, n=1)
     return UsageError(
         f"No such command {excerpt(name)}; " + (f"did you mean {near[0]!r}?" if near else f"see {path} --help")
@@ -191,11 +172,7 @@ class PlainGroup(PlainParameters, TyperGroup):
         return parsed
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return name, parser and remaining arguments of the command that is typed.
-
-        Raises:
-            UsageError: if there is no such command.
-        """
+        """Return name, parser and remaining arguments of the command that is typed."""
         offered = self.list_commands(ctx)
         if not args[0].startswith("-") and args[0] not in offered and not ctx.resilient_parsing:
             raise unknown(args[0], offered, ctx.command_path)
@@ -269,11 +246,7 @@ class VerbGroup(PlainGroup):
 
 @cache
 def verb_parser(name: str) -> Any:
-    """Build the parser of a verb.
-
-    Args:
-        name: A name in ``VERBS``.
-    """
+    """Build the parser of a verb."""
     module = import_module(f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}")
     if hasattr(module, "app"):
         parser = typer.main.get_command(module.app)

@@ -182,15 +182,7 @@ class Repeats:
 
 @confined()
 def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
-    """Compare every row with the domain; the rows are streamed.
-
-    Args:
-        source: Checked rows, or a frame.
-        domain: The domain to compare the rows with.
-
-    Raises:
-        DataError: if a file is damaged, or a frame does not fit the domain.
-    """
+    """Compare every row with the domain; the rows are streamed."""
     if is_frame(source):
         source = open_frame(source, domain)
     groups, kinds = _row_groups(source), kinds_of(source.types)
@@ -312,11 +304,7 @@ def _categories(domain: Domain, place: int) -> Categorical:
 
 
 def _row_groups(source: Source) -> tuple[int, ...]:
-    """List the rows of every row group; rows that are not of Parquet files have none.
-
-    Raises:
-        DataError: if Arrow cannot read a footer, though Polars can.
-    """
+    """List the rows of every row group; rows that are not of Parquet files have none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -334,14 +322,6 @@ def count_repeats(source: Source | Frame, domain: Domain, rows: int) -> Repeats:
     """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
 
     Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
-
-    Args:
-        source: Checked rows, or a frame.
-        domain: The domain.
-        rows: Number of all rows.
-
-    Raises:
-        DataError: if a file is damaged, or a frame does not fit the domain.
     """
     share = -(-rows // MOST_ROWS)
     opened = open_frame(source, domain) if is_frame(source) else source

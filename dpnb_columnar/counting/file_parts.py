@@ -19,7 +19,6 @@ def file_parts(files: Iterable[DataFile]) -> frozenset[str]:
     """Return the digests of Parquet files. A file without rows has none: it may be counted any number of times.
 
     Raises:
-        DataError: if a file is not a complete Parquet file.
         OSError: if a file cannot be read.
     """
     from dpnb_columnar.rows.parquet import number_of_rows  # a release, which has no rows, loads nothing of them
@@ -32,11 +31,7 @@ def refuse_copies(files: Iterable[DataFile]) -> None:
 
     Small files of different people may have equal footers, so the beginnings of such files are compared as well.
 
-    Args:
-        files: Complete Parquet files.
-
     Raises:
-        DataError: if two files with rows have the same size, footer and beginning, in folders of the same values.
         OSError: if a file cannot be read.
     """
     from dpnb_columnar.rows.input_files import find_copies
@@ -64,11 +59,7 @@ def copies_error(first: object, second: object) -> DataError:
 
 
 def beginning_of(file: DataFile) -> str:
-    """Return the digest of the beginning of a file, in which small files differ where their footers do not.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
+    """Return the digest of the beginning of a file, in which small files differ where their footers do not."""
     with file.open("rb") as stream:
         return digest_blocks("beginning", [stream.read(BEGINNING)])
 
@@ -86,9 +77,5 @@ def footer_part(size: int, footer: bytes) -> str:
 
     A copy has the same digest under any name. Two files of different rows have different digests, unless every column
     of every row group takes the same room and has the same extremes.
-
-    Args:
-        size: Bytes of the file.
-        footer: Its footer and its trailer, as ``rows.parquet_footer`` reads them.
     """
     return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])

@@ -75,11 +75,7 @@ class ResolvedDomain:
         return None if self.entry is None else self.entry.rows
 
     def effective_epsilon(self, typed: str | None) -> str:
-        """Return the epsilon that was typed, else the one declared beside the domain, else the default.
-
-        Raises:
-            ConfigurationError: if the declared epsilon is out of range.
-        """
+        """Return the epsilon that was typed, else the one declared beside the domain, else the default."""
         if typed is not None or self.epsilon is None:
             return DEFAULT_EPSILON if typed is None else typed
         declared = number_text(self.epsilon)
@@ -104,21 +100,7 @@ def find_domain(
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
 ) -> ResolvedDomain:
-    """Find the domain of Parquet files, with its label.
-
-    Args:
-        files: At least one file; footers are read, rows are not.
-        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
-        label: Label to predict, as ``domain.editing`` reads it; None for the declared label.
-        metadata: Function that reads the key-value metadata of one of the files.
-
-    Raises:
-        UsageError: if no entry has the given name, or the label does not fit the declared columns.
-        ConfigurationError: if the files carry no domain, or different ones, and no entry claims them; or if no label is
-            declared and none is given.
-        MissingInputError: if a file cannot be opened.
-        DataError: if a file is damaged.
-    """
+    """Find the domain of Parquet files, with its label."""
     declared = find_declaration(files, dataset, metadata)
     if label is not None:
         return ResolvedDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
@@ -132,19 +114,7 @@ def find_domain_to_plan(
     dataset: str | None = None,
     label: str | None = None,
 ) -> ResolvedDomain:
-    """Find the domain of Parquet files; where no label is declared and none is given, with one that stands in for it.
-
-    Args:
-        files: At least one file; footers are read, rows are not.
-        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
-        label: Label to predict; None for the declared label, or for one that stands in for it.
-
-    Raises:
-        UsageError: as ``find_domain``.
-        ConfigurationError: as ``find_domain``, but for a missing label.
-        MissingInputError: if a file cannot be opened.
-        DataError: if a file is damaged.
-    """
+    """Find the domain of Parquet files; with a label that stands in where none is declared or given."""
     if label is None:
         declared = find_declaration(files, dataset)
         if not isinstance(declared.declaration, Domain):
@@ -159,19 +129,7 @@ def find_declaration(
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
 ) -> ResolvedDeclaration:
-    """Find the declaration of Parquet files, with a label or without.
-
-    Args:
-        files: Files, of which the footers are read; none are needed with ``dataset``.
-        dataset: Catalogue entry to use, or its file, whatever the files carry (``datasets.catalogue.entry_named``).
-        metadata: Function that reads the key-value metadata of one of the files.
-
-    Raises:
-        UsageError: if no entry has the given name.
-        ConfigurationError: if the files carry no domain, or different ones, and no entry claims them.
-        MissingInputError: if a file cannot be opened.
-        DataError: if a file is damaged.
-    """
+    """Find the declaration of Parquet files, with a label or without."""
     if dataset is not None:
         entry = entry_named(dataset, [Path(str(file)) for file in files])
         return ResolvedDeclaration(entry.declared, str(entry), entry)

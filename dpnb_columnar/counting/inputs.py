@@ -72,11 +72,7 @@ class FrameInput:
     repeatable = True
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a frame carries none.
-
-        Raises:
-            UsageError: if no entry is named.
-        """
+        """Take the domain of a catalogue entry, since a frame carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -84,11 +80,7 @@ class FrameInput:
         return find_domain((), dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the frame's columns. No row is looked at.
-
-        Raises:
-            DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
-        """
+        """Check the frame's columns. No row is looked at."""
         from dpnb_columnar.counting.engines import local
         from dpnb_columnar.rows.frames import open_frame, to_polars
 
@@ -106,13 +98,7 @@ def opened_input(
     """Open the rows that options name. What an engine starts is ended with the block.
 
     Args:
-        engine: The engine that counts.
-        data: Paths, patterns, a database or, for Spark, addresses; None where none is given.
         table: A table of the database's; or, without data, of Spark's catalogs.
-
-    Raises:
-        UsageError: if options do not go together.
-        MissingInputError: if there is no such file.
     """
     if engine is Engine.LOCAL:
         yield local_input(data, table)
@@ -138,17 +124,7 @@ def local_input(
     table: str | None = None,
     query: Path | None = None,
 ) -> LocalInput:
-    """Return the rows that a user names, to be read here: the one door of every verb that reads rows.
-
-    Args:
-        data: Parquet files, folders or patterns; or one database.
-        table: A table or view of the database.
-        query: File with a SELECT for the database.
-
-    Raises:
-        UsageError: if these do not go together, or an address holds a password.
-        MissingInputError: if there is no such file.
-    """
+    """Return the rows that a user names, to be read here: the one door of every verb that reads rows."""
     if data is None:
         raise UsageError(
             f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
@@ -164,11 +140,7 @@ def local_input(
 
 
 def lake_table_in(data: Sequence[str]) -> NamedTable | None:
-    """Return the lake table among what a user names; None if there is none.
-
-    Raises:
-        UsageError: if it stands beside another name.
-    """
+    """Return the lake table among what a user names; None if there is none."""
     from dpnb_columnar.rows.lake_tables import named_table
 
     tables = [table for name in data if (table := named_table(name))]
@@ -178,16 +150,7 @@ def lake_table_in(data: Sequence[str]) -> NamedTable | None:
 
 
 def files_of(data: Sequence[str], name: str) -> LocalFiles:
-    """Return rows that stand in files, for what reads them more than once, in one order.
-
-    Args:
-        data: Parquet files, folders or patterns.
-        name: Name of the option that has them.
-
-    Raises:
-        UsageError: if a database is among them.
-        MissingInputError: if there is no such file.
-    """
+    """Return rows that stand in files, for what reads them more than once, in one order."""
     if any(map(parse_database, data)) or lake_table_in(data) is not None:
         raise UsageError(
             f"{option(name)}: reads files; write the table to Parquet first, or give a frame of it in Python"
@@ -198,17 +161,7 @@ def files_of(data: Sequence[str], name: str) -> LocalFiles:
 
 
 def database_in(data: Sequence[str], table: str | None, query: Path | None = None) -> Database | None:
-    """Return the database among what a user names; None if that is all files.
-
-    Args:
-        data: Names as typed.
-        table: Value of --table.
-        query: Value of --query.
-
-    Raises:
-        UsageError: if a database stands beside another name, if --table or --query is given without one, or if an
-            address holds a password.
-    """
+    """Return the database among what a user names; None if that is all files."""
     databases = [database for name in data if (database := parse_database(name))]
     if not databases:
         if table is not None or query is not None:
@@ -235,11 +188,7 @@ class LakeInput:
 
     @classmethod
     def of(cls, named: NamedTable) -> LakeInput:
-        """Open the table that a user names.
-
-        Raises:
-            UnavailableError, MissingInputError, DataError: as ``lake_tables.open_table``.
-        """
+        """Open the table that a user names."""
         from dpnb_columnar.rows.lake_tables import open_table
 
         return cls(open_table(named))
@@ -281,11 +230,7 @@ class LakeInput:
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
     def open_once(self, domain: Domain) -> OpenedFrame:
-        """Check the table as ``open`` does, and that no data file is a copy of another.
-
-        Raises:
-            MissingInputError, DataError: as ``open``, or if a file is a copy.
-        """
+        """Check the table as ``open`` does, and that no data file is a copy of another."""
         from dpnb_columnar.counting.file_parts import refuse_copies
         from dpnb_columnar.rows.lake_tables import gone
 
@@ -297,11 +242,7 @@ class LakeInput:
         return opened
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame; the snapshot is read each time that it is computed.
-
-        Raises:
-            DataError: if one of these columns is of a type that cannot be read.
-        """
+        """Return the rows as one lazy frame; the snapshot is read each time that it is computed."""
         return [self.table.scan(columns)]
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
@@ -309,11 +250,7 @@ class LakeInput:
         return self.table.batches()
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the table as ``open_once`` does, for counting.
-
-        Raises:
-            MissingInputError, DataError: as ``open_once``.
-        """
+        """Check the table as ``open_once`` does, for counting."""
         from dpnb_columnar.counting.engines import local
 
         def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
@@ -332,12 +269,7 @@ class LocalFiles:
     repeatable = True
 
     def __init__(self, data: Sequence[str]) -> None:
-        """Resolve paths, addresses and patterns.
-
-        Raises:
-            MissingInputError: if there is no such file.
-            UsageError, TemporaryError, UnavailableError: as ``rows.object_stores.resolve_address``.
-        """
+        """Resolve paths, addresses and patterns."""
         from dpnb_columnar.rows.input_files import resolve_files
 
         self.files = resolve_files(data)
@@ -364,11 +296,7 @@ class LocalFiles:
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        """Check the files as ``open`` does, and that no file is a copy of another.
-
-        Raises:
-            DataError: as ``open``, or if a file is a copy.
-        """
+        """Check the files as ``open`` does, and that no file is a copy of another."""
         from dpnb_columnar.counting.file_parts import refuse_copies
 
         source = self.open(domain)
@@ -379,21 +307,13 @@ class LocalFiles:
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, with all columns, whichever are asked for.
-
-        Raises:
-            DataError: if a file is damaged.
-        """
+        """Return the rows of each file as they are, with all columns, whichever are asked for."""
         from dpnb_columnar.rows.parquet import scan_files
 
         return scan_files(self.files, columns)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in their order, batch by batch.
-
-        Raises:
-            DataError: if a file is damaged, or has other columns, or another domain, than the first.
-        """
+        """Return the rows in their order, batch by batch."""
         from dpnb_columnar.datasets.catalogue import entry_of_file
         from dpnb_columnar.domain.declaration import domain_metadata
         from dpnb_columnar.rows.holdout import batches_of_files
@@ -405,11 +325,7 @@ class LocalFiles:
         return batches_of_files(self.files, beside)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the files as ``open_once`` does, for counting.
-
-        Raises:
-            DataError: as ``open_once``.
-        """
+        """Check the files as ``open_once`` does, for counting."""
         from dpnb_columnar.counting.engines import local
 
         return OpenedRows(self.open_once(domain), local.answer)
@@ -475,11 +391,7 @@ class DatabaseInput:
         return _read_query(self.query)
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a database carries none.
-
-        Raises:
-            UsageError: if no entry is named.
-        """
+        """Take the domain of a catalogue entry, since a database carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -489,11 +401,7 @@ class DatabaseInput:
         return find_domain((), dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns of a table. A server counts by itself; rows of a file are counted here.
-
-        Raises:
-            UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
-        """
+        """Check the columns of a table. A server counts by itself; rows of a file are counted here."""
         if self.database.dialect is Dialect.POSTGRES:
             from dpnb_columnar.counting.engines.database import DatabaseRows
 
@@ -503,11 +411,7 @@ class DatabaseInput:
         return OpenedRows(self.open(domain), local.answer)
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check that the rows have the domain's columns, of types that it can be read from. No row is read.
-
-        Raises:
-            UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
-        """
+        """Check that the rows have the domain's columns, of types that it can be read from. No row is read."""
         from dpnb_columnar.rows.frames import open_frame
 
         units = () if domain.unit is None else domain.unit.columns
@@ -525,9 +429,6 @@ class DatabaseInput:
 
         Args:
             columns: Columns that will be asked for, and match whatever their case; None for all of them as they are.
-
-        Raises:
-            UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
         return [self._named(columns)]
 
@@ -539,14 +440,7 @@ class DatabaseInput:
         return NamedRows(self.name, rows, rows.collect_schema(), selected.size)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in order, batch by batch.
-
-        Args:
-            by: Columns that match whatever their case.
-
-        Raises:
-            UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
-        """
+        """Return the rows in order, batch by batch."""
         from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 
         rows = self._selected(by)
@@ -561,7 +455,6 @@ class DatabaseInput:
 
         Args:
             columns: Columns that match whatever their case; None for all of them as they are.
-            bounded: Those of which a text that is longer than every declared value may be read as null.
         """
         import polars as pl
 

@@ -49,18 +49,10 @@ class Answer(Protocol):
         """The digest of the answer itself, for one whose rows are not known; empty if there is no row."""
 
     def __add__(self, other: Self, /) -> Self:
-        """Return the answer of two sets of rows together, which must be disjoint as far as that can be told.
-
-        Raises:
-            ValueError: if the queries differ, if both have read the same part, or if a unit may have rows in both.
-        """
+        """Return the answer of two sets of rows together, which must be disjoint as far as that can be told."""
 
     def joined(self, other: Self, /) -> Self:
-        """Return the answer to the same query of two sets of rows that are known to be disjoint.
-
-        Raises:
-            ValueError: if there are more rows than exact counts are for.
-        """
+        """Return the answer to the same query of two sets of rows that are known to be disjoint."""
 
     def only(self, domain: Domain, /) -> Self:
         """Leave out what is about attributes that a domain lacks."""
@@ -122,16 +114,7 @@ def _replaced(answer: AnswerT, **fields: object) -> AnswerT:
 
 
 def check_disjoint(first: Answer, second: Answer, what: str) -> None:
-    """Refuse to add up two answers that are not known to be of disjoint rows, or are to different queries.
-
-    Args:
-        first: One answer.
-        second: The other.
-        what: What they are to, in the plural, for messages.
-
-    Raises:
-        ValueError: if they cannot be added.
-    """
+    """Refuse to add up two answers that are not known to be of disjoint rows, or are to different queries."""
     if first.query != second.query:
         raise ValueError(f"{what} cannot be added")
     if first.parts & second.parts:
@@ -140,15 +123,7 @@ def check_disjoint(first: Answer, second: Answer, what: str) -> None:
 
 
 def check_whole_units(domain: Domain, whole_units: bool) -> None:
-    """Refuse to add up parts in which rows of one unit may stand apart.
-
-    Args:
-        domain: The domain of both parts.
-        whole_units: Whether both are declared to hold whole units.
-
-    Raises:
-        ValueError: if the domain has a unit, and they are not.
-    """
+    """Refuse to add up parts in which rows of one unit may stand apart."""
     if domain.unit is not None and not whole_units:
         raise ValueError(
             "rows are counted by unit, and a unit with rows in several parts would count more of them than it may; "

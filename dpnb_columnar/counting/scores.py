@@ -309,7 +309,6 @@ def _largest(scores: Integers, places: Sequence[int]) -> tuple[Integers, Integer
 
     Args:
         scores: Shape (classes, rows).
-        places: Places of the classes.
     """
     first, *others = places
     largest, best = scores[first], np.full(scores.shape[1], first)
@@ -379,11 +378,7 @@ class ScoreCounts:
         return frozenset([digest_blocks("score counts", [self.counts.tobytes()])] if self.counts.any() else [])
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
-        """Return the counts of two disjoint sets of rows together.
-
-        Raises:
-            ValueError: if the scores differ, if both have counted the same part, or if a unit may have rows in both.
-        """
+        """Return the counts of two disjoint sets of rows together."""
         check_disjoint(self, other, "counts of different scores")
         return self.joined(other)
 
@@ -548,21 +543,12 @@ class GradientSums:
         return frozenset([digest_blocks("gradient sums", blocks)] if self.rows.any() else [])
 
     def __add__(self, other: GradientSums) -> GradientSums:
-        """Return the sums over two disjoint sets of rows together.
-
-        Raises:
-            ValueError: if the queries differ, if both have summed up the same part, if a unit may have rows in both, or
-                if there are too many rows.
-        """
+        """Return the sums over two disjoint sets of rows together."""
         check_disjoint(self, other, "sums of different queries")
         return self.joined(other)
 
     def joined(self, other: GradientSums) -> GradientSums:
-        """Return the sums over two sets of rows, of which no row is in both, whatever was summed up.
-
-        Raises:
-            ValueError: if there are too many rows.
-        """
+        """Return the sums over two sets of rows, of which no row is in both, whatever was summed up."""
         sums, rows = _added(self.sums, other.sums), _added(self.rows, other.rows)
         return GradientSums(self.query, sums, rows, self.parts | other.parts, self.whole_units)
 
@@ -593,11 +579,7 @@ def _listed(tables: Iterable[ScoreTable]) -> list[object]:
 
 
 def _added(own: Integers, others: Integers) -> Integers:
-    """Add up sums of 64 bits.
-
-    Raises:
-        ValueError: if a total would have more.
-    """
+    """Add up sums of 64 bits."""
     if (np.abs(own.astype(np.float64)) + np.abs(others.astype(np.float64)) >= 2.0**63).any():
         raise ValueError("there are more rows than exact sums are for")
     return own + others

@@ -70,18 +70,7 @@ from dpnb_columnar.rows.unit_order import CLASS, WEIGHT
 
 @singledispatch
 def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the SQL query whose result ``statistics_files.answer_of`` reads.
-
-    Args:
-        query: What is asked.
-        kinds: What the columns hold; see ``rules``.
-        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-        TypeError: if no SQL is registered for this kind of query.
-    """
+    """Write the SQL query whose result ``statistics_files.answer_of`` reads."""
     raise TypeError(f"no SQL is registered for {type(query).__name__}")
 
 

@@ -151,13 +151,7 @@ class Statistics:
         return frozenset([] if empty else [digest_blocks("cells", blocks)])
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets of rows together.
-
-        Raises:
-            ValueError: if the domains differ, if both have counted the same part, or if their counts, or the counts of
-                statistics that were added up to them, are the same; or if rows are counted by unit, and a unit may have
-                rows in both.
-        """
+        """Return the statistics of both sets of rows together."""
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
         check_whole_units(self.domain, self.whole_units and other.whole_units)
@@ -179,11 +173,7 @@ class Statistics:
         return assemble(domain, chain(self.cells(), other.cells()), self.parts | other.parts)
 
     def __sub__(self, other: Statistics) -> Statistics:
-        """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows.
-
-        Raises:
-            ValueError: if the domains differ, a count would fall below zero, or a unit may have rows in both.
-        """
+        """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows."""
         check_whole_units(self.domain, self.whole_units and other.whole_units)
         removed = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
         if digest(self.domain) != digest(other.domain):
@@ -227,9 +217,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
     """Add up cells into statistics.
 
     Args:
-        domain: The domain that the cells belong to.
         cells: Any number of cells per attribute, in any order. Confidential.
-        parts: Digests of the rows that were counted.
 
     Raises:
         ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts add up to more
@@ -284,18 +272,7 @@ def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cel
 def _joined(
     name: str | None, parts: list[Cells], classes: int, last: int, most: int = LARGEST_SIZE
 ) -> tuple[Integers, Integers, Integers]:
-    """Return the distinct (class, code) pairs in order with their summed counts.
-
-    Args:
-        name: The attribute; None for the classes.
-        parts: Its cells.
-        classes: Number of classes.
-        last: Largest code of the attribute.
-        most: Most that all counts may add up to.
-
-    Raises:
-        ValueError: if a cell lies outside the domain, a sum is below zero, or there are too many rows.
-    """
+    """Return the distinct (class, code) pairs in order with their summed counts."""
     empty = np.zeros(0, dtype=np.int64)
     klass, code, count = (
         np.concatenate([empty, *(getattr(part, field) for part in parts)], dtype=np.int64)

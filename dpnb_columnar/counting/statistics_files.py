@@ -81,11 +81,6 @@ class Result(ABC, Generic[QueryT, AnswerT]):
         Args:
             result: The result. Confidential.
             query: What must have been asked.
-            source: Name of the file or database in messages.
-
-        Raises:
-            DataError: if a column is missing or holds something else, something else was asked, or the numbers do not
-                fit. The message holds none of them.
         """
 
 
@@ -127,13 +122,7 @@ class Format(Result[QueryT, AnswerT]):
 
         Args:
             table: Its columns. Confidential.
-            header: What its header says.
             query: What must have been asked; None for whatever was, where files tell.
-            path: The file, for messages.
-
-        Raises:
-            DataError: if something else was asked, or the numbers do not fit.
-            KeyError, TypeError, ValueError: if it is no such file.
         """
         import polars as pl
 
@@ -288,11 +277,6 @@ def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
 
     Args:
         answer: The answer. Confidential.
-        path: File to write; only its owner can read it.
-        overwrite: Whether to replace an existing file.
-
-    Raises:
-        OutputError: if the file exists, or cannot be written.
     """
     kind = format_of(answer.query)
     said, further = kind.metadata(answer)
@@ -311,13 +295,7 @@ def load_answer(path: Path, query: Query[AnswerT]) -> AnswerT:
     """Read a file of an answer, or the result of the query's SQL in a Parquet or CSV file.
 
     Args:
-        path: The file.
         query: What must have been asked.
-
-    Raises:
-        MissingInputError: if there is no such file.
-        DataError: if the file does not hold an answer, or if it is of an unknown version, inconsistent, or to another
-            query.
     """
     return _load(path, format_of(query), query)
 
@@ -327,13 +305,8 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     """Read a statistics file, or the result of a statistics query, as ``load_answer``.
 
     Args:
-        path: The file.
         domain: The domain it must have been counted in; None for the one that the file carries. The result of a query
             carries none.
-
-    Raises:
-        MissingInputError, DataError: as ``load_answer``.
-        UsageError: if the file is the result of a query, and no domain is given.
     """
     statistics: Statistics = _load(path, FORMATS[CellQuery], None if domain is None else CellQuery(domain))
     return statistics
@@ -384,20 +357,12 @@ def _required(query: Query[AnswerT] | None, path: Path) -> Query[AnswerT]:
 
 
 def answer_of(result: pl.DataFrame, query: Query[AnswerT], source: object) -> AnswerT:
-    """Check the result of a query's SQL, and return the answer; see ``Result.of_result``.
-
-    Raises:
-        DataError: if it is not such a result. The message holds no number of it.
-    """
+    """Check the result of a query's SQL, and return the answer; see ``Result.of_result``."""
     return result_of(query).of_result(result, query, source)
 
 
 def digests_of(digests: object) -> frozenset[str]:
-    """Return the digests that a file's header lists.
-
-    Raises:
-        ValueError: if it lists none.
-    """
+    """Return the digests that a file's header lists."""
     if not isinstance(digests, list) or not all(isinstance(digest, str) for digest in digests):
         raise ValueError("no digests")
     return frozenset(digests)
@@ -413,16 +378,7 @@ def decoded_metadata(table: pa.Table) -> dict[str, str]:
 
 
 def check_digests(digests: Sequence[object], query: ClassScores, source: object) -> None:
-    """Refuse counts of other scores than a model's.
-
-    Args:
-        digests: Those of the domain, and of the scores.
-        query: What the model gives.
-        source: Name of the file or database in messages.
-
-    Raises:
-        DataError: if one is another.
-    """
+    """Refuse counts of other scores than a model's."""
     domain, counted = digests
     if domain != digest(query.domain):
         raise DataError(
@@ -441,11 +397,6 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
 
     Args:
         frame: The result. Confidential.
-        keys: The columns that tell the cell.
-        source: Name of the file or database in messages.
-
-    Raises:
-        DataError: if one does.
     """
     if frame.select(keys).is_duplicated().any():
         raise DataError(
@@ -455,11 +406,7 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
 
 
 def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers:
-    """Return the table of counts, shape (bins, classes).
-
-    Raises:
-        DataError: if a cell is none of the scores', stands in two rows, or has no possible count.
-    """
+    """Return the table of counts, shape (bins, classes)."""
     # A number that is missing is none of the possible ones.
     classes, bins, counts = (frame[name].fill_null(-1).to_numpy() for name in SCORE_NUMBERS)
     table = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64)
@@ -547,15 +494,7 @@ GZIP_SIGNATURE = b"\x1f\x8b"
 
 
 def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    """Read a CSV file with a header line, compressed with gzip or not; every field as text.
-
-    Args:
-        path: The file.
-        columns: Columns that it should have, for messages.
-
-    Raises:
-        DataError: if the file cannot be read, is not such a file, or is larger than any result.
-    """
+    """Read a CSV file with a header line, compressed with gzip or not; every field as text."""
     import polars as pl
 
     problem = DataError(f"{path}: not a CSV file with the header {','.join(columns)}; export the query's result anew")
@@ -569,12 +508,7 @@ def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _content(path: Path) -> bytes:
-    """Read the bytes of a file, unpacked where it is compressed with gzip, without a byte order mark.
-
-    Raises:
-        DataError: if they are more than ``LARGEST_RESULT``.
-        OSError, EOFError, zlib.error: if they cannot be read.
-    """
+    """Read the bytes of a file, unpacked where it is compressed with gzip, without a byte order mark."""
     with path.open("rb") as raw:
         compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
         raw.seek(0)
@@ -589,11 +523,9 @@ def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
     """Read the columns of counts from a Parquet file, texts as dictionaries, with the file's metadata.
 
     Args:
-        path: The file.
         more: Columns to read beside those by which results are recognised, in lower case.
 
     Raises:
-        OSError, pyarrow.ArrowException: if the file cannot be read.
         ValueError: if a column has another type than statistics have, or is larger than statistics in such a file.
     """
     import pyarrow.parquet as pq
@@ -612,11 +544,7 @@ def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
 
 
 def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[str], list[str]]:
-    """List the columns of counts, and those of them that hold text, by the footer alone.
-
-    Raises:
-        ValueError: if a column has another type than statistics have, or two columns share a name.
-    """
+    """List the columns of counts, and those of them that hold text, by the footer alone."""
     wanted = {*more, *(name for kind in FORMATS.values() for name in kind.columns)}
     fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
@@ -625,11 +553,7 @@ def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[st
 
 
 def _check_texts(table: pa.Table, most: int) -> None:
-    """Check that a table's texts take at most so many bytes once every row holds its own, not a dictionary.
-
-    Raises:
-        ValueError: if they take more.
-    """
+    """Check that a table's texts take at most so many bytes once every row holds its own, not a dictionary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -649,13 +573,6 @@ def checked_columns(
 
     Args:
         result: The result, its columns in any order and in upper or lower case. Confidential.
-        numbers: Columns of whole numbers of any type, or of their text; none is missing.
-        texts: Columns of text; empty ones are null.
-        source: Name of the file or database in messages.
-        kind: What they are.
-
-    Raises:
-        DataError: if a column is missing or holds something else. The message holds no count.
     """
     import polars as pl
 

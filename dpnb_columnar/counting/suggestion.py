@@ -77,13 +77,6 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
     """Profile every column of some rows, in the order of the first file's columns.
 
     The rows are streamed a few times; memory follows the number of columns.
-
-    Args:
-        given: Rows of at least one file, or of a table.
-        most_values: Largest number of distinct values of a column that are listed.
-
-    Raises:
-        DataError: if a file is damaged, has too many columns, or the files do not have the same columns.
     """
     if (width := max(len(each.types) for each in given)) > MOST_COLUMNS:
         raise DataError(
@@ -195,14 +188,6 @@ def _numeric_texts(
 
     Args:
         rows: Rows. Confidential.
-        kinds: Kind of each column.
-        most_values: Largest number of distinct values of a column that are listed.
-
-    Returns:
-        These columns as numbers, and the kinds of all columns then.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read.
     """
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
     found = rows.select(pl.lit(0), *(count for name in texts for count in _text_counts(name)))

@@ -61,29 +61,17 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Title of the data set, one line.
-
-        Raises:
-            ConfigurationError: If the title is not one line of text.
-        """
+        """Title of the data set, one line."""
         return self._line("title", self.name)
 
     @property
     def source(self) -> str:
-        """Origin of the data and documentation of its domain, one line.
-
-        Raises:
-            ConfigurationError: If the source is not one line of text.
-        """
+        """Origin of the data and documentation of its domain, one line."""
         return self._line("source", "")
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Patterns of file names that belong to the entry.
-
-        Raises:
-            ConfigurationError: If there is no list of texts. (A bare text would be a pattern for each letter.)
-        """
+        """Patterns of file names that belong to the entry."""
         patterns = self.table.get("files", [])
         if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
             raise self._fault("files", f'expected a list of patterns such as ["{self.name}*.parquet"]')
@@ -91,11 +79,7 @@ class Entry:
 
     @property
     def raw(self) -> Mapping[str, str]:
-        """Hexadecimal SHA-256 of each raw file that ``datasets prepare`` reads, by its path below the folder given.
-
-        Raises:
-            ConfigurationError: If ``raw`` is not a table.
-        """
+        """Hexadecimal SHA-256 of each raw file that ``datasets prepare`` reads, by its path below the folder given."""
         raw = self.table.get("raw", {})
         if not isinstance(raw, Mapping):
             raise self._fault("raw", "expected a table of paths and checksums")
@@ -103,11 +87,7 @@ class Entry:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Declared privacy budget, if any.
-
-        Raises:
-            ConfigurationError: If it is not a number.
-        """
+        """Declared privacy budget, if any."""
         if "epsilon" not in self.table:
             return None
         try:
@@ -117,11 +97,7 @@ class Entry:
 
     @property
     def rows(self) -> int | None:
-        """Declared number of rows of the whole data set, if any: a published fact, whatever a file of it holds.
-
-        Raises:
-            ConfigurationError: If it is not a whole number.
-        """
+        """Declared number of rows of the whole data set, if any: a published fact, whatever a file of it holds."""
         rows = self.table.get("rows")
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
             raise self._fault("rows", f"expected a whole number, found {excerpt(rows)}")
@@ -129,21 +105,12 @@ class Entry:
 
     @cached_property
     def declared(self) -> Declaration:
-        """The declared domain, with a label or without.
-
-        Raises:
-            DomainError: If the declaration has faults.
-        """
+        """The declared domain, with a label or without."""
         return read_declaration(self.name, self.table, str(self.catalogue), other_keys=ENTRY_KEYS)
 
     @property
     def domain(self) -> Domain:
-        """The declared domain, which has a label.
-
-        Raises:
-            DomainError: If the declaration has faults.
-            ConfigurationError: If the declaration has no label.
-        """
+        """The declared domain, which has a label."""
         if not isinstance(self.declared, Domain):
             raise no_label(self.declared, str(self))
         return self.declared
@@ -163,12 +130,7 @@ class Entry:
 
 
 def read_catalogue(path: Path) -> tuple[Entry, ...]:
-    """Read all entries of one catalogue file.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is not TOML, or an entry is not a table.
-    """
+    """Read all entries of one catalogue file."""
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST_CATALOGUE + 1)
@@ -211,15 +173,7 @@ def catalogues() -> list[Path]:
 
 
 def entries(catalogue: Path | None = None) -> list[Entry]:
-    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name.
-
-    Args:
-        catalogue: The one file to read instead.
-
-    Raises:
-        MissingInputError: If a file cannot be read.
-        ConfigurationError: If a file is not TOML, or an entry is not a table.
-    """
+    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
     if catalogue is not None:
         return list(read_catalogue(catalogue))
     by_name: dict[str, Entry] = {}
@@ -234,10 +188,6 @@ def entry_named(dataset: str, files: Sequence[Path] = ()) -> Entry:
     """Return the entry that a data set stands for: ``NAME``, ``FILE.toml:NAME``, or ``FILE.toml``.
 
     Of ``FILE.toml`` it is the entry that claims the files; of ``NAME.domain.toml``, or without files, the only one.
-
-    Raises:
-        UsageError: If there is none of the name; the message suggests a name, or lists the known ones.
-        ConfigurationError: If no entry of the file claims the files. To use what they carry would pass over it unseen.
     """
     name, catalogue = entry_and_file(dataset)
     known = {entry.name: entry for entry in entries(catalogue)}
@@ -281,12 +231,7 @@ def domain_file(path: Path) -> Path:
 
 
 def entry_of_file(path: Path) -> Entry | None:
-    """Return the one entry of the file that declares the domain of a file beside it; None where there is none.
-
-    Raises:
-        MissingInputError: If that file cannot be read.
-        ConfigurationError: If it is no catalogue of one entry.
-    """
+    """Return the one entry of the file that declares the domain of a file beside it; None where there is none."""
     declaring = domain_file(path)
     if not exists(declaring):
         return None
@@ -303,9 +248,7 @@ def own_declaration(file: Path) -> Declaration | None:
     """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
 
     Raises:
-        MissingInputError: If a file cannot be opened.
         ConfigurationError: If the declaration has faults.
-        DataError: If the file is damaged.
     """
     from dpnb_columnar.rows.parquet import read_metadata
 
@@ -335,11 +278,7 @@ def entry_toml(
 
     Args:
         domain: The domain, with a label or without.
-        beside: Other keys of the entry (``catalogue.ENTRY_KEYS``), such as ``files``.
         remarks: Per attribute, lines of comment to put above it.
-
-    Returns:
-        TOML text.
     """
     name, document = _key(domain.name), document_of(domain, defaults=False)
     keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}

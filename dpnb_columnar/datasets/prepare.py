@@ -203,20 +203,7 @@ class Prepared:
 
 
 def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Prepared:
-    """Verify the entry's raw files below a folder and write them as one Parquet file with the domain in its metadata.
-
-    Args:
-        entry: Data set of the catalogue.
-        folder: Folder that the paths of ``entry.raw`` are relative to.
-        output: Parquet file to write; it appears complete or not at all.
-        overwrite: Replace an existing output.
-
-    Raises:
-        DomainError: If the entry's domain has faults.
-        OutputError: If the output exists or cannot be written.
-        MissingInputError: If a raw file does not exist, or this data set is not made from raw files.
-        DataError: If a raw file has another checksum, or is not in its publisher's form.
-    """
+    """Verify the entry's raw files in a folder and write them as one Parquet file with the domain in its metadata."""
     import polars as pl
 
     columns = entry.declared.counted_columns
@@ -236,11 +223,7 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
 
 
 def _reader(entry: Entry) -> Reader:
-    """Return the reader of the entry's raw files.
-
-    Raises:
-        MissingInputError: If there is none; the message says how to get the data set instead.
-    """
+    """Return the reader of the entry's raw files."""
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
     remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
@@ -272,9 +255,6 @@ def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
     """Find the entry's raw files, in the order of the catalogue.
 
     A file declared as ``name.gz`` may also be there uncompressed, as ``name``.
-
-    Raises:
-        MissingInputError: If files are not there (the text names all of them).
     """
     located_files = {relative: located(folder / relative) for relative in entry.raw}
     if absent := [relative for relative, path in located_files.items() if path is None]:
@@ -287,12 +267,7 @@ def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
 
 
 def verify(entry: Entry, paths: Sequence[Path]) -> None:
-    """Verify the checksums of the entry's raw files.
-
-    Raises:
-        MissingInputError: If a file cannot be read.
-        DataError: If a file has another checksum, or is damaged.
-    """
+    """Verify the checksums of the entry's raw files."""
     for path, expected in zip(paths, entry.raw.values(), strict=True):
         actual = checksum(path)
         if actual != expected.lower():
@@ -312,10 +287,6 @@ def checksum(path: Path) -> str:
     """Compute the hexadecimal SHA-256 of a file, of the uncompressed content where the name ends in ``.gz``.
 
     The file is read piece by piece, and the bytes read from disk are reported.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        DataError: If a gzip file is damaged or cut short.
     """
     try:
         with path.open("rb") as disk:

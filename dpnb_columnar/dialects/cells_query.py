@@ -110,16 +110,7 @@ class Key:
 
 
 def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) -> list[Key]:
-    """Divide attributes among keys, as many in each as ``KEY_BITS`` hold; what is wider has a key for itself.
-
-    Args:
-        domain: The declared domain.
-        kinds: What each column holds.
-        attributes: The attributes.
-
-    Returns:
-        The keys, at least one.
-    """
+    """Divide attributes among keys, as many in each as ``KEY_BITS`` hold; what is wider has a key for itself."""
     none = Key((len(domain.classes) - 1).bit_length())
     keys: list[Key] = []
     digits = [_digit(attribute, kinds[attribute.name]) for attribute in attributes]
@@ -133,11 +124,6 @@ def cells_query(domain: Domain, kinds: Kinds, keys: Sequence[Key]) -> str:
     """Write the query that counts the rows of each key.
 
     Its columns: ``key_0``, ``key_1``, ..., of which all but one are null, and ``count``. Its parameter is ``$files``.
-
-    Args:
-        domain: The declared domain.
-        kinds: What each column holds.
-        keys: The keys.
     """
     names = [f"key_{place}" for place in range(len(keys))]
     given = [f"given_{place}" for place in range(len(domain.row_dropping))]

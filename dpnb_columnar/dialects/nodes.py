@@ -93,9 +93,7 @@ def by_start(number: exp.Expr, starts: Sequence[exp.Expr], values: Sequence[exp.
     """Look up the value of the last start that a number reaches; the first value where it reaches none.
 
     Args:
-        number: The number.
         starts: Constants, none below the one before.
-        values: A value for each start, and one before them: for a number that does not reach the first.
     """
     if len(values) > FEW_STEPS:
         half = len(values) // 2
@@ -221,10 +219,7 @@ def number_at(
     """Write the number at a place of a list; null where the place is null.
 
     Args:
-        numbers: The list.
         place: The place, a whole number from 0 on, and below the length of the list.
-        dialect: The database.
-        type_: Type of the numbers: 64-bit integers or floats.
     """
     listed = ",".join(map(str, numbers))
     after = plus(place, integer(1))

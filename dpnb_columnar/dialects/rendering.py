@@ -108,10 +108,6 @@ def _nearest_float(value: exp.Expr, cast: exp.Expr) -> exp.Expr:
 
     A query that failed would tell that there is such a row. Bare constants are ``numeric`` themselves. With a column of
     floats they are compared as floats: the first is the largest then, and the other the smallest above 0.
-
-    Args:
-        value: A number.
-        cast: What is cast: the same, or its text.
     """
     largest, smallest = exp.Literal.number("1.7976931348623158e308"), exp.Literal.number("5e-324")
     is_number = exp.NEQ(this=as_text(cast.copy()), expression=text("NaN"))  # which is above all numbers
@@ -195,15 +191,7 @@ def number_of_sqlite(node: exp.Expr) -> exp.Expr:
 
 
 def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.Expr, number: exp.Expr) -> exp.Expr:
-    """Read what is a number by its type, or by its text; null otherwise.
-
-    Args:
-        node: The attempt to cast a value.
-        dialect: The database.
-        type_of: The function that names a value's type there.
-        spelled: Test of the value's text.
-        number: The value, cast.
-    """
+    """Read what is a number by its type, or by its text; null otherwise."""
     if _is_text(node.this):
         return case([(spelled, number)])
     type_ = _type_name(type_of, node.this)
@@ -261,17 +249,7 @@ DEFAULT_PARTS = ("this", "db", "catalog")
 
 
 def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, joined: bool = False) -> str:
-    """Render a query as text of the dialect, without a semicolon; the tree is changed on the way.
-
-    Args:
-        query: The tree.
-        dialect: The database.
-        pretty: Whether the text has many lines, or one.
-        joined: Whether the rows are joined with those of another table.
-
-    Raises:
-        UsageError: if two names of the query would be one in PostgreSQL.
-    """
+    """Render a query as text of the dialect, without a semicolon; the tree is changed on the way."""
     if dialect is Dialect.POSTGRES:
         _check_names(query)
     for rewrite in REWRITES[dialect]:
@@ -306,11 +284,7 @@ def _qualified_postgres() -> type[sqlglot.Dialect]:
 
 
 def _check_names(query: exp.Expr) -> None:
-    """Refuse names that PostgreSQL would take for one: it cuts each, and says so in a notice that nobody reads.
-
-    Raises:
-        UsageError: if two names are alike as far as PostgreSQL reads them.
-    """
+    """Refuse names that PostgreSQL would take for one: it cuts each, and says so in a notice that nobody reads."""
     names: dict[bytes, str] = {}
     for node in query.find_all(exp.Identifier):
         first = names.setdefault(node.name.encode()[:POSTGRES_NAME], node.name)
@@ -343,13 +317,7 @@ def select_columns(
     """Write the query for some columns of a table, or for all of them.
 
     Args:
-        table: Name of the table, as ``parse_table`` reads it.
         columns: Columns in order; None for all.
-        dialect: The database.
-        bounded: Columns of which a text that is longer than every declared value is null.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
     """
     chosen: list[exp.Expr] = [exp.Star()]
     if columns is not None:
@@ -374,28 +342,14 @@ def _bounded(name: str, dialect: Dialect) -> exp.Expr:
 
 
 def renamed_table(table: str | exp.Table, names: Mapping[str, str], dialect: Dialect) -> exp.Subquery:
-    """Build the query for some columns of a table under other names.
-
-    Args:
-        table: The table, or its name, as ``parse_table`` reads it.
-        names: The table's name of each column, by the name that it is given.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
+    """Build the query for some columns of a table under other names."""
     columns = [exp.alias_(exp.column(identifier(own)), name, quoted=True) for name, own in names.items()]
     rows = parse_table(table, dialect) if isinstance(table, str) else table
     return exp.select(*columns).from_(rows).subquery()
 
 
 def rename_source_columns(query: exp.Expr, names: Mapping[str, str]) -> None:
-    """Name the columns of the rows' table as the table does; the tree is changed.
-
-    Args:
-        query: A query in which ``SOURCE`` is the table itself.
-        names: The table's name of each column; of one that is not in it, its own.
-    """
+    """Name the columns of the rows' table as the table does; the tree is changed."""
     for column in query.find_all(exp.Column):
         if column.table == SOURCE and column.name in names:
             column.set("this", identifier(names[column.name]))
@@ -405,9 +359,6 @@ def parse_table(name: str, dialect: Dialect) -> exp.Table:
     """Parse a table's name as typed, such as ``census.person`` or ``"odd name"``.
 
     Parts stay as typed: whoever leaves out the quotes means the name as the database folds it.
-
-    Raises:
-        UsageError: if the text is anything but the name of a table.
     """
     try:
         parsed = sqlglot.parse_one(name, into=exp.Table, dialect=dialect.value)

@@ -83,12 +83,7 @@ def _spelled(name: str, kind: Kind | None) -> exp.Expr:
 
 
 def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
-    """Compute the grid code 0..cells of a number, by the floating-point operations of ``rows.row_rules.grid_code``.
-
-    Args:
-        attribute: A numeric attribute.
-        value: The column as ``number`` reads it.
-    """
+    """Compute the grid code 0..cells of a number, by the floating-point operations of ``rows.row_rules.grid_code``."""
     lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
     offset = minus(value, double(lower))
     code: exp.Expr = exp.cast(exp.Floor(this=plus(over(offset, double(step)), double(0.5))), exp.DType.BIGINT)
@@ -101,24 +96,14 @@ def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
 
 
 def weight_steps(weight: Weight, value: exp.Expr) -> exp.Expr:
-    """Compute the weight of a row in whole steps (never null), as ``rows.row_rules.weight_steps`` does.
-
-    Args:
-        weight: The declared weight.
-        value: The column as ``number`` reads it.
-    """
+    """Compute the weight of a row in whole steps (never null), as ``rows.row_rules.weight_steps`` does."""
     is_finite = exp.LTE(this=value.copy(), expression=double(sys.float_info.max))
     is_weight = exp.and_(at_least(value.copy(), double(0)), is_finite, copy=False)
     return case([(is_weight, grid_code(weight.grid, value))], integer(weight.missing_steps))
 
 
 def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
-    """Find the position of the row's category, or the last code, where it is missing as ``row_rules`` says.
-
-    Args:
-        attribute: A categorical attribute.
-        kind: What its column holds.
-    """
+    """Find the position of the row's category, or the last code, where it is missing as ``row_rules`` says."""
     branches: list[Branch]
     otherwise: exp.Expr | None = None
     if attribute.missing is Missing.CATEGORY:

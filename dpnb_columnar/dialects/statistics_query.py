@@ -88,7 +88,6 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
         steps: Steps whose last has the columns ``class``, null where a row does not count, ``unit_names``, and
             ``code_0``, ``code_1``, ... for the attributes, and ``weight`` where the domain declares one. The last that
             is added has the class, the codes, and the weight.
-        domain: The domain.
     """
     if domain.unit is None:
         return
@@ -145,15 +144,6 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | N
     Its columns: ``attribute`` (text, null for the class counts), ``class`` and ``code`` (positions in the domain; code
     0 for the class counts, 1 for the weights of a class), ``count`` (rows; steps of weight), ``domain`` (text: the
     domain's digest, by which a file of it is recognised). The integers are those of the local engine.
-
-    Args:
-        domain: The declared domain.
-        kinds: What the columns hold; see ``rules``.
-        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
     """
     table_of_rows = rows_or_default(table, domain.name, dialect)
     query = _form(domain, dialect)(domain, kinds, table_of_rows)
@@ -182,14 +172,6 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
 
     ``place`` is 0 for the class counts, one more than an attribute's position in the domain for its cells, and one more
     than that of the last attribute for the weights, whose code is 1.
-
-    Args:
-        domain: The declared domain.
-        kinds: What the columns hold; see ``rules``.
-        table: Name of the table, as ``rendering.parse_table`` reads it.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
     """
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
@@ -375,11 +357,6 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
 
     Where the domain declares a weight, also its steps, ``weight``; where it declares a unit, the last step has those
     rows alone that count.
-
-    Args:
-        domain: The domain; the codes are of its attributes, in order.
-        kinds: What the columns hold; see ``rules``.
-        table: The table.
     """
     counts = case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))])
     codes = [
@@ -398,14 +375,7 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
 def read_values(
     domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr] = MappingProxyType({})
 ) -> exp.Select:
-    """Every row's class, unit, weight, and number or category code of every attribute; null where it has none.
-
-    Args:
-        domain: The domain.
-        kinds: What the columns hold; see ``rules``.
-        table: The table.
-        values: What to select in their place, by attribute.
-    """
+    """Every row's class, unit, weight, and number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (values.get(attribute.name) or _value(attribute, kinds) for attribute in domain.attributes)
     named = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]

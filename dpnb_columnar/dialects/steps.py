@@ -88,13 +88,7 @@ class RowsAndScalars:
 
 
 def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Rows | RowsAndScalars:
-    """Choose how a query returns the rows of a table.
-
-    Args:
-        dialect: The database.
-        table: The table.
-        keys: Columns to return; empty for all.
-    """
+    """Choose how a query returns the rows of a table."""
     if keys:
         kept = [f"kept_{place}" for place in range(len(keys))]
         first = [as_column(source_column(key), name) for key, name in zip(keys, kept, strict=True)]

@@ -43,19 +43,7 @@ class TableColumns:
 def columns_like(
     like: str, table: str | None, default: str, wanted: Iterable[str], names: Spelling | None
 ) -> TableColumns:
-    """Read the columns of a database's table, or of a Parquet file with columns of its types. No row is read.
-
-    Args:
-        like: Address of the database, or path of the file.
-        table: Name of the table, as the database writes it; None for the default.
-        default: Name of the domain.
-        wanted: Names of a domain, or as typed.
-        names: How the table's columns are spelled, where a file does not tell; None as the file has them.
-
-    Raises:
-        UsageError: if names are given where the catalogue has them.
-        dpnb_columnar.errors.Error: if there is no such file, database or table, or columns are alike but for case.
-    """
+    """Read the columns of a database's table, or of a Parquet file with columns of its types. No row is read."""
     from dpnb_columnar.rows.column_checks import matched_columns
     from dpnb_columnar.rows.database_query import query_columns
     from dpnb_columnar.rows.parquet import read_schema
@@ -76,11 +64,7 @@ def columns_like(
 
 
 def dialect_like(dialect: Dialect | None, like: str | None) -> Dialect:
-    """Return the dialect of a query: that which is named, or that of the database whose table it is to read.
-
-    Raises:
-        UsageError: if neither tells it, or both do and differ.
-    """
+    """Return the dialect of a query: that which is named, or that of the database whose table it is to read."""
     database: Database | None = None if like is None else parse_database(like)
     if database is None:
         if dialect is None:

@@ -20,46 +20,23 @@ def size_query(table: str, dialect: Dialect) -> str:
     """Write the query for about how many rows a table has: DuckDB's, SQLite's or PostgreSQL's.
 
     Of a view it gives nothing, since a view's rows would have to be computed.
-
-    Args:
-        table: Name of the table, as ``parse_table`` reads it.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
     """
     return _about(table, dialect.value, dialect)
 
 
 def pages_query(table: str) -> str:
-    """Write the query for the pages of each partition of a table of PostgreSQL's; null if ranges cannot be read.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
+    """Write the query for the pages of each partition of a table of PostgreSQL's; null if ranges cannot be read."""
     return _about(table, "pages", Dialect.POSTGRES)
 
 
 def lock_statement(table: str) -> str:
-    """Write the statement that keeps a table of PostgreSQL's as it is while its ranges are read.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
+    """Write the statement that keeps a table of PostgreSQL's as it is while its ranges are read."""
     name = parse_table(table, Dialect.POSTGRES).sql(dialect=Dialect.POSTGRES.value)
     return sections("table_size")["lock"].replace(COUNTED, name)
 
 
 def rows_in_range(table: str, names: Mapping[str, str]) -> exp.Subquery:
-    """Build the query for some columns of the rows in a range of pages, which ``rows.postgres_query`` sets.
-
-    Args:
-        table: Name of the table, as ``parse_table`` reads it.
-        names: The table's name of each column, by the name that it is given.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
+    """Build the query for some columns of the rows in a range of pages, which ``rows.postgres_query`` sets."""
     rows = renamed_table(table, names, Dialect.POSTGRES)
     rows.this.where(sections("table_size")["in_range"], dialect=Dialect.POSTGRES.value, copy=False)
     return rows

@@ -43,11 +43,7 @@ NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL
 
 
 def kind_of(dtype: pl.DataType) -> Kind | None:
-    """Classify a Polars type.
-
-    Returns:
-        The kind, or None for a type that neither a number nor a category can be read from.
-    """
+    """Classify a Polars type."""
     if dtype == pl.UInt64:
         return Kind.UNSIGNED
     if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):

@@ -111,7 +111,6 @@ def only_outcome(condition: Condition, values: Mapping[str, Collection[Value]]) 
     combination of these is tried once, with those of every other column; rows where the condition is null do not count.
 
     Args:
-        condition: The condition.
         values: Per column, values among which is one for every combination of outcomes of the column's comparisons,
             such as ``possible_values`` gives.
     """
@@ -176,12 +175,7 @@ def _compare(value: Value, test: Comparison) -> bool | None:
 
 
 def in_halves(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> Part:
-    """Join parts as a balanced tree: a chain of a thousand is nested deeper than databases accept.
-
-    Args:
-        parts: At least one.
-        join: An associative operation.
-    """
+    """Join parts as a balanced tree: a chain of a thousand is nested deeper than databases accept."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2

@@ -83,11 +83,7 @@ class Database:
 
 
 def parse_dialect(name: str) -> Dialect:
-    """Return the dialect of a name.
-
-    Raises:
-        UsageError: if no dialect has this name; the message lists the names.
-    """
+    """Return the dialect of a name."""
     try:
         return Dialect(name)
     except ValueError:
@@ -95,11 +91,7 @@ def parse_dialect(name: str) -> Dialect:
 
 
 def parse_spelling(name: str) -> Spelling:
-    """Return the spelling of a name.
-
-    Raises:
-        UsageError: if no spelling has this name; the message lists the names.
-    """
+    """Return the spelling of a name."""
     try:
         return Spelling(name)
     except ValueError:
@@ -110,10 +102,6 @@ def parse_database(text: str) -> Database | None:
     """Return the database that a command-line argument names, or None where it names a file, a folder or a pattern.
 
     A PostgreSQL URI may leave out what libpq's environment variables, password file or service file supply.
-
-    Raises:
-        UsageError: if the address holds a password, which every user of the machine could read in the list of
-            processes.
     """
     for dialect, (prefix, suffixes) in FILES.items():
         if text.startswith(prefix) or text.lower().endswith(suffixes):

@@ -299,11 +299,7 @@ class Domain(_Declared):
         return iter(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
-        """Return the attribute of a name.
-
-        Raises:
-            KeyError: If there is none.
-        """
+        """Return the attribute of a name."""
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute

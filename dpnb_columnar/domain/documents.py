@@ -58,11 +58,7 @@ def parse_json(text: str) -> Any:
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Build the mapping of a JSON object; with a repeated key two readers could see two different documents.
-
-    Raises:
-        ValueError: If a key is repeated.
-    """
+    """Build the mapping of a JSON object; with a repeated key two readers could see two different documents."""
     mapping: dict[str, Any] = {}
     for key, value in pairs:
         if key in mapping:

@@ -45,11 +45,7 @@ from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 
 
 def select_attributes(domain: Declaration, keep: Iterable[str]) -> Declaration:
-    """Return a domain of some of its attributes, in the order in which they are named.
-
-    Raises:
-        DomainError: If no attribute is left.
-    """
+    """Return a domain of some of its attributes, in the order in which they are named."""
     document = document_of(domain, defaults=False, words=False)
     document["attributes"] = {column: document["attributes"][column] for column in keep}
     read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
@@ -96,12 +92,6 @@ def labelled(domain: Declaration, label: str) -> Domain:
 
     Args:
         domain: A domain, with a label or without one.
-        label: Name of a categorical attribute, or a condition (``domain.condition``).
-
-    Raises:
-        UsageError: If the label is neither, or has a column that the domain does not declare.
-        ConfigurationError: If its columns do not agree on which values are missing.
-        DomainError: If the domain would have faults: no attribute left, or a single class.
     """
     columns = _columns(domain)
     chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
@@ -169,11 +159,7 @@ def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
 
 
 def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> None:
-    """Refuse comparisons that no declared value of a column can meet: a misspelt one would leave a class empty.
-
-    Raises:
-        UsageError: If a constant is not among the declared values.
-    """
+    """Refuse comparisons that no declared value of a column can meet: a misspelt one would leave a class empty."""
     for comparison in comparisons(condition.root):
         attribute = columns[comparison.column].attribute
         if not isinstance(attribute, Categorical) or comparison.operator not in ("=", "<>"):
@@ -230,11 +216,7 @@ def _classes(condition: Condition) -> tuple[str, str]:
 
 
 def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[str, ...]:
-    """Unite the missing values of the label's columns, since a label has one list of them.
-
-    Raises:
-        ConfigurationError: If a missing value of one column is a valid value of another.
-    """
+    """Unite the missing values of the label's columns, since a label has one list of them."""
     missing_values = tuple(dict.fromkeys(value for column in columns.values() for value in column.missing_values))
     for name, column in columns.items():
         if clash := [value for value in missing_values if column.admits(value)]:
@@ -273,11 +255,7 @@ DEFAULT_ROWS = 1
 
 
 def unit_columns(text: str) -> tuple[str, ...]:
-    """Read the columns that together name a unit, set apart by commas.
-
-    Raises:
-        UsageError: if there is none, or too many, or one is named twice.
-    """
+    """Read the columns that together name a unit, set apart by commas."""
     columns = tuple(name.strip() for name in text.split(","))
     if not all(columns) or len(columns) > MOST_UNIT_COLUMNS or len({*columns}) < len(columns):
         raise UsageError(
@@ -293,11 +271,6 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
         domain: The domain, with a label or without.
         unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
             those of its available unit where ``rows`` alone is given.
-        rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
-
-    Raises:
-        UsageError: if rows are given, and neither a unit is, nor does the domain know of one.
-        DomainError: if a column is an attribute or the label's, or the rows are out of range.
     """
     if unit is None and rows is None:
         return domain
@@ -328,13 +301,6 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> Doma
 
     Args:
         domain: The domain, with a label or without.
-        weight: Column of the weight; None for the one that the domain declares, or that of its available weight.
-        cap: The most that one row weighs; None for as much as the domain declares of the column.
-
-    Raises:
-        UsageError: if a cap is given, and neither a weight is, nor does the domain declare one; or if no cap is known.
-        DomainError: if the column is an attribute, the label's or the unit's, or cap and declared step do not go
-            together.
     """
     if weight is None and cap is None:
         return domain

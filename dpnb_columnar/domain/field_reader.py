@@ -61,13 +61,6 @@ class FieldReader:
         """Note a name that is not known, with the closest known one.
 
         No such name is searched for a fault that will not be reported: among thousands it takes long.
-
-        Args:
-            place: Place of the name.
-            problem: What is wrong there.
-            name: The name.
-            known: Names that are known.
-            otherwise: Text to append where none of them is close.
         """
         is_reported = len(self.faults) < MOST_FAULTS
         hint = did_you_mean(name, known, otherwise) if is_reported else otherwise
@@ -113,15 +106,7 @@ class FieldReader:
     def texts(
         self, values: object, place: str, what: str, least: int = 0, most: int = LARGEST_DECLARATION
     ) -> tuple[str, ...]:
-        """Read a list of distinct texts; whole numbers and booleans are read as their text.
-
-        Args:
-            values: The list.
-            place: Place of the list.
-            what: What is expected there, for the fault.
-            least: Fewest values that are accepted.
-            most: Most values that are accepted.
-        """
+        """Read a list of distinct texts; whole numbers and booleans are read as their text."""
         if not isinstance(values, list) or len(values) < least:
             self.fault(place, f"expected {what}, found {excerpt(values)}")
             return ()

@@ -89,14 +89,7 @@ class Divisions:
 
 
 def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | None], longest: int) -> str:
-    """Write what a group is called, with the value labels of its values.
-
-    Args:
-        domain: The domain that has the labels.
-        columns: Columns of the division.
-        values: The group's value of each.
-        longest: Characters of a value label.
-    """
+    """Write what a group is called, with the value labels of its values."""
     return ", ".join(
         NO_VALUE if value is None else printable(value_with_label(value, domain.value_labels.get(column, {}), longest))
         for column, value in zip(columns, values, strict=True)
@@ -111,11 +104,7 @@ def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Group
     the declared bounds count as the nearest bound, as in training.
 
     Args:
-        attribute: The attribute.
         bounds: First values of further groups of a numeric attribute, rising.
-
-    Raises:
-        UsageError: if a bound is none.
     """
     missing = () if attribute.missing is Missing.ROW else (None,)
     if isinstance(attribute, Categorical):
@@ -171,11 +160,6 @@ def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
         asked: One or several texts as typed after ``--by``: columns separated by commas, those joined by a colon
             crossed, the last one perhaps with ``=`` and its values, which a declared numeric attribute's groups begin
             at. Or lists of columns that are crossed, by their exact names.
-        domain: Domain of the model.
-
-    Raises:
-        UsageError: if a column is not declared and has no values, is one that the label, the unit or the weight is
-            read from, is named twice in a division, or if there are too many divisions.
     """
     groupings: dict[str, Grouping] = {}
     crossed: list[tuple[str, ...]] = []
@@ -211,11 +195,7 @@ def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
 
 
 def _grouping(column: str, domain: Domain) -> Grouping:
-    """Make the groups of a column without values.
-
-    Raises:
-        UsageError: if it is not a declared attribute.
-    """
+    """Make the groups of a column without values."""
     _check_column(column, domain)
     if not column:
         raise UsageError("by: a name of a column is empty; type COLUMN, COLUMN,COLUMN, or COLUMN:COLUMN")
@@ -230,11 +210,7 @@ def _grouping(column: str, domain: Domain) -> Grouping:
 
 
 def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
-    """Make the groups of a column whose values, or where its groups begin, are typed.
-
-    Raises:
-        UsageError: if they are none.
-    """
+    """Make the groups of a column whose values, or where its groups begin, are typed."""
     _check_column(column, domain)
     texts = tuple(text.strip() for text in values.split(","))
     for attribute in domain.attributes:
@@ -252,11 +228,7 @@ def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
 
 
 def _check_column(column: str, domain: Domain) -> None:
-    """Refuse a column that groups cannot be made of.
-
-    Raises:
-        UsageError: if the label, the unit or the weight is read from it.
-    """
+    """Refuse a column that groups cannot be made of."""
     if column in domain.label.columns:
         raise UsageError(
             f"by: the label is read from {named([column])}, so a group would hold rows of one class, or of few; the "

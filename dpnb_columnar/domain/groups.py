@@ -16,10 +16,6 @@ RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 def expand_member(member: str, most: int) -> list[str]:
     """Expand a declared member to the values of the data that it stands for.
 
-    Args:
-        member: A value, or a range.
-        most: Most values accepted.
-
     Raises:
         ValueError: If a range runs downwards, has ends of uneven width, or stands for more values.
     """

@@ -68,13 +68,7 @@ def check_dataset(name: str) -> str:
 
 
 def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Write lines, and a table below them, for a notebook. Lines that begin with blanks keep their columns.
-
-    Args:
-        lines: Text of any kind: it is escaped.
-        header: Names of the table's columns; none for no table.
-        rows: Its cells. Whole numbers are set apart by thousands; the first cell names the row.
-    """
+    """Write lines, and a table below them, for a notebook. Lines that begin with blanks keep their columns."""
     from html import escape
     from itertools import groupby
 
@@ -98,13 +92,7 @@ def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterab
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Suggest the known name closest to a mistyped one, whatever their case.
-
-    Args:
-        name: The mistyped name.
-        known: Names that exist.
-        otherwise: Text to return where none of them is close.
-    """
+    """Suggest the known name closest to a mistyped one, whatever their case."""
     by_case: dict[str, str] = {}
     for candidate in known:
         by_case.setdefault(candidate.casefold(), candidate)

@@ -43,11 +43,7 @@ LARGEST_MATCHED = 2**53 - 1
 
 
 def spelled_number(text: str) -> float | None:
-    """Read a text of the data as a number: the nearest 64-bit float, never minus zero.
-
-    Returns:
-        The number; None where the text is not ``SPELLED_NUMBER``, or longer than ``LONGEST_SPELLING``.
-    """
+    """Read a text of the data as a number: the nearest 64-bit float, never minus zero."""
     if len(text) > LONGEST_SPELLING or SPELLED.fullmatch(text) is None:
         return None
     return float(text.strip(" ")) + 0.0

@@ -34,12 +34,7 @@ MOST_CHARACTERS = 2**22
 
 
 def declared_values(attribute: Attribute | None, values: Iterable[str]) -> Iterator[str | None]:
-    """Per value, yield the text under which a column's declaration has it; None where the column has no such value.
-
-    Args:
-        attribute: The declaration; None for a column of the label's condition, which declares no values.
-        values: Values as somebody writes them: ``01`` is found as ``1``.
-    """
+    """Per value, yield the text under which a column's declaration has it; None where the column has no such value."""
     if attribute is None:
         yield from values
     elif isinstance(attribute, Numeric):
@@ -128,11 +123,8 @@ def with_words(reader: FieldReader, domain: AnyDomain, declaration: Mapping[str,
     """Read the words of a declaration into its domain; faults are noted, and their words left out.
 
     Args:
-        reader: Reader that notes the faults.
-        domain: The domain, else read.
         declaration: The declaration; its table ``titles`` has the title of each column, its table ``value_labels`` per
             column the label of each value, ``universe`` is a text, and ``provenance`` a table of texts.
-        place: Place of the declaration.
     """
     if reader.faults:  # attributes may be lacking that have words
         return domain
@@ -155,13 +147,7 @@ LONGEST = {
 
 
 def read_provenance(reader: FieldReader, document: object, place: str) -> Provenance | None:
-    """Read where rows come from, of a declaration or a codebook; None where nothing is said of it.
-
-    Args:
-        reader: Reader that notes the faults.
-        document: Table with the keys of ``Provenance``; None if there is none.
-        place: Place of the table.
-    """
+    """Read where rows come from, of a declaration or a codebook; None where nothing is said of it."""
     table = {} if document is None else reader.table(document, place, tuple(LONGEST)) or {}
     known = [key for key in LONGEST if key in table]
     texts = {key: _words(reader, table[key], "a text", "IPUMS USA", LONGEST[key], f"{place}.{key}") for key in known}

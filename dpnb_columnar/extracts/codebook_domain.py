@@ -28,20 +28,7 @@ NAMES_SHOWN = 4
 def shared_codebook_domain(
     codebooks: Sequence[Codebook], names: Sequence[str], name: str | None = None
 ) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
-    """Build the domain of some columns, on which all codebooks must agree.
-
-    Args:
-        codebooks: Codebooks of the extracts.
-        names: The columns.
-        name: Name of the data set; None for the one that the codebooks give it.
-
-    Returns:
-        The domain, None where no column is an attribute; and the columns left out of it.
-
-    Raises:
-        ConfigurationError: If the codebooks do not agree.
-        UsageError: If no account can have the name.
-    """
+    """Build the domain of some columns, on which all codebooks must agree."""
     if not codebooks:
         return None, ()
     domain, left_out = domain_of(codebooks[0], names)
@@ -59,11 +46,7 @@ def shared_codebook_domain(
 
 
 def _dataset(codebooks: Sequence[Codebook]) -> str:
-    """Name the data set by what its codebooks describe, never by the output: a copy must not get a budget of its own.
-
-    Raises:
-        UsageError: If the names of all codebooks cannot be the name of a data set.
-    """
+    """Name the data set by its codebooks, never by the output: a copy must not get a budget of its own."""
     name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
     try:
         return check_dataset(name)
@@ -111,14 +94,7 @@ def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDom
     """Read the domain that a codebook declares; of a file, the footer alone is read.
 
     Args:
-        codebook: File, or packaged layout, as ``read_codebook`` takes it.
         file: Parquet file whose columns the domain is for; None for all variables of the codebook.
-
-    Raises:
-        MissingInputError: If a file cannot be opened.
-        ConfigurationError: If the codebook cannot be used, or declares no attribute.
-        DataError: If the file is not a complete Parquet file.
-        UsageError: If no account can have the name.
     """
     book = read_codebook(codebook)
     types: Mapping[str, pl.DataType] = {}

@@ -79,11 +79,6 @@ class Selection:
 def select(available: Sequence[str], columns: str | None, where: str | None) -> Selection:
     """Parse the options that select columns and rows.
 
-    Args:
-        available: Names of the extract's columns.
-        columns: Names separated by commas, ``adult-like`` among them or alone; all if None.
-        where: Condition on a row; every row if None.
-
     Raises:
         UsageError: If a column does not exist or is named twice, or the condition cannot be parsed.
     """
@@ -103,15 +98,7 @@ def select(available: Sequence[str], columns: str | None, where: str | None) -> 
 
 
 def check_condition(condition: Condition, schema: pa.Schema) -> None:
-    """Refuse comparisons of a column with a constant that its type cannot hold.
-
-    Args:
-        condition: The condition.
-        schema: Types of its columns.
-
-    Raises:
-        UsageError: If there is such a comparison; the text names all of them.
-    """
+    """Refuse comparisons of a column with a constant that its type cannot hold."""
     from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, value_keys
 
     problems, kinds = [], _kinds(schema, condition.columns)
@@ -133,8 +120,6 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
     Args:
         batches: Batches with all columns that are read. Confidential.
-        selection: Columns and rows wanted.
-        schema: Types of the columns that are read.
 
     Yields:
         Batches of the columns to write. Confidential.
@@ -161,8 +146,6 @@ def without_allocated(batch: pa.RecordBatch, flags: Mapping[str, Flag], kinds: M
 
     Args:
         batch: Rows with the flags. Confidential.
-        flags: The flag of each column that has one.
-        kinds: Kind of each flag's column.
 
     Returns:
         The rows, columns and types as they were. Confidential.
@@ -189,11 +172,7 @@ def _frame(batch: pa.RecordBatch, names: Iterable[str]) -> pl.DataFrame:
 
 
 def check_flags(flags: Mapping[str, Flag], schema: pa.Schema, source: str) -> None:
-    """Refuse flags of a type that cannot hold the values that say that a value was allocated.
-
-    Raises:
-        DataError: If there is such a flag; else no value of its column would be null.
-    """
+    """Refuse flags of a type that cannot hold the values that say that a value was allocated."""
     from dpnb_columnar.domain.column_kinds import value_keys
 
     kinds = _kinds(schema, [flag.column for flag in flags.values()])
@@ -216,11 +195,7 @@ def _kinds(schema: pa.Schema, names: Iterable[str]) -> dict[str, Kind]:
 
 
 def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Parse a list of columns.
-
-    Returns:
-        The columns, and the roles of the Adult data set that none of them has.
-    """
+    """Parse a list of columns."""
     names = [name.strip() for name in columns.split(",")]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise UsageError(f"{option('columns')}: {', '.join(twice)} is named twice")
@@ -296,28 +271,10 @@ def plan_conversion(
     """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read.
 
     Args:
-        extracts: At least one.
         codebook: File or packaged layout that describes all extracts; if None, the codebook beside each that carries no
             domain.
-        columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
-        where: Condition on the rows to write; all if None.
-        name: Name of the data set; None for the one that the codebooks give it.
         dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
-        types: File with the types of columns that no codebook declares.
-        imputed: What becomes of values that the codebooks' flags say were allocated.
-        unit: Columns of the unit whose rows are counted; None for the one that the domain knows.
-        persons_cap: The most rows of a unit that its weight counts; None to write no such weight.
-        weight: Column of a row's own weight, which it is multiplied by; None for the one that the domain declares.
-        weight_cap: The most that the product weighs; None for the declared cap of the row's own weight.
-        header: Whether the first line of CSV names its columns.
         names: File of the names of the columns of CSV without a header.
-
-    Raises:
-        UsageError: If a column or an entry does not exist, the condition cannot be parsed, the name cannot be one, or
-            allocated values shall be missing and no flag is known.
-        MissingInputError: If a codebook or the file of types is not there.
-        ConfigurationError: If a codebook cannot be used.
-        DataError: If the extracts are not alike.
     """
     if header != (names is None):
         raise UsageError(f"{option('no-header')} and {option('names', 'FILE')} go together: the file names the columns")
@@ -406,11 +363,7 @@ def plan_conversion(
 
 
 def _flags(codebooks: Sequence[Codebook], selection: Selection, first: DescribedExtract) -> dict[str, Flag]:
-    """Find the flags of the columns whose values matter, where the extracts have them.
-
-    Raises:
-        ConfigurationError: If the codebooks do not agree.
-    """
+    """Find the flags of the columns whose values matter, where the extracts have them."""
     found = [flags_of(codebook, selection.valued, first.names) for codebook in codebooks]
     if any(other != found[0] for other in found[1:]):
         raise ConfigurationError(
@@ -428,13 +381,7 @@ def _without_allocated(domain: UnlabelledDomain, flags: Mapping[str, Flag]) -> U
 
 
 def _shared_domain(carried: Sequence[Declaration | None], first: Extract, columns: Sequence[str]) -> Declaration:
-    """Return the domain that Parquet files carry, as that of some of their columns.
-
-    Raises:
-        ConfigurationError: If they do not all carry the same.
-        UsageError: If a column of its label, its unit or its weight is not among the columns.
-        DomainError: If no attribute is.
-    """
+    """Return the domain that Parquet files carry, as that of some of their columns."""
     domains = [each for each in carried if each is not None]
     if len(domains) < len(carried) or len({*map(digest, domains)}) > 1:
         raise ConfigurationError(
@@ -458,11 +405,7 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
 
 
 def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
-    """Add the columns that the weight of units is made of.
-
-    Raises:
-        UsageError: If the extracts lack one, or have a column of the name of the weight.
-    """
+    """Add the columns that the weight of units is made of."""
     _check_known(option("persons-cap"), persons.columns, available)
     if COLUMN in selection.columns:
         raise UsageError(
@@ -477,16 +420,7 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     Reading, decoding and writing go on side by side.
 
     Args:
-        conversion: The plan.
-        output: Parquet file; it appears complete or not at all, readable by its owner alone.
-        overwrite: Replace an existing file.
         progress: Called with the number of bytes just read from disk.
-
-    Raises:
-        MissingInputError: If an extract cannot be opened.
-        DataError: If an extract is damaged, or not as its codebook says.
-        UsageError: If the condition does not fit the types of the columns.
-        OutputError: If the output exists, or cannot be written.
     """
     check_output(output, overwrite)
     selection = conversion.selection
@@ -518,11 +452,7 @@ def _metadata(conversion: Conversion) -> dict[str, str]:
 
 
 def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
-    """Read an extract to its end, and refuse one that was written to meanwhile.
-
-    Raises:
-        MissingInputError, DataError: As ``convert``.
-    """
+    """Read an extract to its end, and refuse one that was written to meanwhile."""
     yield from read_batches(extract, schema, progress)
     refuse_changed(extract.extract)
 
@@ -574,14 +504,6 @@ def write_parquet(
 
     Args:
         groups: Row groups. Confidential.
-        schema: Their columns.
-        metadata: Key-value pairs for the file.
-        output: Parquet file; it appears complete or not at all.
-        overwrite: Replace an existing file.
-        check: Refuses the complete file before it appears, or does not.
-
-    Raises:
-        OutputError: If the output exists, or cannot be written.
     """
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         with parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer:

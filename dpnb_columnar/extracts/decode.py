@@ -62,9 +62,6 @@ def read_digits(characters: Characters) -> Digits:
 
     Args:
         characters: Shape (width, lines), uint8. Confidential.
-
-    Raises:
-        MalformedFieldError: If the field of a line is none of these.
     """
     places = characters - np.uint8(ZERO)  # wraps round, so that everything but a digit is above 9
     if places.max(initial=0) <= 9:
@@ -82,10 +79,6 @@ def _read_signs_and_blanks(
 
     Args:
         fields: Shape (width, fields), uint8.
-        lines: Position of each field among all lines, for the error.
-
-    Returns:
-        Places, minus signs and missing fields, as ``Digits`` holds them.
     """
     width, count = fields.shape
     written = fields != BLANK
@@ -109,10 +102,6 @@ def _read_signs_and_blanks(
 
 def whole_numbers(digits: Digits, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Compute the whole numbers that digits spell.
-
-    Args:
-        digits: At most as many places as ``dtype`` holds.
-        dtype: A signed integer type.
 
     Returns:
         Shape (lines,), of ``dtype``; 0 where missing. Confidential.
@@ -138,10 +127,6 @@ def whole_numbers(digits: Digits, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def decimal_numbers(digits: Digits, decimals: int) -> npt.NDArray[np.float64]:
     """Compute the numbers that digits with implied decimals spell, correctly rounded.
-
-    Args:
-        digits: Any number of places.
-        decimals: How many of the last digits stand behind the decimal point.
 
     Returns:
         Shape (lines,), float64; 0 where missing. Confidential.
@@ -209,8 +194,6 @@ def decode_column(table: Table, variable: Variable, encoding: str) -> pa.Array:
 
     Args:
         table: Characters of the variable, shape (lines, width), uint8. Confidential.
-        variable: Declaration of the variable.
-        encoding: Encoding of the extract, for text.
 
     Returns:
         Shape (lines,), of ``column_type(variable)``. Confidential.
@@ -232,13 +215,9 @@ def decode_texts(table: Table, encoding: str) -> pa.Array:
 
     Args:
         table: Characters of the field, shape (lines, width), uint8. Confidential.
-        encoding: UTF-8, or an encoding in which each character is one byte.
 
     Returns:
         Strings, shape (lines,). Confidential.
-
-    Raises:
-        MalformedFieldError: If the bytes of a line are not of the encoding.
     """
     lines = np.ascontiguousarray(table)
     count, width = lines.shape
@@ -258,9 +237,7 @@ def _recode_to_utf_8(data: bytes, ends: Offsets, encoding: str) -> tuple[bytes, 
     """Recode texts to UTF-8 and move their ends accordingly.
 
     Args:
-        data: The texts, laid end to end.
         ends: 0, then the offset at which each text ends, shape (texts + 1,).
-        encoding: Encoding of the texts.
     """
     try:
         recoded = data.decode(encoding).encode()
@@ -282,7 +259,6 @@ def arrow_array(values: npt.NDArray[Any], type_: pa.DataType, missing: npt.NDArr
 
     Args:
         values: Shape (lines,), C-contiguous, of the NumPy type that corresponds to ``type_``.
-        type_: The Arrow type.
         missing: Which values are null, shape (lines,); none if None.
     """
     present = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))

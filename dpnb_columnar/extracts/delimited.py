@@ -45,17 +45,7 @@ DECIMAL_NUMBER = r"^ *[+-]?([0-9]+\.?|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?$"
 def read_header(
     stream: IO[bytes], source: str, encoding: str, declared: frozenset[str] | None = None
 ) -> tuple[str, ...]:
-    """Read the names of the columns. An error quotes no name: a line that is no header may be a person.
-
-    Args:
-        stream: Bytes of the extract, uncompressed.
-        source: Name of the extract, for messages.
-        encoding: Encoding of the extract.
-        declared: Names that its codebook declares; None where there is none.
-
-    Raises:
-        DataError: If there is no header of distinct names, or the codebook declares none of them.
-    """
+    """Read the names of the columns. An error quotes no name: a line that is no header may be a person."""
     try:
         first = stream.readline(LONGEST_HEADER).decode(encoding).removeprefix("\ufeff")
         names = [name.strip(" ") for name in next(csv.reader([first], strict=True, skipinitialspace=True), [])]
@@ -92,10 +82,6 @@ def read_names(path: Path) -> tuple[str, ...]:
 
     What follows a colon is left out, as are comments. A line of classes, as UCI's files begin with, has a comma, and
     says that the last column is ``class``.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If it holds no distinct names.
     """
     try:
         lines = [line.split(COMMENT)[0].strip() for line in path.read_text("utf-8").splitlines()]
@@ -130,19 +116,8 @@ def read_delimited(
 ) -> Generator[pa.RecordBatch]:
     """Read the wanted columns, rows in the order of the file; other columns are not converted.
 
-    Args:
-        stream: Bytes of the extract, uncompressed.
-        source: Name of the extract, for messages.
-        schema: Columns wanted and their types.
-        encoding: Encoding of the extract.
-        columns: All columns of the extract, in order; those of its header if none are given.
-        header: Whether the first line names them.
-
     Yields:
         Batches of the schema. Confidential.
-
-    Raises:
-        DataError: If a row has more or fewer fields than the header, or a field is not of its column's type.
     """
     row = 2 if header else 1  # the header is the first
     for batch in read_text(stream, source, schema.names, encoding, columns, header=header):
@@ -172,19 +147,8 @@ def read_text(
 ) -> Generator[pa.RecordBatch]:
     """Read the wanted columns as text without the blanks around it, null where a field is blank.
 
-    Args:
-        stream: Bytes of the extract, uncompressed.
-        source: Name of the extract, for messages.
-        names: Columns wanted.
-        encoding: Encoding of the extract.
-        columns: All columns of the extract, in order; those of its header if none are given.
-        header: Whether the first line names them.
-
     Yields:
         Batches of string columns. Confidential.
-
-    Raises:
-        DataError: If a row has more or fewer fields than the header, leaves a quote open, or is not of the encoding.
     """
     damaged: list[int | None] = []
     checked = QuoteCheckedStream(stream)
@@ -223,9 +187,6 @@ def _csv_errors(
     """Raise Arrow's errors about a file that is no CSV as a DataError that quotes nothing of the file.
 
     Args:
-        source: Name of the extract.
-        encoding: Encoding of the extract.
-        damaged: Rows with another number of fields than the header, as far as known.
         checked: The bytes read.
     """
     try:
@@ -257,7 +218,6 @@ def convert_texts(texts: pa.Array, type_: pa.DataType) -> pa.Array:
 
     Args:
         texts: Strings, shape (rows,). Confidential.
-        type_: A string, a 64-bit float or a signed integer.
 
     Returns:
         Shape (rows,), of ``type_``. Confidential.

@@ -85,13 +85,7 @@ def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...]
     """Find the columns of an extract: in its header or footer if it has one, else in the codebook.
 
     Args:
-        extract: The extract.
-        codebook: Its codebook; None where an extract that names its columns has none.
         names: Columns of a delimited extract without a header; None of one that has a header.
-
-    Raises:
-        ConfigurationError: If the codebook is missing, or describes another kind of extract.
-        DataError: If there is no header, or one of another codebook.
     """
     if names is not None and extract.kind is not FileKind.DELIMITED:
         raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; this is {extract.kind}")
@@ -140,16 +134,10 @@ def read_batches(
     """Read the rows of an extract, in its order.
 
     Args:
-        described: The extract.
-        schema: Columns wanted and their types.
         progress: Called with the number of bytes just read from disk.
 
     Yields:
         Batches of the schema. Confidential.
-
-    Raises:
-        MissingInputError: If the extract cannot be opened.
-        DataError: If the extract is damaged, or not as its codebook says.
     """
     source = str(described.extract)
     if described.extract.kind is FileKind.PARQUET:
@@ -186,12 +174,7 @@ TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(
 
 
 def read_types(path: Path) -> dict[str, pa.DataType]:
-    """Read a TOML file of types, such as ``AGE = "integer"``.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If it is no such file.
-    """
+    """Read a TOML file of types, such as ``AGE = "integer"``."""
     try:
         with path.open("rb") as stream:
             document = parse_toml(stream.read(LARGEST_DOCUMENT + 1))
@@ -217,18 +200,7 @@ def types_of(domain: Declaration) -> dict[str, pa.DataType]:
 def check_types(
     types: Mapping[str, pa.DataType], extract: Extract, names: Sequence[str], undeclared: Sequence[str], source: str
 ) -> None:
-    """Refuse types of columns that the extracts do not have, or whose type a codebook or Parquet declares.
-
-    Args:
-        types: The types.
-        extract: The first of the extracts, for messages.
-        names: Columns of the extracts.
-        undeclared: Those of them whose type nothing declares.
-        source: The option that gave the types, for messages.
-
-    Raises:
-        UsageError: If there is such a column.
-    """
+    """Refuse types of columns that the extracts do not have, or whose type a codebook or Parquet declares."""
     for name in types:
         if name not in names:
             hint = did_you_mean(name, names, f"it has {named(names)}")
@@ -238,15 +210,7 @@ def check_types(
 
 
 def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> None:
-    """Refuse extracts that lack a column, or declare it otherwise than the first does.
-
-    Args:
-        extracts: At least one.
-        names: Columns that are read.
-
-    Raises:
-        DataError: If there is such an extract; the text names the columns.
-    """
+    """Refuse extracts that lack a column, or declare it otherwise than the first does."""
     first, *others = extracts
     for other in others:
         if absent := [name for name in names if name not in other.names]:
@@ -271,13 +235,7 @@ def undeclared_columns(extract: DescribedExtract, names: Sequence[str]) -> tuple
 def output_schema(
     extracts: Sequence[DescribedExtract], names: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> pa.Schema:
-    """Build the schema of the columns: types as declared, and text where none is. No row is read.
-
-    Args:
-        extracts: At least one, all alike.
-        names: Columns that are read.
-        types: Types of columns that no codebook declares.
-    """
+    """Build the schema of the columns: types as declared, and text where none is. No row is read."""
     return pa.schema([(name, _declared_type(extracts[0], name) or types.get(name, pa.string())) for name in names])
 
 

@@ -81,13 +81,7 @@ class Extract:
 
 
 def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
-    """List the files of rows at some paths, in their order.
-
-    Raises:
-        UsageError: If there is no path, a file is given twice, or its name does not say what it holds.
-        MissingInputError: If a file does not exist or cannot be opened.
-        DataError: If an archive is damaged or holds no persons, or a folder is that of a table.
-    """
+    """List the files of rows at some paths, in their order."""
     if not paths:
         raise UsageError("no extract; give IPUMS files (.dat, .csv, each also as .gz), ACS archives (.zip) or Parquet")
     seen: dict[tuple[int, int], Path] = {}
@@ -114,12 +108,7 @@ def _files_at(typed: Path) -> Iterator[Path]:
 
 
 def refuse_changed(extract: Extract) -> None:
-    """Refuse an extract that was written to since it was found: rows may be missing, or cut.
-
-    Raises:
-        MissingInputError: If it is not there any more.
-        DataError: If its file is another one, or of another size or time.
-    """
+    """Refuse an extract that was written to since it was found: rows may be missing, or cut."""
     with _file_errors(extract.path):
         state = _state(extract.path.stat())
     if extract.state is not None and state != extract.state:
@@ -178,10 +167,6 @@ def refuse_copies(extracts: Sequence[Extract]) -> None:
 
     Only extracts of equal size and beginning are read to the end. What a gzip file of several members holds has no size
     that could be known at once; it is compared by the size of its last member.
-
-    Raises:
-        MissingInputError: If a file cannot be read.
-        DataError: If two extracts have the same content, or a file is damaged.
     """
     beginning = partial(_content_digest, most=BEGINNING)
     for first, second, *_ in find_copies(extracts, _content_size, beginning, _content_digest):
@@ -226,12 +211,7 @@ def open_extract(extract: Extract, progress: Progress | None = None) -> Iterator
     """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program.
 
     Args:
-        extract: The extract.
         progress: Called with the number of bytes just read from disk.
-
-    Raises:
-        MissingInputError: If the file cannot be opened or read.
-        DataError: If the file is damaged or cut short.
     """
     with (
         _file_errors(extract.path),

@@ -47,10 +47,6 @@ class Lines:
     def table(self, width: int, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.uint8]:
         """Gather the first characters of each line.
 
-        Args:
-            width: Characters wanted; no more than the shortest of these lines has.
-            rows: Positions of the lines wanted; all if None.
-
         Returns:
             Shape (lines, width), uint8; a view of ``data`` where all lines are of one length. Confidential.
         """
@@ -66,15 +62,8 @@ class Lines:
 def read_lines(stream: IO[bytes], source: str) -> Generator[Lines]:
     """Read whole lines, in blocks. Lines end in LF or CRLF; the end of the last may be missing.
 
-    Args:
-        stream: Where the lines are read from.
-        source: Name of the file, for the error.
-
     Yields:
         Blocks of at least one line. Confidential.
-
-    Raises:
-        DataError: If a line is longer than ``LONGEST_LINE``.
     """
     rest, first = b"", 1
     while piece := stream.read(BLOCK_BYTES):
@@ -121,16 +110,10 @@ def read_fixed_width(
     """Read the wanted variables, rows in the order of the file; other variables are not decoded.
 
     Args:
-        stream: Bytes of the extract, uncompressed.
-        source: Name of the extract, for messages.
-        codebook: Positions of the variables.
         names: Variables wanted, in the order of the columns.
 
     Yields:
         One batch for each block of lines. Confidential.
-
-    Raises:
-        DataError: If a line is not as the codebook says.
     """
     sources = codebook.column_sources()
     wanted = [sources[name] for name in names]
@@ -181,11 +164,7 @@ class RecordLayout:
         """Refuse lines that are shorter than the codebook says, or longer and not blank there.
 
         Args:
-            lines: Lines of the extract.
             rows: Positions of those of this record type, shape (rows,).
-
-        Raises:
-            DataError: If there is such a line; the text names the first.
         """
         lengths = lines.lengths[rows]
         wrong = lengths < self.width
@@ -211,9 +190,6 @@ class RecordLayout:
 
         Returns:
             One array of shape (lines,) for each of ``variables``. Confidential.
-
-        Raises:
-            DataError: If a field is not as the codebook says.
         """
         columns = []
         for variable in self.variables:
@@ -271,11 +247,7 @@ class Hierarchy:
         self._record_type_span = self.codebook.column_sources()[str(self.codebook.record_type_variable)][1].span
 
     def rows(self, lines: Lines) -> list[pa.Array]:
-        """Decode the columns of all layouts, one row for each line of the innermost record type.
-
-        Raises:
-            DataError: If a line is of no record type, does not fit its layout, or precedes the record it belongs to.
-        """
+        """Decode the columns of all layouts, one row for each line of the innermost record type."""
         record_types = self._record_types(lines)
         positions = [np.flatnonzero(record_types == index) for index in range(len(self.layouts))]
         for layout, its_lines in zip(self.layouts, positions, strict=True):
@@ -339,14 +311,8 @@ class Hierarchy:
         """Refuse a row without a line of an outer type since the line of the type around that.
 
         Args:
-            layout: Layout of the outer type.
-            lines: Lines of the extract.
             rows: Positions of the innermost type's lines, shape (rows,).
             owners: Number of the last line of the outer type before each row, 0 if none; shape (rows,).
-            enclosing: The same for the record type around the outer type.
-
-        Raises:
-            DataError: If there is such a row; the text names the first.
         """
         orphan = owners <= enclosing
         if orphan.any():

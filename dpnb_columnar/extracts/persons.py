@@ -72,14 +72,6 @@ def with_persons(
 
     Args:
         domain: The domain, with a label or without.
-        unit: Columns of the unit, set apart by commas; None for the one that the domain knows.
-        cap: The most rows of a unit that are counted.
-        weight: Column of a row's own weight; None for the one that the domain declares, if any.
-        weight_cap: The most that the product weighs; None for the cap that the domain declares of the column.
-
-    Raises:
-        UsageError: If no unit is known, the cap is out of range, or a weight has no cap.
-        DomainError: If a column is an attribute or the label's.
     """
     if not 1 <= cap <= MOST_WEIGHT_STEPS:
         raise UsageError(
@@ -119,11 +111,7 @@ class PersonCounts:
             yield from self._weighed(self._waiting, np.full(len(self._waiting), len(self._waiting))).to_batches()
 
     def check(self, file: Path) -> None:
-        """Refuse a written file in which the rows of some unit do not stand together.
-
-        Raises:
-            DataError: If there is such a unit.
-        """
+        """Refuse a written file in which the rows of some unit do not stand together."""
         import polars as pl
         import pyarrow.parquet as pq
 

@@ -327,11 +327,7 @@ class Ledger:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
 
     def _known(self, charge: Charge) -> Run | None:
-        """Return the run of a charge that has been made already.
-
-        Raises:
-            UsageError: if the run id was charged for another release.
-        """
+        """Return the run of a charge that has been made already."""
         known = self.run(charge.run)
         spend = self._entries.select_one("spend", run=charge.run)
         if known and spend and (error := refusals.other_inputs(self.path, known.charge, charge, spend.version)):
@@ -339,11 +335,7 @@ class Ledger:
         return known
 
     def _total_with(self, charge: Charge) -> Spent:
-        """Return the totals of a data set with one more release.
-
-        Raises:
-            BudgetError, ConfigurationError, UsageError: As ``spend``.
-        """
+        """Return the totals of a data set with one more release."""
         if not all(cost_parameters(charge.cost).values()):
             raise ValueError("a charge must be above 0")
         if self._entries.select_one("account", dataset=charge.dataset) is None:

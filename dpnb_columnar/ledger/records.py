@@ -173,11 +173,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 
 
 def canonical(value: Any) -> str:
-    """Write a value as canonical JSON: sorted keys, no blanks, ASCII.
-
-    Raises:
-        ValueError, TypeError: if the value cannot be written as JSON.
-    """
+    """Write a value as canonical JSON: sorted keys, no blanks, ASCII."""
     return _ENCODER.encode(value)
 
 
@@ -206,11 +202,7 @@ LONGEST_NAME = 200
 
 
 def check_run(run: str) -> str:
-    """Return a run id, checked; those of Airflow fit.
-
-    Raises:
-        UsageError: if the id is not 1 to 200 letters, digits and ``._:+@=-``.
-    """
+    """Return a run id, checked; those of Airflow fit."""
     if not re.fullmatch(rf"[A-Za-z0-9._:+@=-]{{1,{LONGEST_NAME}}}", run):
         raise UsageError(
             f"run id {excerpt(run)}: give 1 to {LONGEST_NAME} letters, digits and . _ : + @ = -, such as "
@@ -232,11 +224,7 @@ LONGEST_TEXT = 2**18
 
 
 def account_entry(account: Account, number: int) -> Entry:
-    """Encode the entry that opens an account.
-
-    Raises:
-        UsageError: if the account is bound to more files than an entry can hold.
-    """
+    """Encode the entry that opens an account."""
     parts = None if account.parts is None else canonical(sorted(account.parts))
     return Entry(
         *_head(number, Kind.ACCOUNT),
@@ -251,11 +239,7 @@ def account_entry(account: Account, number: int) -> Entry:
 
 
 def inputs_text(charge: Charge) -> str:
-    """Encode the inputs of a release as canonical JSON.
-
-    Raises:
-        UsageError: if the inputs are longer than an entry can hold.
-    """
+    """Encode the inputs of a release as canonical JSON."""
     return _check_length(
         canonical(charge.inputs),
         f"run id {charge.run}: the names of its files and its other inputs",
@@ -265,11 +249,7 @@ def inputs_text(charge: Charge) -> str:
 
 
 def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
-    """Encode the entry that charges a release.
-
-    Raises:
-        UsageError: if the inputs are longer than an entry can hold.
-    """
+    """Encode the entry that charges a release."""
     inputs = inputs_text(charge)
     stated = {name: number_text(amount) for name, amount in cost_parameters(charge.cost).items()}
     return Entry(
@@ -312,11 +292,7 @@ def _check_length(written: str, what: str, remedy: str) -> str:
 
 @lru_cache(maxsize=4096)
 def amount(written: str | None) -> Fraction:
-    """Decode an amount that is not negative.
-
-    Raises:
-        ValueError: if the text is no number of 0 or more, or has too many digits.
-    """
+    """Decode an amount that is not negative."""
     if written is None or len(written) > LONGEST_AMOUNT or not re.fullmatch(r"\d+(\.\d+|/\d+)?", written, re.ASCII):
         raise ValueError("an amount is not a number")
     try:
@@ -329,21 +305,13 @@ def amount(written: str | None) -> Fraction:
 
 
 def check_limit(limit: Approximate) -> None:
-    """Refuse an account's limit that would protect nobody.
-
-    Raises:
-        ValueError: if epsilon or delta is larger than any release may spend.
-    """
+    """Refuse an account's limit that would protect nobody."""
     if not 0 < limit.epsilon <= LARGEST_EPSILON or not 0 <= limit.delta <= LARGEST_DELTA:
         raise ValueError("its limit is out of range")
 
 
 def account_of(entry: Entry) -> Account:
-    """Decode an account, with nothing spent.
-
-    Raises:
-        ValueError: if the entry is not an account.
-    """
+    """Decode an account, with nothing spent."""
     if entry.dataset is None:
         raise ValueError("it is not an account")
     limit = Approximate(amount(entry.epsilon), amount(entry.delta))
@@ -353,11 +321,7 @@ def account_of(entry: Entry) -> Account:
 
 
 def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
-    """Decode the neighbouring relation of an account or a spend, and the columns of the unit that it is of.
-
-    Raises:
-        ValueError: if the relation is unknown.
-    """
+    """Decode the neighbouring relation of an account or a spend, and the columns of the unit that it is of."""
     name, of, written = (entry.neighbours or "").partition(" of ")
     columns = _json(written) if of else []
     if name not in [relation.value for relation in Neighbours] or not _are_columns(columns) or bool(of) > bool(columns):
@@ -380,30 +344,18 @@ def unit_named(columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def cost_of(entry: Entry) -> PrivacyCost:
-    """Decode the privacy cost of a spend.
-
-    Raises:
-        ValueError: if epsilon, delta and rho are not those of one kind of guarantee.
-    """
+    """Decode the privacy cost of a spend."""
     stated = {name: amount(getattr(entry, name)) for name in ("epsilon", "delta", "rho") if getattr(entry, name)}
     return cost_of_numbers(stated)
 
 
 def total_of(entry: Entry) -> Spent:
-    """Decode the totals of a data set after a spend.
-
-    Raises:
-        ValueError: if a total is not an amount.
-    """
+    """Decode the totals of a data set after a spend."""
     return Spent(amount(entry.total_epsilon), amount(entry.total_delta), amount(entry.total_rho))
 
 
 def charge_of(entry: Entry) -> Charge:
-    """Decode the charge of a spend.
-
-    Raises:
-        ValueError: if the entry is not a spend.
-    """
+    """Decode the charge of a spend."""
     inputs = _json(entry.inputs or "")
     if entry.dataset is None or entry.run is None or entry.mechanism is None or not isinstance(inputs, dict):
         raise ValueError("it is not a spend")
@@ -421,11 +373,7 @@ def charge_of(entry: Entry) -> Charge:
 
 
 def witness_of(entry: Entry) -> Path:
-    """Decode the path of a witness.
-
-    Raises:
-        ValueError: if the entry names none.
-    """
+    """Decode the path of a witness."""
     match _json(entry.inputs or ""):
         case {"path": str(path)}:
             return Path(path)

@@ -153,12 +153,6 @@ def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = 
 
     A command that is repeated after an update, whose defaults have changed, is to finish what is paid for: the error
     names the options that say what was charged. A new run id comes last, as it pays again.
-
-    Args:
-        path: The ledger's file.
-        charged: The charge that the ledger holds.
-        requested: What the run asks for now.
-        version: Of the program that charged it.
     """
     differing = _differences(_facts(charged), _facts(requested)) + _differences(charged.inputs, requested.inputs)
     if not differing:

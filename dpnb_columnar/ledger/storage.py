@@ -44,17 +44,7 @@ NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 def check_file(path: Path) -> Path:
-    """Refuse what is no file of ours to trust.
-
-    Returns:
-        The file itself, where the name is a link: SQLite finds a journal by the name that it is given.
-
-    Raises:
-        MissingInputError: If the file does not exist.
-        OutputError: If it is the address of a store.
-        ConfigurationError: If it is no regular file or has several names, or if others than its owner can change it, or
-            the files that SQLite reads together with it.
-    """
+    """Refuse what is no file of ours to trust."""
     refuse_address(path)
     try:
         real = path.resolve(strict=True)
@@ -86,11 +76,7 @@ def check_file(path: Path) -> Path:
 
 
 def check_folder(path: Path, folder: Path) -> None:
-    """Refuse a folder in which others can make files: a journal that is put there undoes entries.
-
-    Raises:
-        ConfigurationError: If everybody, or a group of more than its owner, can write to the folder, sticky or not.
-    """
+    """Refuse a folder in which others can make files: a journal that is put there undoes entries."""
     try:
         status = folder.stat()
     except OSError:
@@ -170,7 +156,6 @@ def create(path: Path) -> None:
 
     Raises:
         OutputError: If a file of this name exists, or the journal of one, or if it cannot be written.
-        ConfigurationError: If everybody can write to its folder.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
@@ -191,15 +176,7 @@ def create(path: Path) -> None:
 
 @contextmanager
 def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a connection to a ledger, after checking that it is one.
-
-    Raises:
-        MissingInputError: If the file does not exist.
-        ConfigurationError: If others than its owner can change it (``check_file``), or a later version has made it.
-        DataError: If the file is not a ledger.
-        BusyError: If another run is writing to it.
-        OutputError: If its folder cannot be used.
-    """
+    """Open a connection to a ledger, after checking that it is one."""
     real = check_file(path)
     with translate_sqlite_errors(path), closing(_connect(real)) as connection:
         connection.executescript(_query("session"))
@@ -228,11 +205,7 @@ def _query(name: str) -> str:
 
 @contextmanager
 def write_transaction(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
-    """Begin a transaction that no other process can interleave with; it is durable when the block has ended.
-
-    Raises:
-        BusyError, OutputError, DataError: As ``translate_sqlite_errors``; the ledger has not changed then.
-    """
+    """Begin a transaction that no other process can interleave with; it is durable when the block has ended."""
     with translate_sqlite_errors(path):
         connection.execute("BEGIN IMMEDIATE")
         with defer_signals():  # a signal that came within would leave its journal behind
@@ -257,13 +230,7 @@ def with_room(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translate_sqlite_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite refuses into one line about the ledger.
-
-    Raises:
-        BusyError: If another run is writing to the ledger.
-        OutputError: If its folder or disk cannot be written.
-        DataError: If SQLite finds the file damaged.
-    """
+    """Turn what SQLite refuses into one line about the ledger."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
@@ -323,11 +290,7 @@ class Entries:
         self.connection = connection
 
     def select_one(self, section: str, **parameters: object) -> Entry | None:
-        """Return the entry that a named query selects, or None.
-
-        Raises:
-            DataError: if the entry does not continue the chain.
-        """
+        """Return the entry that a named query selects, or None."""
         rows = self.rows(section, **parameters)
         if not rows:
             return None
@@ -370,14 +333,7 @@ class Entries:
             return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
-        """Return the released model's document.
-
-        Args:
-            model: The model entry of its run.
-
-        Raises:
-            DataError: if the document is absent, or its digest is not that of the entry.
-        """
+        """Return the released model's document."""
         with with_room(self.connection):
             rows = self.rows("document", run=model.run)
         ((document,),) = rows or [(None,)]
@@ -409,11 +365,7 @@ class Entries:
         )
 
     def entry(self, row: tuple[Any, ...]) -> Entry:
-        """Return a stored row as an entry.
-
-        Raises:
-            DataError: if its number is below 1, or it holds other types than an entry.
-        """
+        """Return a stored row as an entry."""
         entry = Entry(*row)
         if entry.number < 1:
             raise DataError(

@@ -48,13 +48,8 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
     """Recompute the chain, the totals and the digests of all models, and search for exceeded limits.
 
     Args:
-        entries: The ledger's entries.
         head: A digest that was noted when its entry was the last one; it has to be in the chain. Without it a chain
             that was cut short, or made anew from some entry on, cannot be told from a whole one.
-
-    Raises:
-        DataError: if an entry is broken; the first one is named with its fault.
-        UsageError: if ``head`` is not a digest.
     """
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
         raise UsageError(f"{option('head')}: expected a digest of 64 hexadecimal digits, as ledger verify prints it")
@@ -143,12 +138,7 @@ class _Walk:
         return 1 + bisect_left(range(1, self.number), True, key=exceeds)
 
     def _after(self, entry: Entry) -> Account | None:
-        """Return the account that an entry opens or charges, as it is after the entry.
-
-        Raises:
-            ValueError: if the entry contradicts itself or the entries before it.
-            DataError: if the document of a model is missing.
-        """
+        """Return the account that an entry opens or charges, as it is after the entry."""
         filled = {name for name, value in zip(COLUMNS, entry, strict=True) if value is not None}
         if not filled <= FIELDS.get(entry.kind, frozenset()):
             raise ValueError("its filled columns fit no kind of entry")

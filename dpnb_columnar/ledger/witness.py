@@ -74,15 +74,7 @@ class Witness:
         return Path(os.path.realpath(self.path))
 
     def check(self, entries: Entries) -> Known | None:
-        """Refuse a ledger that lacks what the witness knows.
-
-        Returns:
-            What the witness knows; None if there is no file.
-
-        Raises:
-            DataError: if the ledger was rolled back, or is another one, or the file is no witness.
-            ConfigurationError: if the witness lies in the ledger's folder, or others can write to it.
-        """
+        """Refuse a ledger that lacks what the witness knows."""
         known = self._read()
         if known is None:
             return None
@@ -100,16 +92,7 @@ class Witness:
         return known
 
     def require(self, entries: Entries) -> Known | None:
-        """Check a ledger as ``check`` does, by a witness that has to be there, unless the ledger is empty.
-
-        Returns:
-            What the witness knows; None if the ledger is empty and there is no file.
-
-        Raises:
-            MissingInputError: if there is no file, as where its disk is not mounted.
-            OutputError: if there is none yet, and it could not be written.
-            DataError, ConfigurationError: as ``check``.
-        """
+        """Check a ledger as ``check`` does, by a witness that has to be there, unless the ledger is empty."""
         known = self.check(entries)
         if known is None and entries.select_one("last") is None:
             check_output(self.file, overwrite=True)  # before an entry is written that records it
@@ -127,11 +110,6 @@ class Witness:
         """Refuse to begin a witness that is there, or one of a ledger whose newest head is not known.
 
         Entries that record a witness may follow the head: an attempt that was killed has left one.
-
-        Raises:
-            UsageError: if the file is there, or the ledger has no entry, or another head.
-            OutputError: if the file could not be written.
-            DataError, ConfigurationError: as ``check``.
         """
         if self.check(entries) is not None:
             raise UsageError(f"{self.path}: this witness is there already; leave {option('begin-witness')} out")
@@ -146,12 +124,7 @@ class Witness:
         check_output(self.file, overwrite=True)
 
     def note(self, entries: Entries) -> None:
-        """Write the last entry of a ledger, which is locked meanwhile, if the witness does not know it yet.
-
-        Raises:
-            OutputError: if it cannot be written. Whatever was spent is durable then, and nothing was drawn.
-            DataError, ConfigurationError: as ``check``.
-        """
+        """Write the last entry of a ledger, which is locked meanwhile, if the witness does not know it yet."""
         known, last = self.check(entries), entries.select_one("last")
         if last is None or (known is not None and known.entries == last.number):
             return

@@ -36,8 +36,6 @@ def divide_by_size(
     Several queries of one attribute divide its part as they did before.
 
     Args:
-        requests: The queries, divided by the kind of attribute.
-        domain: The domain of the attributes that are released.
         weights: Public weights of these attributes, each above 0; None where all count alike.
     """
     names = [sized_attribute(each) for each in requests]

@@ -80,15 +80,7 @@ def resolved_method(
     fitted to few rows stay near the tempered one.
 
     Args:
-        method: A name of ``METHODS``, or ``AUTO``.
-        mechanism: The mechanism.
-        domain: The declared domain.
-        epsilon: Epsilon of the budget.
         rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
-        repeatable: Whether the rows can be read again, for a later pass.
-
-    Raises:
-        UsageError: if ``check_method`` refuses what was asked for, or rows that are read once cannot give it.
     """
     if method == LEARNED and not repeatable:
         raise UsageError(
@@ -119,12 +111,7 @@ def uncalibrated_line() -> str:
 
 
 def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | None:
-    """Return how attributes are weighted, if that suits the release; None for ordinary naive Bayes.
-
-    Raises:
-        UsageError: if it is unknown, if it is ``tempered`` or ``learned`` and there are other than two classes, or if
-            it is ``tempered`` and the mechanism has no histograms.
-    """
+    """Return how attributes are weighted, if that suits the release; None for ordinary naive Bayes."""
     if method not in METHODS:
         known = ", ".join((AUTO, *METHODS))
         raise UsageError(f"attribute weights: no {method!r:.80}; known ways: {known}, or a Parquet file of public rows")
@@ -142,13 +129,7 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
 
 
 def attribute_weights(method: str | None, attributes: int, classes: int) -> AttributeWeights | None:
-    """Make the weights and intercepts that need no row; None for ordinary naive Bayes, and before a later pass.
-
-    Args:
-        method: What ``check_method`` returns.
-        attributes: Number of attributes that are released.
-        classes: Number of classes.
-    """
+    """Make the weights and intercepts that need no row; None for ordinary naive Bayes, and before a later pass."""
     if method != TEMPERED:
         return None
     return AttributeWeights(TEMPERED, (tempered_weight(attributes),) * attributes, (0.0,) * classes)

@@ -42,9 +42,6 @@ def resolved_mechanism(
     so that a delta is spent by what needs it.
 
     Args:
-        mechanism: Name of a mechanism, or ``AUTO``.
-        domain: The declared domain.
-        epsilon: Epsilon of one row.
         rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
         noise: Name of the noise family for smooth sensitivity; None where none is chosen.
     """

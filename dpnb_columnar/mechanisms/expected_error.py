@@ -37,11 +37,6 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
     data, it is that of a public reference column instead, whose values fill the middle tenth of the declared range
     evenly.
 
-    Args:
-        domain: The declared domain.
-        share: A row of the composition table.
-        size: Rows of a class, declared by the user. Only moments depend on it.
-
     Returns:
         The bound, in rows for counts, in the weight's unit for sums of weights, in the attribute's unit for means and
         deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
@@ -78,13 +73,7 @@ class SmallCells:
 
 
 def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[SmallCells, ...]:
-    """Find the tables whose noise hides what a category has on average.
-
-    Args:
-        domain: The declared domain.
-        shares: The composition table.
-        size: Rows of a class, declared by the user.
-    """
+    """Find the tables whose noise hides what a category has on average."""
     tables = {each.name: each.size for each in domain.categorical}
     found = (
         SmallCells(
@@ -103,9 +92,6 @@ def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int,
     """Compute the bound below which 95 % of the noise of a moment stays.
 
     Args:
-        attribute: The attribute.
-        share: The moment's row of the composition table.
-        size: Rows that the moment is of.
         filled: First and last code of its scale that the values fill evenly. Only noise that follows the smooth
             sensitivity of the data depends on them.
 
@@ -185,10 +171,6 @@ def wide_ranges(plan: ReleasePlan, size: int) -> tuple[WideRange, ...]:
     """Find the attributes whose moments are released with noise that hides what amounts differ by.
 
     Histograms are not asked: the bins of an amount grow with its distance from zero, however wide it is declared.
-
-    Args:
-        plan: A plan of a release.
-        size: Rows of a class, declared by the user.
     """
     found = []
     for attribute in plan.domain.numeric:

@@ -102,11 +102,7 @@ def fit_line(
         counts: Per bin, the released rows of the largest class, those of the best other class and, where there are more
             than two classes, those of neither.
         centres: Shape (bins,): the margin that stands for a bin's, rising, in nats.
-        noise: Standard deviation of the noise in a count.
         probabilities: Released shares of the classes, adding up to 1.
-        deviation: Standard deviation of a released size of a class.
-        largest: Position of the largest class.
-        size: Number of attributes in the score.
     """
     first, second, *rest = np.array(counts, dtype=np.float64).T
     rows = max(float(np.sum(counts)), noise)
@@ -196,9 +192,7 @@ class _Straight:
         Args:
             rows: Per kind, shape (bins,): released counts.
             places: Shape (bins,): margins, from the middle of all.
-            noise: Standard deviation of the noise in a count.
             expected: Per kind, the number of rows in all bins by released shares.
-            off: Standard deviation of these numbers.
         """
         base, slopes, shifts = math.log(expected[1] / expected[0]), np.array(SLOPES), np.array(SHIFTS)
         prior = np.where(slopes > 1, np.log(slopes) ** 2 / (2 * STEEP**2), 0.0)
@@ -229,7 +223,6 @@ def _loss(parts: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
     Args:
         parts: Shape (2, ..., bins): the true part of each kind of rows in a bin.
         rows: Per kind, shape (bins,): released counts.
-        noise: Standard deviation of the noise in a count.
     """
     first, second = parts
     residual = first * rows[1] - second * rows[0]
@@ -288,7 +281,6 @@ def _guarded(log_odds: Floats, gain: Floats, noise: float) -> Floats:
     Args:
         log_odds: Shape (bins,): of the best other class to the largest.
         gain: Shape (bins,): its released rows, less those of the largest class.
-        noise: Standard deviation of the noise in a count.
     """
     chosen = np.flatnonzero(log_odds > 0)
     for bins, deviations in GUARDS:

@@ -89,21 +89,13 @@ class Mechanism(Protocol):
         """How the part of all attributes is divided among them where that is not chosen."""
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
-        """List the queries, the class counts first.
-
-        Args:
-            domain: The declared domain.
-            division: Division of the budget.
-            noise: Noise family for smooth sensitivity.
-        """
+        """List the queries, the class counts first."""
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Make noisy class counts and priors.
 
         Args:
             statistics: Exact counts. Confidential.
-            share: Share of the budget for the class counts.
-            draw: Sampler of the noise.
         """
 
     def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
@@ -112,7 +104,6 @@ class Mechanism(Protocol):
         Args:
             statistics: Exact counts. Confidential.
             share: Share of the budget for these sums.
-            draw: Sampler of the noise.
         """
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
@@ -150,8 +141,6 @@ def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler, sensitivity
 
     Args:
         counts: Exact counts. Confidential.
-        share: Share of the budget.
-        draw: Sampler of the noise.
         sensitivity: The most that one row changes a number by. Public.
     """
     noise = constant_noise(share)
@@ -227,8 +216,6 @@ def presence_requests(domain: Domain, division: Division, *, samples: bool = Tru
     """Make the query for how many values numeric attributes have, per attribute that declares it.
 
     Args:
-        domain: The declared domain.
-        division: Division of the budget.
         samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
             needs the number of its values for nothing else.
     """

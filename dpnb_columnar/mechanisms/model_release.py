@@ -133,12 +133,7 @@ class ReleasePlan:
         return tuple(share for share in self.shares if share.query.startswith(GRADIENT))
 
     def guarantee(self, composition: tuple[Share, ...], *, seeded: bool) -> Guarantee:
-        """State what the release promises; nothing where its mechanism is not private.
-
-        Args:
-            composition: The shares, of the numbers of values that were released.
-            seeded: Whether the noise came from a seed.
-        """
+        """State what the release promises; nothing where its mechanism is not private."""
         if not self.mechanism.private:
             return Guarantee(self.mechanism.name, self.noise, None, None, None, (), seeded)
         spent = self.total
@@ -195,11 +190,7 @@ class ReleasePlan:
         return None if self.given is None else f"weights-of-{document_digest(self.given)[:32]}"
 
     def check_payable(self) -> None:
-        """Refuse a release that no budget pays for.
-
-        Raises:
-            UsageError: if the mechanism protects nobody, or the model that is given has no guarantee.
-        """
+        """Refuse a release that no budget pays for."""
         if self.given is not None and not self.given.guarantee.private:
             raise UsageError(
                 "given: this model carries no guarantee, so no budget pays for its weights; leave the ledger out"
@@ -254,9 +245,6 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
         statistics: Exact counts. Confidential.
         plan: The queries, their noise and what each may spend.
         draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-
-    Raises:
-        ValueError: if the statistics were counted in another domain than the planned one.
     """
     if statistics.domain != plan.domain and digest(statistics.domain) != digest(plan.domain):
         raise ValueError(f"the statistics were counted in another domain than {plan.domain.name!r}, which is planned")
@@ -292,13 +280,9 @@ def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, d
     """Release the calibration of a model, at once or given the model alone.
 
     Args:
-        plan: The plan of both passes, or that of ``plan_given``.
         model: What ``release`` made of the first pass. Public.
         counts: Exact counts of the later one. Confidential.
         draw: Sampler of all noise.
-
-    Raises:
-        ValueError: if the plan has no later pass, or if other margins were counted than the model gives.
     """
     if plan.calibration is None:
         raise ValueError("the release was planned without a later pass")

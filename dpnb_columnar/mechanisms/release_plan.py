@@ -89,11 +89,7 @@ class ModelSize:
 
 
 def check_size(plan: ReleasePlan) -> None:
-    """Refuse a plan whose model no program might read again, before it is charged.
-
-    Raises:
-        ConfigurationError: if the model may be larger than a model file is read.
-    """
+    """Refuse a plan whose model no program might read again, before it is charged."""
     size = largest_model(plan)
     limits = {
         f"{size.parameters} parameters": (size.parameters, MOST_PARAMETERS),
@@ -256,21 +252,16 @@ def plan(
     """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
 
     Args:
-        domain: The declared domain.
-        budget: Privacy budget, and the neighbouring relation that it refers to.
-        mechanism: Name of the mechanism, or ``auto``.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
             classes, or ``auto``; or what a public file says (``public_sample``), which also says which
             attributes to release, and divides the budget among them.
         rows: Declared number of rows, on which what ``auto`` chooses depends; None if there is none. Public.
-        repeatable: Whether the rows can be read a second time.
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
             together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
             is not pure, or if the budget is too small for the number of queries.
-        ConfigurationError: if the model may be larger than a model file is read (``mechanisms.release_plan``).
     """
     budget = by_unit(budget, domain)
     choice = resolved_mechanism(mechanism, domain, budget.row_epsilon, rows, noise)
@@ -374,26 +365,14 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
 
 
 def mechanism_named(name: str, *others: str) -> Mechanism:
-    """Look up a mechanism.
-
-    Args:
-        name: Its name.
-        *others: What else could have been named, for the error.
-
-    Raises:
-        UsageError: if no mechanism has this name.
-    """
+    """Look up a mechanism."""
     if name not in MECHANISMS:
         raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join((*others, *MECHANISMS))}")
     return MECHANISMS[name]
 
 
 def noise_named(mechanism: Mechanism, name: str | None) -> str:
-    """Name the noise family of a mechanism: the one chosen, or its default.
-
-    Raises:
-        UsageError: if the family is unknown, or one is chosen for a mechanism that uses none.
-    """
+    """Name the noise family of a mechanism: the one chosen, or its default."""
     if name is not None and not mechanism.smooth:
         raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave {option('noise')} out")
     return smooth_family(mechanism.default_noise if name is None else name).name
@@ -424,11 +403,7 @@ def _check_smoothness(shares: Sequence[Share]) -> None:
 
 
 def _beta(share: Share) -> Fraction:
-    """Calibrate a share's noise, and return the smoothness that it allows for.
-
-    Raises:
-        UsageError: if the noise is not admissible for so large a share.
-    """
+    """Calibrate a share's noise, and return the smoothness that it allows for."""
     try:
         return smooth_noise(share.noise, share.row_cost).beta
     except ValueError as error:

@@ -39,7 +39,6 @@ def rows_asked(domain: Domain, shares: Sequence[Share]) -> list[Asked]:
     """List what a release asks of the rows, in order.
 
     Args:
-        domain: The domain that rows are counted in.
         shares: The composition table: each share draws noise on a part of one pass's answer.
     """
     by_query: dict[Query[Answer], list[Share]] = {}

@@ -114,13 +114,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     """Draw the calibration counts, and fit a line to them.
 
     Args:
-        model: The released model; where rounds have learned its weights, they are kept.
         counts: Exact counts of the margins that it gives. Confidential.
-        share: Share of the budget for the counts.
-        draw: Sampler of the noise.
-
-    Raises:
-        ValueError: if other margins were counted, whose ranges the model does not fix.
     """
     margins = margins_given(model)
     if counts.scores != margins:

@@ -103,11 +103,7 @@ class ScorePlan:
         return released
 
     def check_payable(self) -> None:
-        """Refuse a release that no budget pays for.
-
-        Raises:
-            UsageError: if the model has no guarantee, which its scores would need.
-        """
+        """Refuse a release that no budget pays for."""
         if not self.model.guarantee.private:
             raise UsageError(
                 "epsilon: this model carries no guarantee, so no budget pays for its scores; leave the ledger out"
@@ -140,14 +136,8 @@ def plan_scores(
     """Plan the release of a model's scores.
 
     Args:
-        model: The model.
         budget: Privacy budget, without a delta.
-        seeded: Whether the noise will come from a seed, so that nothing is promised.
         divisions: How rows are divided into groups; None for all rows alone.
-
-    Raises:
-        UsageError: if the model has too many classes, no attributes, or no guarantee, which its scores would need; or
-            if there are too many groups.
     """
     classes = len(model.domain.classes)
     if not model.attributes:
@@ -266,12 +256,8 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> Score
     """Release the counts of scores, and those of each division into groups.
 
     Args:
-        plan: The queries and what they may spend.
         counts: Exact counts. Confidential.
         draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-
-    Raises:
-        ValueError: if other scores were counted than the model gives.
     """
     if counts.scores != plan.scores:
         raise ValueError("the scores that were counted are not those that the model gives")
@@ -299,7 +285,6 @@ def _coarser(cells: Integers, plan: ScorePlan) -> Integers:
 
     Args:
         cells: Shape (bins, classes). Confidential.
-        plan: The release.
     """
     if plan.divisions is None or not isinstance(plan.scores, Margins):
         return cells
@@ -329,10 +314,7 @@ def _released_groups(
     """Release the counts of each division, and of two classes its sums of probabilities.
 
     Args:
-        plan: The release.
         cells: Shape (groups of all columns crossed, bins, classes). Confidential.
-        shares: Of its queries, in order.
-        draw: Sampler of the noise.
     """
     divisions, scores = plan.divisions, plan.scores
     if divisions is None:

@@ -108,9 +108,6 @@ class ExactAnswer:
 def exact_answers(asked: Sequence[MomentQueries]) -> list[dict[str, list[ExactAnswer]]]:
     """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side.
 
-    Args:
-        asked: Any number of columns, all with the same queries.
-
     Returns:
         Of each element of ``asked``, by query, one answer per column.
     """

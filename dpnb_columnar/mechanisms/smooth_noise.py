@@ -46,11 +46,7 @@ class SmoothFamily:
 
 
 def smooth_family(name: str) -> SmoothFamily:
-    """Look up a noise family.
-
-    Raises:
-        UsageError: if no family has this name.
-    """
+    """Look up a noise family."""
     if name in _FAMILIES:
         return _FAMILIES[name]
     try:

@@ -115,12 +115,7 @@ class WeightRounds:
         """Draw the gradient of a round, and step.
 
         Args:
-            share: Share of the budget for the round.
             sums: Exact sums of the query. Confidential.
-            draw: Sampler of the noise.
-
-        Raises:
-            ValueError: if another query was summed up than this round's.
         """
         if sums.query != self.query:
             raise ValueError("the gradient that was summed up is not at the weights of this round")
@@ -174,13 +169,7 @@ def later_requests(domain: Domain, method: str | None, others: Sequence[Request]
     """Make the queries of later passes, with weights that give them their part of the budget.
 
     Args:
-        domain: The declared domain.
         method: How attributes are weighted; None for ordinary naive Bayes.
-        others: The queries of the first pass.
-
-    Raises:
-        UsageError: if none of these is about an attribute, so that there are no log-ratios with noise, or if there are
-            more attributes than weights can be learned for.
     """
     if method not in (CALIBRATED, LEARNED):
         return []

@@ -29,10 +29,6 @@ def declared_edges(attribute: Numeric, bins: int) -> list[int]:
 
     They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
     nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
-
-    Args:
-        attribute: The numeric attribute.
-        bins: Number of bins.
     """
     last = attribute.scale.cells
     if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
@@ -48,13 +44,7 @@ def equal_edges(last: int, bins: int) -> list[int]:
 
 
 def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
-    """Divide codes 0 to ``last`` into bins that grow in proportion to the distance from a code.
-
-    Args:
-        last: The last code.
-        origin: The code near which bins are as narrow as codes.
-        bins: Number of bins; there are fewer where several would share one code.
-    """
+    """Divide codes 0 to ``last`` into bins that grow in proportion to the distance from a code."""
     import numpy as np
 
     # Evenly spaced in asinh of the distance: linear near the origin, logarithmic far from it.
@@ -72,12 +62,7 @@ def adaptive_edges(
     digits the rounding of a mean far from zero took.
 
     Args:
-        attribute: The numeric attribute.
-        bins: Number of equal bins.
-        mean: Released trimmed mean of all classes together, on the attribute's scale.
-        variance: Released trimmed variance, in squares of its unit.
         size: Public size of the sample.
-        noise: The noise of the variance, which says how many values were cut.
     """
     scale, cells = attribute.scale, attribute.scale.cells
     code, squared = float((mean - scale.origin) / scale.step), float(variance / scale.step**2)
@@ -91,8 +76,6 @@ def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[in
     """Place equal bins where a distribution of this mean and deviation is, and growing bins from there to both ends.
 
     Args:
-        last: The last code.
-        bins: Number of equal bins.
         mean: In codes, 0 to ``last``.
         deviation: In codes, positive.
     """

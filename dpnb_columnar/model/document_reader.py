@@ -129,11 +129,7 @@ def _loss(part: Part, prefix: str) -> PrivacyCost:
 
 
 def _check_total(part: Part, guarantee: Guarantee) -> None:
-    """Check that the shares add up to what is stated, and that a concentrated total implies it.
-
-    Raises:
-        InvalidPartError: if the shares add up to another total, or it implies less than is stated.
-    """
+    """Check that the shares add up to what is stated, and that a concentrated total implies it."""
     if guarantee.epsilon == 0:
         raise part["epsilon"].invalid("must be above 0")
     epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
@@ -178,16 +174,7 @@ of distances in deviations stay far from overflow."""
 
 
 def read_document(document: object, source: str) -> NaiveBayes:
-    """Read the model that a document describes.
-
-    Args:
-        document: Of JSON's types.
-        source: Where the document comes from (a file), named in errors.
-
-    Raises:
-        DataError: if it is not a model, is of an unknown version, or contradicts itself; names the place.
-        DomainError: if the domain in the document has faults.
-    """
+    """Read the model that a document describes."""
     try:
         return model_in(Part(document), source)
     except InvalidPartError as error:
@@ -208,8 +195,6 @@ def model_in(document: Part, source: str) -> NaiveBayes:
 
     Raises:
         InvalidPartError: if the model contradicts itself; names the place.
-        DataError: if it is no model, or of an unknown version.
-        DomainError: if its domain has faults.
     """
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:

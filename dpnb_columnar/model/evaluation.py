@@ -177,7 +177,6 @@ def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
 
     Args:
         sizes: Rows of each class.
-        every: Whether all are shown, however many there are.
     """
     codes = range(len(sizes))
     if every or len(codes) <= MOST_CLASSES + 1:

@@ -103,15 +103,7 @@ def bin_by_log_odds(
     The log-odds rank as the class's probability does, but where it rounds to 1, and they keep rows apart.
 
     Args:
-        scored: Scored rows.
-        own: Whether a row is of the class.
-        probability: The class's probability.
-        others: The probabilities of all other classes.
-        sums: More sums over columns of the scored rows.
         exact: Whether every value of the log-odds is a bin of its own.
-
-    Returns:
-        Per bin and kind of row: ``bin``, ``own``, ``rows``, the ``least`` and ``largest`` log-odds, and ``sums``.
     """
     odds = _log_odds(probability, others)
     return (
@@ -136,7 +128,6 @@ def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int,
     """Count rows between public edges of the log-odds: those of other classes, then the class's own.
 
     Args:
-        bins: The frame that ``bin_by_log_odds`` describes; its bins are far narrower.
         edges: Rising; the first bin ends at the first, the last begins above the last.
     """
     place = pl.sum_horizontal((pl.col("least") > edge).cast(pl.Int64) for edge in edges)
@@ -156,12 +147,6 @@ def ranking(bins: pl.DataFrame) -> Ranking | None:
     of w = (P - P' - p/2) / P. Its variance is estimated by var(v) / P + var(w) / N (DeLong, DeLong and Clarke-Pearson
     1988, Biometrics 44; in one pass over sorted scores, Sun and Xu 2014, IEEE Signal Processing Letters 21), and the
     interval is the normal one, cut at 0 and 1. It has no width where all rows are ranked without a fault.
-
-    Args:
-        bins: The frame that ``bin_by_log_odds`` describes.
-
-    Returns:
-        The area; None where all rows are of one kind.
     """
     own, rows = pl.col("own"), pl.col("rows")
     both = bins.group_by("bin").agg(
@@ -217,15 +202,10 @@ def evaluate(
     division into groups, and twice for the rest; memory grows neither with the rows nor with the number of files.
 
     Args:
-        model: A released model.
         data: Parquet files, a frame, or rows checked against the model's domain; with its columns, the label's among
             them. The rows are those that training counts. Where they have the weight that the domain declares, the
             figures are computed by weight as well.
         divisions: How rows are divided into groups, each of which gets figures of its own; None for all rows alone.
-
-    Raises:
-        DataError: if a file, or the frame, does not fit the domain or is damaged, or no row fits it.
-        UsageError: if there are too many groups.
     """
     classes = model.domain.classes
     if divisions is not None and max(divisions.sizes) * len(classes) ** 2 > MOST_GROUP_CELLS:
@@ -264,15 +244,7 @@ def _has_rows(rows: pl.LazyFrame) -> bool:
 
 
 def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Source:
-    """Open labelled rows, with the weight of a model's domain where they have it as a column of numbers.
-
-    Args:
-        open_rows: Opens the rows in a domain; refuses them with a ``DataError`` where they lack a column of it.
-        domain: Domain of the model.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the rows do not fit the domain.
-    """
+    """Open labelled rows, with the weight of a model's domain where they have it as a column of numbers."""
     weight = domain.row_weight
     try:
         return open_rows(replace(domain, unit=None, weight=weight))
@@ -533,11 +505,7 @@ def weighed_sums(values: Sequence[pl.Expr], names: Sequence[str]) -> list[pl.Exp
 
 
 def weighted_area(bins: pl.DataFrame) -> float | None:
-    """Compute the area under the ROC curve of weighted rows, those of one bin tied; None where all are of one kind.
-
-    Args:
-        bins: The frame that ``bin_by_log_odds`` describes, with the steps of weight of its rows.
-    """
+    """Compute the area under the ROC curve of weighted rows, those of one bin tied; None where all are of one kind."""
     own, weight = pl.col("own"), pl.col(WEIGHT).cast(pl.Float64)
     both = bins.group_by("bin").agg(weight.filter(own).sum().alias("p"), weight.filter(~own).sum().alias("n"))
     p, n = (both.sort("bin")[name] for name in ("p", "n"))
@@ -553,8 +521,6 @@ def weighted_figures(
     Args:
         cells: Sums over the cells of (true class, predicted class, tenth), with ``true`` and ``predicted code``, and
             the sums that ``weighed_sums`` returns.
-        classes: Number of classes.
-        step: Width of a step of weight.
         areas: The weighted area of each class that is ranked.
     """
     total = int(cells[WEIGHT].sum())

@@ -49,15 +49,7 @@ def bits_column(name: str) -> str:
 
 
 def explanation_columns(model: NaiveBayes, top: int | None = None) -> dict[str, pl.DataType]:
-    """List the columns of numbers and attributes, with their types; their order is that of the result.
-
-    Args:
-        model: A released model.
-        top: How many attributes are named; None for a column of each.
-
-    Raises:
-        UsageError: if it is not 1 or more, or the model has fewer attributes.
-    """
+    """List the columns of numbers and attributes, with their types; their order is that of the result."""
     names = [parameters.attribute for parameters in model.attributes]
     if top is None:
         said: dict[str, pl.DataType] = {bits_column(name): pl.Float64() for name in names}
@@ -98,22 +90,11 @@ def explain(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Say for every row, in the order of the rows, what each attribute said for the predicted class.
 
-    Args:
-        model: A released model.
-        frame: Rows with a column for each attribute of the model.
-        keep: Columns to carry over, placed first.
-        labels: Whether to add ``predicted_label``, as ``scoring.score`` does.
-        top: Name the attributes that said most instead, so many of them; None for a column of each.
-
     Returns:
         A frame, lazy for a lazy one: the kept columns, ``predicted`` as ``score`` has it, ``other``, ``log_odds``,
         ``prior``, ``bits_ATTRIBUTE`` per attribute, ``skipped``. With ``top``, in place of the columns
         of attributes, ``attribute_1`` and ``bits_1`` (the attribute of the most bits, for or against; of equal ones the
         first in the model) and so on, and ``bits_rest``, the sum of all others.
-
-    Raises:
-        DataError: as for ``score``.
-        UsageError: if ``top`` is not 1 to the number of attributes.
     """
     kept, numbers, classes = dict.fromkeys(keep), explanation_columns(model, top), [*model.domain.classes]
     words = {PREDICTED: classes} | ({PREDICTED_LABEL: class_words(model, kept)} if labels else {}) | {OTHER: classes}

@@ -29,11 +29,7 @@ def table_name(script: Path) -> Path:
 
 
 def parse_target(name: str) -> Target:
-    """Parse the name of a language.
-
-    Raises:
-        UsageError: if there is no such one.
-    """
+    """Parse the name of a language."""
     try:
         return Target(name)
     except ValueError:

@@ -34,19 +34,7 @@ LONGEST_VALUE = 200
 
 
 def write_export(model: NaiveBayes, output: Path, target: Target, *, overwrite: bool = False) -> None:
-    """Write a model as a script with the table that it reads, or as one ONNX file.
-
-    Args:
-        model: A released model.
-        output: File to write; readable by its owner alone if the model has no guarantee, as is the table.
-        target: The language.
-        overwrite: Whether existing files are replaced.
-
-    Raises:
-        UsageError: if the language cannot hold a name or a text of the model.
-        UnavailableError: if ``onnx`` is not installed.
-        OutputError: if a file exists, or cannot be written.
-    """
+    """Write a model as a script with the table that it reads, or as one ONNX file."""
     if target is Target.ONNX:
         from dpnb_columnar.model.onnx_graph import onnx_file
 
@@ -105,11 +93,7 @@ def _texts(model: NaiveBayes) -> list[str]:
 
 
 def check_names(model: NaiveBayes, target: Target, output: Path) -> None:
-    """Refuse names of the file and of columns that a script cannot hold.
-
-    Raises:
-        UsageError: if there is one.
-    """
+    """Refuse names of the file and of columns that a script cannot hold."""
     if not is_printable(output.name) or set(output.name) & set("'\"\\`$&%"):
         raise UsageError(f"{output}: a script cannot hold this name; end it in {SUFFIXES[target]}, without quotes")
     folded: dict[str, str] = {}
@@ -125,11 +109,7 @@ def check_names(model: NaiveBayes, target: Target, output: Path) -> None:
 
 
 def check_texts(model: NaiveBayes, target: Target) -> None:
-    """Refuse texts that a script cannot hold; R takes all.
-
-    Raises:
-        UsageError: if there is one.
-    """
+    """Refuse texts that a script cannot hold; R takes all."""
     for text in _texts(model) if target in LONGEST_NAME else ():
         is_odd = not text or not is_printable(text) or text != text.rstrip(" ")
         if is_odd or len(text.encode()) > LONGEST_VALUE or (target is Target.STATA and set(text) & set('"`$\\')):

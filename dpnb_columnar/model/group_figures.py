@@ -169,7 +169,6 @@ def figure_tables(division: DivisionFigures, classes: Sequence[str]) -> tuple[Fi
     """Return what is read of a division's groups: accuracies first, then errors by class.
 
     Args:
-        division: The figures.
         classes: The classes, as they are to be read.
     """
     groups = division.known
@@ -233,10 +232,7 @@ def division_figures(
     """Compute the figures of a division's groups.
 
     Args:
-        classes: The classes.
-        columns: The division's columns.
         values: Per group, its value of each column.
-        tables: What was counted.
     """
     everyone, count = tables.of(np.ones(len(values), dtype=np.bool_)), len(classes)
     # Some group without rows, of all that there may be, is taken for one with rows in a twentieth of the releases.
@@ -350,13 +346,7 @@ class _Rows:
 
 
 def _difference(figure: Estimate, others: Estimate, part: float) -> Estimate:
-    """Estimate a group's figure less that of all rows, from those of the group and of all other rows.
-
-    Args:
-        figure: Of the group.
-        others: Of the other rows.
-        part: The group's part of the rows that the figure is a mean over.
-    """
+    """Estimate a group's figure less that of all rows, from those of the group and of all other rows."""
     if figure.value is None or others.value is None or not is_known(figure) or not is_known(others):
         return UNKNOWN
     rest = min(max(1 - part, 0.0), 1.0)

@@ -22,15 +22,7 @@ def interval_text(interval: Interval | None) -> str:
 
 
 def wilson_interval(successes: int, trials: int) -> Interval:
-    """Compute the score interval of a probability (Wilson 1927, Journal of the American Statistical Association 22).
-
-    Args:
-        successes: Between 0 and ``trials``.
-        trials: At least 1.
-
-    Returns:
-        The probabilities p with |successes / trials - p| <= QUANTILE sqrt(p (1 - p) / trials).
-    """
+    """Compute the score interval of a probability (Wilson 1927, Journal of the American Statistical Association 22)."""
     share, square = successes / trials, QUANTILE**2 / trials
     middle = (share + square / 2) / (1 + square)
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
@@ -43,9 +35,6 @@ def mean_of_probabilities(counts: Sequence[tuple[int, int]]) -> Interval:
 
     The distances of Wilson's ends from the estimates are added as deviations are (Zou and Donner 2008, Statistics in
     Medicine 27, "MOVER").
-
-    Args:
-        counts: Successes and trials of each, at least one; trials at least 1.
     """
     shares = [successes / trials for successes, trials in counts]
     ends = [wilson_interval(*each) for each in counts]
@@ -60,11 +49,6 @@ def paired_difference(won: int, lost: int, rows: int) -> Interval:
 
     The normal interval after half a row is added to each of the four cells right or wrong, right or wrong (Agresti and
     Min 2005, Statistics in Medicine 24).
-
-    Args:
-        won: Rows that only the first predicts correctly.
-        lost: Rows that only the second predicts correctly.
-        rows: Number of rows, at least 1.
     """
     total, difference, discordant = rows + 2, won - lost, won + lost + 1
     half = QUANTILE * math.sqrt(discordant - difference**2 / total)
@@ -76,10 +60,6 @@ def difference(one: tuple[int, int], other: tuple[int, int]) -> Interval:
 
     The distances of Wilson's ends from the estimates are added as deviations are (Newcombe 1998, Statistics in Medicine
     17, method 10).
-
-    Args:
-        one: Successes and trials of the first; trials at least 1.
-        other: Those of the one that is subtracted.
     """
     first, second = one[0] / one[1], other[0] / other[1]
     ends, others = wilson_interval(*one), wilson_interval(*other)
@@ -88,13 +68,7 @@ def difference(one: tuple[int, int], other: tuple[int, int]) -> Interval:
 
 
 def mean(total: float, squares: float, rows: int) -> Interval | None:
-    """Compute the normal interval of the mean of a number that is not negative; None for fewer than two rows.
-
-    Args:
-        total: Sum of the number over the rows.
-        squares: Sum of its squares.
-        rows: Number of rows, at least 1.
-    """
+    """Compute the normal interval of the mean of a number that is not negative; None for fewer than two rows."""
     if rows < 2:
         return None
     variance = max(squares - total**2 / rows, 0.0) / (rows - 1)

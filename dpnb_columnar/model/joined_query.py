@@ -123,16 +123,7 @@ def _cells(attribute: Attribute, parameters: Table | Histogram) -> Iterator[tupl
 
 
 def table_statements(model: NaiveBayes, table: str, dialect: Dialect) -> Iterator[str]:
-    """Write the statements that create the table and fill it, without semicolons.
-
-    Args:
-        model: A released model.
-        table: Name of the table, as ``rendering.parse_table`` reads it.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
+    """Write the statements that create the table and fill it, without semicolons."""
     columns = [exp.ColumnDef(this=exp.to_identifier(name), kind=type_.into_expr()) for name, type_ in COLUMNS.items()]
     create = exp.Create(this=exp.Schema(this=parse_table(table, dialect), expressions=columns), kind="TABLE")
     target = exp.Schema(this=parse_table(table, dialect), expressions=list(map(exp.to_identifier, COLUMNS)))
@@ -157,15 +148,7 @@ def write_table(model: NaiveBayes, output: Path, table: str, dialect: Dialect, *
     """Write the table as statements of a dialect, as CSV with a header line, or as Parquet, by the name's suffix.
 
     Args:
-        model: A released model.
         output: File to write; confidential if the model has no guarantee.
-        table: Name of the table, for statements.
-        dialect: The database, for statements.
-        overwrite: Whether an existing file is replaced.
-
-    Raises:
-        UsageError: if the name ends otherwise, or the table's name is not one.
-        OutputError: if the file exists, or cannot be written.
     """
     suffix = check_suffix(output)
     with atomic_output(output, overwrite=overwrite, confidential=not model.guarantee.private) as partial:
@@ -187,11 +170,7 @@ def _csv_cell(value: str | float | None) -> str:
 
 
 def check_suffix(output: Path) -> str:
-    """Return the suffix of the table's file.
-
-    Raises:
-        UsageError: if it is none of ``SUFFIXES``.
-    """
+    """Return the suffix of the table's file."""
     suffix = output.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{output}: the table is written as {', '.join(SUFFIXES)}; end its name in one of them")

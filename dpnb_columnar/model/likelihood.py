@@ -167,16 +167,7 @@ def population_line(model: NaiveBayes) -> CalibrationLine | None:
 
 
 def margin_above(line: CalibrationLine, log_odds: float, *, reached: bool = False) -> float:
-    """Compute the margin above which the log-odds of the best other class are above some log-odds.
-
-    Args:
-        line: The line.
-        log_odds: The log-odds.
-        reached: Whether to be equal is enough, as it is throughout where the line is flat.
-
-    Returns:
-        Minus ``LARGEST_MARGIN`` where they are everywhere, and ``LARGEST_MARGIN`` where they are nowhere.
-    """
+    """Compute the margin above which the log-odds of the best other class are above some log-odds."""
     place = (bisect_left if reached else bisect_right)(line.log_odds, log_odds)
     if place == 0:
         return -LARGEST_MARGIN
@@ -286,15 +277,7 @@ def reference_class(parameters: AttributeParameters, weight: float = 1.0) -> int
 
 
 def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[float]]:
-    """Compute the weighted log-likelihood of every category, or log-density of every bin, relative to the first class.
-
-    Args:
-        parameters: Parameters of a categorical attribute, or of one with bins.
-        weight: The attribute's weight.
-
-    Returns:
-        Per class, one number per category or bin.
-    """
+    """Compute the weighted log-likelihood of each category, or log-density of each bin, relative to the first class."""
     weight = _distinct(weight)
     present = [0.0] * len(parameters.probability) if isinstance(parameters, Table) else present_terms(parameters)
     # A bin is as wide in every class: its width is common to all.
@@ -339,11 +322,7 @@ def log_normalisation(mean: float, deviation: float, lower: float, upper: float)
     Args:
         mean: Location, within ``[lower, upper]``, so a <= 0 <= b and no tail beyond both ends is ever subtracted.
         deviation: Scale, positive and at most ``upper - lower``, so b - a >= 1 and the difference is well conditioned.
-        lower: Lower bound.
         upper: Upper bound, above the lower.
-
-    Returns:
-        -log(deviation) - log(sqrt(2 pi)) - log(Phi(b) - Phi(a)).
     """
     # Phi(b) - Phi(a) = 1 - Phi(a) - Phi(-b): both tails are at most 1/2 each, without cancellation in either.
     outside = _tail((mean - lower) / deviation) + _tail((upper - mean) / deviation)
@@ -364,7 +343,6 @@ def bin_starts(attribute: Numeric, edges: Sequence[int]) -> Sequence[int]:
     """Find the first grid code of every bin but the first: rows are put into bins by whole numbers, as in counting.
 
     Args:
-        attribute: A numeric attribute.
         edges: Edges of the bins in codes of its scale.
 
     Returns:

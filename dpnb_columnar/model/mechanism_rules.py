@@ -97,9 +97,5 @@ ROUND_LOG_ODDS = 5.0
 
 
 def tempered_weight(attributes: int) -> float:
-    """Choose the one weight of all attributes from their number.
-
-    Args:
-        attributes: Number of attributes that are released.
-    """
+    """Choose the one weight of all attributes from their number."""
     return attributes**POWER if attributes >= FEWEST_TEMPERED else 1.0

@@ -36,11 +36,7 @@ PARAMETER_COLUMNS = ("attribute", "class", "cell", "parameter", "released", "val
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse the name of a model file that ends in neither .json nor .parquet.
-
-    Raises:
-        UsageError: if the suffix is another.
-    """
+    """Refuse the name of a model file that ends in neither .json nor .parquet."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: a model is written as JSON or Parquet; end its name in .json or .parquet")
 
@@ -49,15 +45,6 @@ def save_model(model: NaiveBayes, path: Path, *, overwrite: bool = False) -> Non
     """Write a model, as JSON or Parquet by the name's suffix. Equal models give byte-identical files.
 
     A model without a guarantee is as confidential as the rows, so its file is readable by the owner alone.
-
-    Args:
-        model: A released model.
-        path: File to write.
-        overwrite: Whether an existing file is replaced.
-
-    Raises:
-        UsageError: if the suffix is neither .json nor .parquet.
-        OutputError: if the file exists, or cannot be written.
     """
     check_suffix(path)
     document = to_document(model)
@@ -69,17 +56,7 @@ def save_model(model: NaiveBayes, path: Path, *, overwrite: bool = False) -> Non
 
 
 def read_model(path: Path) -> NaiveBayes:
-    """Read a model back, exactly as it was saved.
-
-    Args:
-        path: A JSON or Parquet file, by its suffix.
-
-    Raises:
-        UsageError: if the suffix is neither .json nor .parquet.
-        MissingInputError: if the file cannot be opened.
-        DataError: if the file is not a model, or a model of an unknown version.
-        DomainError: if the domain in the file has faults.
-    """
+    """Read a model back, exactly as it was saved."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: no model by its name, which ends in .json or .parquet; {GIVE_A_MODEL}")
     read = _read_json if path.suffix.lower() == ".json" else _read_parquet
@@ -87,12 +64,7 @@ def read_model(path: Path) -> NaiveBayes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read what is in the file of a model.
-
-    Raises:
-        MissingInputError: if the file cannot be read.
-        DataError: if it is too large for a model.
-    """
+    """Read what is in the file of a model."""
     try:
         if path.stat().st_size > LARGEST_MODEL_FILE:
             raise not_a_model(path, f"larger than {LARGEST_MODEL_FILE} bytes")
@@ -111,12 +83,7 @@ def _read_json(content: bytes, path: Path) -> Any:
 
 
 def parse_document(content: bytes) -> Any:
-    """Parse a JSON document, every text of which can be written again.
-
-    Raises:
-        ValueError, RecursionError: if it is not JSON, is nested too deeply, has more objects and lists than a model
-            has, repeats a key, or holds half a surrogate pair.
-    """
+    """Parse a JSON document, every text of which can be written again."""
     if content.count(b"[") + content.count(b"{") > MOST_CONTAINERS:  # each takes many times its two bytes in memory
         raise ValueError("too many lists")
     document = json.loads(content.decode("utf-8"), object_pairs_hook=distinct_keys)
@@ -193,11 +160,7 @@ def _other_parquet(content: bytes) -> str:
 
 
 def _check_table(file: pq.ParquetFile, path: Path) -> None:
-    """Refuse, before a row is read, a table that cannot hold the parameters of a model.
-
-    Raises:
-        DataError: if it has too many rows, or columns of other types.
-    """
+    """Refuse, before a row is read, a table that cannot hold the parameters of a model."""
     from dpnb_columnar.rows.parquet import is_plain
 
     if file.metadata.num_rows > MOST_PARAMETERS:

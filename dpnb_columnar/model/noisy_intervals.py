@@ -72,13 +72,7 @@ def tails(cells: Mapping[float, float]) -> float:
 
 
 def exact_sum_interval(count: float, cells: int, variance: float) -> Interval:
-    """Compute the ends between which the exact sum of noisy counts lies.
-
-    Args:
-        count: Sum of noisy counts.
-        cells: How many counts it is the sum of.
-        variance: Of the noise in a count.
-    """
+    """Compute the ends between which the exact sum of noisy counts lies."""
     half = QUANTILE * math.sqrt(tails({1.0: cells}) * cells * variance)
     return max(count - half, 0.0), max(count + half, 0.0)
 
@@ -96,13 +90,8 @@ def proportion(
     T(a) = (1 - a) hits - a misses; V(a) = a (1 - a) rows, as in Wilson's interval.
 
     Args:
-        hits: Sum of noisy counts.
-        misses: Sum of noisy counts of the other rows.
-        cells: How many counts each is the sum of.
-        variance: Of the noise in a count.
         limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean, which are corrected
             for the bias of a ratio.
-        quantiles: Those of the normal distribution; larger where the proportion was chosen among several.
     """
     rows, (own, other) = hits + misses, cells
     part = min(max(hits / rows, 0.0), 1.0) if rows > 0 else 0.5
@@ -148,14 +137,6 @@ def difference(
 
     T(a) = won - lost - a rows. A row adds 1 - a, -1 - a or -a to it, so V(a) is the number of rows that one of both has
     right, and one more (``intervals``), less a^2 rows.
-
-    Args:
-        won: Noisy number of rows that the first alone has right.
-        lost: Noisy number of rows that the second alone has right.
-        others: Noisy number of all other rows.
-        cells: How many counts each is the sum of.
-        variance: Of the noise in a count.
-        quantiles: As of ``proportion``.
     """
     rows, gained = won + lost + others, won - lost
     part = min(max(gained / rows, -1.0), 1.0) if rows > 0 else 0.0
@@ -185,8 +166,6 @@ def largest_quantiles(sizes: Sequence[float], cells: int, variance: float) -> Qu
 
     Args:
         sizes: Noisy number of rows of each class.
-        cells: How many counts each is the sum of.
-        variance: Of the noise in a count.
     """
     largest, reach = max(sizes), NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * len(sizes)))
     noise = 2 * tails({1.0: cells}) * cells * variance
@@ -205,9 +184,7 @@ def area(negative: Sequence[float], positive: Sequence[float], variance: float) 
     Clarke-Pearson 1988), N(a) the noise's variance times the sum of all A^2 and B^2.
 
     Args:
-        negative: Noisy counts of the one class, by bin.
         positive: Noisy counts of the other.
-        variance: Of the noise in a count.
     """
     n, p = np.array(negative, dtype=np.float64), np.array(positive, dtype=np.float64)
     below, above = np.cumsum(n) - n / 2, p.sum() - np.cumsum(p) + p / 2
@@ -231,9 +208,6 @@ def mean(parts: Sequence[Estimate]) -> Estimate:
     As ``intervals.mean_of_probabilities`` does. Many figures that are each cut off at 0 would be too large on average,
     so they come unlimited. One of which nothing is known is somewhere from 0 to 1, wherever the others are: its
     distances are added as they are.
-
-    Args:
-        parts: The proportions, ``UNLIMITED``.
     """
     values, lower, upper, open_lower, open_upper = [], [], [], 0.0, 0.0
     for part in parts:
@@ -257,10 +231,7 @@ def ratio_estimate(part: float, whole: float, square: tuple[float, float, float]
     """Make an estimate of a ratio, and the interval in which zero + one a + two a^2 <= 0.
 
     Args:
-        part: Numerator.
         whole: Denominator; where it is not above 0, nothing is known.
-        square: zero, one and two.
-        limits: Least and largest possible value.
     """
     least, largest = limits
     zero, one, two = square

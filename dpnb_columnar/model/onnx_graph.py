@@ -29,14 +29,6 @@ def onnx_file(model: NaiveBayes, properties: Mapping[str, str]) -> bytes:
     """Write a model as the bytes of an ONNX file.
 
     Its outputs are ``predicted`` (texts), ``probabilities`` (a column per class) and ``skipped``.
-
-    Args:
-        model: A released model.
-        properties: What the file says of itself.
-
-    Raises:
-        UsageError: if the model uses no attribute, or one with the name of an output.
-        UnavailableError: if ``onnx`` is not installed.
     """
     try:
         import onnx
@@ -121,13 +113,7 @@ class _Graph:
         return self.add("Cast", number, to=self.onnx.TensorProto.DOUBLE)
 
     def terms(self, cells: Sequence[Cell], number: str | None, text: str | None = None) -> str:
-        """Look up the terms of the last cell that each row matches: the first cell is that of every row.
-
-        Args:
-            cells: The cells of a block.
-            number: The number of each row, a column; None where there are no numbers.
-            text: The text of each row, a column.
-        """
+        """Look up the terms of the last cell that each row matches: the first cell is that of every row."""
         found = self.constant([0])
         for kinds, operator, column in (
             (("from", "log", "line"), "GreaterOrEqual", number),

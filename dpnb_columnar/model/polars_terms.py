@@ -34,13 +34,7 @@ SKIPPED = "skipped"
 
 
 def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:
-    """Read the number on the attribute's scale, the category's code or the bin; null where it is to be left out.
-
-    Args:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        kind: What its column holds.
-    """
+    """Read the number on the attribute's scale, the category's code or the bin; null where it is to be left out."""
     if isinstance(attribute, Categorical):
         return category_code(attribute, kind)
     if isinstance(parameters, Histogram):
@@ -120,15 +114,7 @@ Terms = ComputedTerms | TabulatedTerms
 def attribute_terms(
     attribute: Attribute, parameters: AttributeParameters, weight: float, kind: Kind, type_: pl.DataType
 ) -> Terms:
-    """Choose how an attribute's terms are obtained from a column.
-
-    Args:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        weight: Its weight.
-        kind: What its column holds.
-        type_: The column's type.
-    """
+    """Choose how an attribute's terms are obtained from a column."""
     classes = len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
     if (numbered := numbered_values(attribute, type_, MOST_CELLS // classes)) is not None:
         return _tabulated_by_value(attribute, parameters, weight, *numbered)

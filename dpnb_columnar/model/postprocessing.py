@@ -74,12 +74,6 @@ def class_sizes(
 
     A sum of K counts with noise of scale 1/e has the variance 2 K / e^2. Tables have most of the budget, so that the
     average has a fraction of the noise of the class counts alone.
-
-    Args:
-        domain: The declared domain.
-        released: Released class counts.
-        attributes: Parameters with their released counts.
-        shares: Shares by query and attribute.
     """
     counted = [([[count] for count in released], shares[CLASS_COUNTS, None])]
     for parameters in attributes:
@@ -119,13 +113,6 @@ def population_shares(
     of l0^2 v. Whatever the tilt, the expected squared error is below that of the rows' share where d exceeds t, and at
     most t^2 / 2 above it elsewhere; up to 3 t it is at most 2.5 times that of the weights' share
     (tests/model/test_population_shares.py).
-
-    Args:
-        shares: Shares of the classes by rows, from ``class_shares``.
-        sizes: What they are made of.
-        weighted: Released sums of weights, in steps, and the shares made of them alone.
-        steps: The most that one row weighs.
-        share: Share of the budget of these sums.
     """
     row = steps * math.sqrt(2) / pure_epsilon(share.row_cost)
     noise, own = (
@@ -172,11 +159,6 @@ def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tupl
 
     Args:
         counts: Per class, the released count of each cell.
-        sizes: Released class counts.
-        prior: From ``prior_count``: the larger the noise, the larger the prior.
-
-    Returns:
-        Per class, one probability per cell; they add up to 1.
     """
     positive = [max(size, 0) + 1 for size in sizes]
     mean = Fraction(sum(positive), len(positive))
@@ -202,13 +184,9 @@ def normal(
     """Make means and deviations from noisy trimmed moments.
 
     Args:
-        attribute: The numeric attribute.
         means: Released mean per class, in codes of the attribute's scale.
-        variances: Released variance per class, in squared codes.
         corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
         sizes: Public sizes of the samples.
-        pooled_rows: Rows that the average counts for, 0 or more.
-        floor: Variance of rounding, in squared codes; that of the grid or more.
     """
     scale = attribute.scale
     codes, spreads = (list(map(_finite, moments)) for moments in (means, variances))
@@ -253,12 +231,8 @@ def trimmed_normal(
     """Make parameters from noisy trimmed means and variances.
 
     Args:
-        attribute: The numeric attribute.
         means: Released mean per class, in codes of the attribute's scale.
-        variances: Released variance per class, in squared codes.
         sizes: Public sizes of the samples.
-        share: The share of the variances, which says how many values were cut.
-        floor: Variance of rounding, in squared codes.
     """
     noise = smoothness(share.noise, share.row_cost)
     weight = pooled_rows(share.row_cost)
@@ -358,11 +332,7 @@ def truncated_normal(
     kept on purpose. The upper bounds are those of every model file.
 
     Args:
-        attribute: The numeric attribute.
         means: Released mean per class, in codes of the attribute's scale.
-        variances: Released variance per class, in squared codes.
-        sizes: Not looked at, as is ``share``: every class is by itself.
-        share: The share of the variances.
     """
     scale = attribute.scale
     cells = Fraction(scale.cells)

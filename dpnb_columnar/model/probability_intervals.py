@@ -88,11 +88,7 @@ class ScoreNoise:
 
 
 def score_noise(model: NaiveBayes) -> ScoreNoise:
-    """Tell what the noise leaves known of a model's scores.
-
-    Raises:
-        UsageError: if the noise of a scored attribute is not public, or the model has none.
-    """
+    """Tell what the noise leaves known of a model's scores."""
     noises = model_noise(model)
     _check(model, noises.values())
     priors = {
@@ -145,11 +141,7 @@ def score_noise(model: NaiveBayes) -> ScoreNoise:
 
 
 def _check(model: NaiveBayes, noises: Iterable[QueryNoise | None]) -> None:
-    """Refuse a model whose noise cannot be told, or that has none.
-
-    Raises:
-        UsageError: if it is one.
-    """
+    """Refuse a model whose noise cannot be told, or that has none."""
     mechanism = model.guarantee.mechanism
     if not model.guarantee.composition:
         raise UsageError(f"intervals: mechanism {mechanism} adds no noise; predict without intervals")
@@ -217,7 +209,6 @@ def _log_counts(released: Floats, added: Floats, noise: QueryNoise, sizes: Float
     Args:
         released: Shape (classes, cells).
         added: Per class, what post-processing adds to each count.
-        noise: The noise of a count.
         sizes: Per class, the rows that are in one of the cells.
     """
     scale = noise.scale()

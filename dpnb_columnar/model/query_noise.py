@@ -86,9 +86,7 @@ class QueryNoise:
         """Draw noise of the class's numbers, for simulations: nothing here protects anybody.
 
         Args:
-            generator: Where random numbers come from.
             size: Shape of the result.
-            klass: Code of the class.
         """
         import numpy as np
 
@@ -116,16 +114,7 @@ def query_noise(domain: Domain, share: Share, sizes: Sequence[int] | None = None
     """Tell the noise of a query.
 
     Args:
-        domain: The declared domain.
-        share: A row of a composition table.
         sizes: Per class, the released number of values, for moments: their sensitivity falls with it.
-
-    Returns:
-        The noise; None where its scale follows the rows (``NOT_TOLD``), or where it is of a kind that no version draws
-        on numbers of constant sensitivity.
-
-    Raises:
-        ValueError: if the moments of constant sensitivity of a sample have no size.
     """
     if share.query in MOMENTS:
         attribute = domain[share.attribute or ""]
@@ -163,15 +152,7 @@ def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None)
     deviation (docs/privacy.md, section 4; ``sensitivity.moments`` has them exactly).
 
     Args:
-        attribute: The attribute.
-        share: The moments' row of a composition table.
         sizes: Per class, the released number of values.
-
-    Returns:
-        The noise; None where its scale follows the rows.
-
-    Raises:
-        ValueError: if it does not, and there are no sizes.
     """
     if share.noise != LAPLACE or not isinstance(share.row_cost, Pure):
         return None
@@ -195,9 +176,6 @@ def count_variance(epsilon: float) -> float:
 
     Its size is k > 0 with probability (1 - r) r^(k - 1/2), for r = exp(-epsilon), so the variance is
     sqrt(r) (1 + r)/(1 - r)^2.
-
-    Args:
-        epsilon: Privacy loss of one row.
     """
     ratio, rest = math.exp(-epsilon), -math.expm1(-epsilon)
     return math.sqrt(ratio) * (1 + ratio) / rest**2

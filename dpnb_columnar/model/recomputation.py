@@ -70,15 +70,7 @@ Key = tuple[str, str | None]
 
 
 def check_parameters(model: NaiveBayes, document: Part) -> None:
-    """Refuse a model whose parameters, or whose composition table, do not follow from what was released.
-
-    Args:
-        model: The model, read from the document.
-        document: The document, for the places of errors.
-
-    Raises:
-        InvalidPartError: if it contradicts itself; with the place, what stands there and what follows.
-    """
+    """Refuse a model whose parameters, or whose composition table, do not follow from what was released."""
     mechanism = model.guarantee.mechanism
     if mechanism not in RULES:
         raise document["guarantee"]["mechanism"].invalid(f"{excerpt(mechanism)} is no mechanism of this version")
@@ -193,11 +185,7 @@ class _ModelCheck:
                 yield (PRESENCE, name), sum(map(len, parameters.presence.released)), False
 
     def _later(self, share: Share, entry: Part) -> tuple[int, bool]:
-        """Return how many numbers a query of a later pass releases.
-
-        Raises:
-            InvalidPartError: if the share is of another query.
-        """
+        """Return how many numbers a query of a later pass releases."""
         classes = len(self.domain.classes)
         if share.attribute is None and share.query == CALIBRATION:
             return CALIBRATION_RANGES * min(classes, 3), False
@@ -451,14 +439,7 @@ def _compare_rows(part: Part, stated: Sequence[Sequence[float]], follows: Sequen
 def _compare(
     part: Part, stated: Sequence[float], follows: Sequence[float], nearest: Sequence[float] | None = None
 ) -> None:
-    """Refuse the first of some numbers that is not what follows.
-
-    Args:
-        part: The list of the document that holds them.
-        stated: The numbers of the document.
-        follows: What follows from released values.
-        nearest: The nearest numbers that may follow, given how released moments are rounded; None for ``follows``.
-    """
+    """Refuse the first of some numbers that is not what follows."""
     allowed = follows if nearest is None else nearest
     if _are_close(stated, allowed):
         return

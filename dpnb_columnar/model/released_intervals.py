@@ -112,12 +112,7 @@ def prior_intervals(model: NaiveBayes) -> list[Interval | None]:
 
 
 def intervals_document(model: NaiveBayes, document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List the intervals of a model's released numbers, and of its probabilities, as JSON values.
-
-    Args:
-        model: The model.
-        document: Its document.
-    """
+    """List the intervals of a model's released numbers, and of its probabilities, as JSON values."""
     intervals, listed = NoiseIntervals(model), []
     for leaf in leaves(document):
         found = intervals.of(leaf)
@@ -143,11 +138,7 @@ def _part_of_sum(part: float, halves: Interval, whole: float, rest: int, other: 
     (X - p Y)^2 <= h^2 (1 - p)^2 + R g^2 p^2, since X - p Y is (1 - p) times the one, -p times each of the R others.
 
     Args:
-        part: X.
         halves: h below and above it.
-        whole: Y.
-        rest: R.
-        other: g.
     """
 
     def roots(half: float) -> Interval:

@@ -167,12 +167,7 @@ def figures_document(scores: ReleasedScores) -> dict[str, Any]:
 
 
 def read_scores(document: object, source: str) -> ReleasedScores:
-    """Read the scores that a document describes. Its figures are not read: they are computed again.
-
-    Raises:
-        DataError: if it is not one of released scores, is of an unknown version, or contradicts itself.
-        DomainError: if the domain in it has faults.
-    """
+    """Read the scores that a document describes. Its figures are not read: they are computed again."""
     from dpnb_columnar.model.document_reader import SHA256, read_guarantee, read_software
 
     part = Part(document)
@@ -214,11 +209,7 @@ def _groups(part: Part, domain: Domain) -> tuple[GroupedCounts, ...]:
 
 
 def _read_groups(part: Part, domain: Domain) -> GroupedCounts:
-    """Read the counts of one division into groups.
-
-    Raises:
-        InvalidPartError: if they are none.
-    """
+    """Read the counts of one division into groups."""
     columns, classes = tuple(each.text() for each in part["columns"].items()), len(domain.classes)
     if not columns or len(set(columns)) < len(columns):
         raise part["columns"].invalid("expected the names of columns, each once")
@@ -255,12 +246,7 @@ def holds_scores(path: Path) -> bool:
 
 
 def load_scores(path: Path) -> ReleasedScores:
-    """Read a file of released scores.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-        DataError: if it does not hold released scores.
-    """
+    """Read a file of released scores."""
     from dpnb_columnar.model.model_files import parse_document
 
     try:
@@ -457,9 +443,7 @@ def roc_points(
     """Estimate points of the ROC curve.
 
     Args:
-        counts: Rows of other classes, and of the class's own, by bin of its log-odds.
         variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-        edges: Log-odds of the points.
     """
     return tuple(Threshold(edge_probability(edge), *_beyond(counts, EDGES.index(edge) + 1, variance)) for edge in edges)
 
@@ -474,10 +458,7 @@ def bands(first: Sequence[float], second: Sequence[float], variance: float, rows
     """Estimate calibration in ranges of probability; the first and the last have no other end.
 
     Args:
-        first: Rows of other classes by bin of the log-odds.
-        second: The class's own.
         variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-        rows: How many rows are one in the counts.
     """
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
     merged = []

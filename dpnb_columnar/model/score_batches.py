@@ -69,13 +69,7 @@ class ScoreBatches:
     def scored(
         self, rows: pl.DataFrame | pl.LazyFrame, keep: Collection[str], words: Mapping[str, Sequence[str]]
     ) -> pl.DataFrame | pl.LazyFrame:
-        """Compute the probabilities of every row, and ``SKIPPED``.
-
-        Args:
-            rows: The rows.
-            keep: Columns to carry over, placed first.
-            words: Columns placed behind them: for each the text of every class, of which the likeliest is told.
-        """
+        """Compute the probabilities of every row, and ``SKIPPED``."""
         types = {**dict.fromkeys(words, pl.String()), **dict.fromkeys(self.results, pl.Float64()), SKIPPED: pl.UInt16()}
         texts = list(map(pl.Series, words.values()))
 
@@ -95,16 +89,7 @@ class ScoreBatches:
         names: Sequence[str],
         top: int | None,
     ) -> pl.DataFrame | pl.LazyFrame:
-        """Compute what ``explanation`` says of every row.
-
-        Args:
-            rows: The rows.
-            keep: Columns to carry over, placed first.
-            words: Columns placed behind them, as for ``scored``; the last tells the class that comes next.
-            numbers: Columns of numbers, and of the attributes' names, with their types (``explanation_columns``).
-            names: Names of the attributes.
-            top: How many attributes are named; None for a column of each.
-        """
+        """Compute what ``explanation`` says of every row."""
         texts, said = list(map(pl.Series, words.values())), pl.Series(names, dtype=pl.String)
 
         def compute(values: pl.DataFrame) -> Sequence[NDArray[Any] | pl.Series]:
@@ -192,7 +177,6 @@ class ScoreBatches:
         """Compute the first class of the largest probability and ``SKIPPED`` of rows, and write their probabilities.
 
         Args:
-            rows: The attributes' values.
             shares: Shape (results, rows): where the probabilities are written, and the ends of their intervals.
         """
         likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
@@ -280,11 +264,7 @@ def _calibrated(
     """Carry the odds of two classes and their prior through the line; compute what its change multiplies evidence by.
 
     Args:
-        odds: Log-odds of the best other class to the largest one.
         sign: Per row, -1 where the largest is the one predicted.
-        score: Differences of the scores.
-        prior: The same, before any attribute is read.
-        evidence: Sum of the attributes' differences, which is what the two differ by.
     """
     margins = sign * np.stack([score, prior])
     place = np.searchsorted(odds.starts, margins, side="right")

@@ -148,13 +148,7 @@ def _weight(klass: int, dialect: Dialect) -> exp.Expr:
 
 
 def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.Expr) -> list[exp.Alias]:
-    """Return class, probabilities and the number of attributes left out.
-
-    Args:
-        model: The model.
-        names: Names of these columns.
-        number_skipped: How many attributes are left out of the row.
-    """
+    """Return class, probabilities and the number of attributes left out."""
     predicted, *probabilities, skipped = names
     total = step_column("total")
     shares = [over(step_column(f"weight_{klass}"), total.copy()) for klass in range(len(model.domain.classes))]

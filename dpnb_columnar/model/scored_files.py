@@ -47,24 +47,7 @@ def write_scores(
     """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows.
 
     Args:
-        model: A released model.
-        rows: Rows of files or of a database, with a column for each attribute.
-        output: File to write, readable by its owner alone.
-        keep: Columns to carry over, placed first.
-        labels: Whether to add the value labels of the predicted classes.
         explained: Whether to write what each attribute said (``explanation.explain``) in place of the probabilities.
-        top: How many attributes an explanation names; None for a column of each.
-        intervals: Whether to add the intervals of the probabilities.
-        overwrite: Whether an existing file is replaced.
-
-    Returns:
-        Rows written, and attribute values left out.
-
-    Raises:
-        DataError: if a column is missing, or a kept column has another type than in the first file, or rows cannot be
-            read to their end.
-        OutputError: if the output exists, or cannot be written.
-        UsageError: if intervals are asked for, and the noise of the model is not public.
     """
     if explained:
         from dpnb_columnar.model.explanation import explain
@@ -118,11 +101,7 @@ def _write_wide(scored: pl.LazyFrame, partial: Path, size: int) -> bool:
 
 
 def _totals(partial: Path, output: Path) -> tuple[int, int]:
-    """Return the rows that were written, and the attribute values left out.
-
-    Raises:
-        OutputError: if what was written cannot be read again.
-    """
+    """Return the rows that were written, and the attribute values left out."""
     written = pl.scan_parquet(partial, glob=False)
     try:
         number, skipped = (
@@ -134,11 +113,7 @@ def _totals(partial: Path, output: Path) -> tuple[int, int]:
 
 
 def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], scorer: Scorer) -> list[pl.LazyFrame]:
-    """Check rows, and return them in their order; files of equal types that follow each other are scanned as one.
-
-    Raises:
-        DataError: if a file does not fit the model, or holds a kept column of another type than the first file.
-    """
+    """Check rows, and return them in their order; files of equal types that follow each other are scanned as one."""
     wanted = dict.fromkeys([*keep, *(parameters.attribute for parameters in model.attributes)])
     runs: list[tuple[Mapping[str, pl.DataType], list[NamedRows]]] = []
     for each in rows:
@@ -180,11 +155,7 @@ def _check_kept(
     first_types: Mapping[str, pl.DataType],
     first: str,
 ) -> None:
-    """Refuse kept columns of another type than in the first file.
-
-    Raises:
-        DataError: if a kept column of the file has another type than in the first file.
-    """
+    """Refuse kept columns of another type than in the first file."""
     for column in keep:
         if types[column] != first_types[column]:
             raise DataError(

@@ -75,24 +75,15 @@ def score(
     Numbers outside the declared bounds count as the nearest bound.
 
     Args:
-        model: A released model.
-        frame: Rows with a column for each attribute of the model.
-        keep: Columns to carry over, placed first.
         labels: Whether to add ``predicted_label`` (string: the value label of ``predicted``, or the class itself where
             it has none), placed behind ``predicted``.
         intervals: Whether to add what the model's noise leaves known of each probability, behind them: ``lower_CLASS``
             and ``upper_CLASS`` (float64), between which 95 of 100 probabilities are that exact counts would give
             (``probability_intervals``).
 
-    Returns:
-        A frame, lazy but for few rows in memory: the kept columns, ``predicted`` (string: the first class of the
-        largest probability), ``probability_CLASS`` (float64) per class adding up to 1, and ``skipped`` (uint16): how
-        many attributes were left out.
-
     Raises:
         DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
             of a result; or if ``labels`` is asked for, and no class has a value label.
-        UsageError: if ``intervals`` are asked for, and the noise of the model is not public.
     """
     rows = frame if isinstance(frame, pl.DataFrame) and frame.height <= FEW_ROWS else frame.lazy()
     batches, kept = checked_batches(model, rows.collect_schema(), keep, intervals=intervals), dict.fromkeys(keep)
@@ -109,11 +100,7 @@ def small_batches(model: NaiveBayes) -> Iterator[None]:
 
 
 def class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
-    """Return the value label of each class, or the class itself.
-
-    Raises:
-        DataError: if no class has one, or a kept column has the name of their column.
-    """
+    """Return the value label of each class, or the class itself."""
     if not (labels := model.domain.class_labels):
         raise DataError(
             f"no class of the model has a value label; train with a domain that declares value_labels of "
@@ -132,19 +119,7 @@ def checked_batches(
     *,
     intervals: bool = False,
 ) -> ScoreBatches:
-    """Return how rows of these types are scored, their columns checked. It is kept with the model for the next frame.
-
-    Args:
-        model: A released model.
-        schema: The columns of the rows.
-        keep: Columns to carry over.
-        results: Columns that are to stand beside them; None for those of ``score``.
-        intervals: Whether the intervals of the probabilities are asked for.
-
-    Raises:
-        DataError: if a column is missing or does not fit, or a kept column has the name of a result.
-        UsageError: if intervals are asked for, and the noise of the model is not public.
-    """
+    """Return how rows of these types are scored, their columns checked; kept with the model for the next frame."""
     names = [parameters.attribute for parameters in model.attributes]
     missing = [name for name in dict.fromkeys([*keep, *names]) if name not in schema]
     if missing:
@@ -179,11 +154,7 @@ def checked_batches(
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
-    """Return the kind of a column.
-
-    Raises:
-        DataError: if the attribute cannot be read from it.
-    """
+    """Return the kind of a column."""
     kind = kind_of(type_)
     if kind is None or not (
         kind in NUMERIC_KINDS if isinstance(attribute, Numeric) else category_keys(attribute, kind)

@@ -53,20 +53,8 @@ def scoring_query(
     """Write the query that scores every row of a table: its columns, then those of ``score``.
 
     Args:
-        model: A released model.
-        dialect: The database.
-        table: Name of the table, as ``rendering.parse_table`` reads it; None for the domain's name.
-        keys: Columns to carry over, placed first; empty for all.
-        kinds: What the columns hold; see ``dialects.rules``.
-        view: Name of a view to create; None for a query.
         parameters: Name of a table of the model's terms (``joined_query``) that the query joins; None for a query
             that holds them.
-        names: The table's name of each column that it spells otherwise than model and keys do.
-
-    Raises:
-        UsageError: if a name is not the name of a table, or is that of both tables; a key has the name of a result; a
-            column that is carried over has a name of the query's own; or SQLite is to join a table to rows of which it
-            returns every column.
     """
     known = kinds or {}
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]

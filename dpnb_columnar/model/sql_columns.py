@@ -35,20 +35,7 @@ def sql_columns(
     keys: Sequence[str],
     names: Spelling | None,
 ) -> SqlColumns:
-    """Find out what a query that scores a table's rows needs to know of the table's columns.
-
-    Args:
-        model: A released model.
-        dialect: SQL of the database; None for that of the database that ``like`` names.
-        like: Address of the database, or a Parquet file with columns of the table's types; None for neither.
-        table: Name of the table, as the database writes it; None for the domain's name.
-        keys: Columns to carry over.
-        names: How the table spells its columns; None for as ``like`` does, or as the model does.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the database or the file cannot be read, lacks a column, or has one of a
-            type that the model cannot be scored by; or if the options contradict one another.
-    """
+    """Find out what a query that scores a table's rows needs to know of the table's columns."""
     dialect = dialect_like(dialect, like)
     wanted = [*(parameters.attribute for parameters in model.attributes), *keys]
     if like is None:

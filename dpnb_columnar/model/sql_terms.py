@@ -109,13 +109,7 @@ class ComputedTerms:
 
 
 def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: exp.Expr) -> exp.Expr:
-    """Put a number on the attribute's scale, or find its grid code; null where it is null.
-
-    Args:
-        attribute: A numeric attribute.
-        parameters: Its parameters.
-        value: The column as ``rules.number`` reads it.
-    """
+    """Put a number on the attribute's scale, or find its grid code; null where it is null."""
     if isinstance(parameters, Histogram):
         return grid_code(attribute, value)
     lower, upper = double(float(attribute.lower)), double(float(attribute.upper))
@@ -160,13 +154,7 @@ def terms(
 
 
 def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: float) -> list[list[float]] | None:
-    """Compute the terms of every code, per class; None where the codes of a grid are too many to list.
-
-    Args:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        weight: Its weight.
-    """
+    """Compute the terms of every code, per class; None where the codes of a grid are too many to list."""
     rows = cell_terms(parameters, weight)
     if isinstance(parameters, Table):
         return rows
@@ -179,12 +167,7 @@ def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: floa
 
 
 def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
-    """Find the code of a category that is a whole number by its place, as ``rules.category_code`` does by comparisons.
-
-    Returns:
-        The code in a column of whole numbers, whatever type it has in the database; None where the categories are few,
-        or too far apart.
-    """
+    """Find the code of a whole number by its place, as ``rules.category_code`` does by comparisons."""
     keys = codes_of_integers(attribute)
     if keys is None or len(keys) <= MOST_BRANCHES:
         return None

@@ -154,7 +154,6 @@ def trim(size: int, noise: Smoothness, smallest: int | None = None) -> int:
 
     Args:
         size: Public size of the sample.
-        noise: The noise of the moment.
         smallest: Public size of the smallest sample that this one is compared with; None for this one.
     """
     beta, least = float(noise.beta), size if smallest is None else smallest
@@ -206,10 +205,6 @@ def histogram_bins(rows: int, epsilon: Fraction) -> int:
     """Choose the number of bins for counts with noise of scale 1/epsilon.
 
     Of b bins, one of average size holds rows/b rows; at b = sqrt(rows * epsilon) that is b times the noise's scale.
-
-    Args:
-        rows: Released number of rows of all classes together.
-        epsilon: Privacy loss of the counts for one row.
     """
     return min(max(math.isqrt(math.floor(max(rows, 0) * epsilon)), FEWEST_BINS), MOST_BINS)
 

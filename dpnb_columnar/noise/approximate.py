@@ -60,14 +60,7 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
     """Refuse parameters for which no scale is large enough.
 
     Args:
-        family: Name for the message.
-        epsilon: Epsilon of the family.
-        delta: Delta of the family.
-        beta: Smoothness that the family allows for.
         dilation: Hockey-stick divergence of the dilation by exp(-b), as a function of b > 0.
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon and ``dilation(beta)`` < delta.
     """
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError(

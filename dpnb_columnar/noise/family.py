@@ -91,7 +91,6 @@ def smallest(certain: Callable[[Fraction], bool], least: Fraction) -> Fraction:
     Args:
         certain: A condition that stays true as the number grows. It is called at the precision of calibration, and
             says True only where no rounding error could make it false. It has to be true of some number.
-        least: Where to start.
     """
     with ctx.workprec(PRECISION):
         high = least
@@ -123,11 +122,7 @@ LARGEST = 1e150
 
 
 def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
-    """Find the magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
-
-    Raises:
-        ValueError: unless 0 < probability < 1.
-    """
+    """Find the magnitude exceeded with this probability, by bisection of its logarithm; infinite above 1e150."""
     if not 0 < probability < 1:
         raise ValueError(f"a quantile needs 0 < probability < 1, found {probability:.6g}")
 
@@ -158,13 +153,6 @@ def enclose_inverse(
 
     Interval Newton method: let X be a ball and m its midpoint. If m + (survival(m) - target)/density(X) lies within X,
     it holds the inverse of every number in the target, by the mean value theorem.
-
-    Args:
-        survival: A falling function.
-        density: Minus its derivative, evaluated over a whole ball.
-        target: The values to invert.
-        guess: An approximate inverse of the middle of the target.
-        accuracy: How far the guess may be from it.
 
     Returns:
         The smallest ball that the precision allows, or about the target's own width; None if the guess was not good

@@ -98,10 +98,6 @@ class Laplace(Scaled):
 
         Returns:
             k; None where these bits do not decide it, or another k was guessed.
-
-        Raises:
-            ValueError: unless the scale is positive and ``seen`` is of 64 bits. The proof rests on both: of a scale of
-                0 every t(k) is 0, and exact counts would be released; bits beyond 64 would say that u exceeds 1.
         """
         if scale <= 0 or not 0 <= seen < 2**UNIFORM_BITS:
             raise ValueError(f"Laplace noise needs a positive scale and a uniform number of {UNIFORM_BITS} bits")

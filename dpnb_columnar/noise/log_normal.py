@@ -214,9 +214,6 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
     Args:
         shape: The standard shape as a function of sigma.
         ratio_squared: (beta/kappa)^2.
-
-    Raises:
-        ArithmeticError: if no scale up to twice the one that was searched is certified.
     """
     from scipy import optimize
 

@@ -71,15 +71,11 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
     Args:
         location: f, exact. Confidential.
         scale: S > 0, exact. Confidential unless it is a public constant.
-        noise: The calibrated distribution of Z.
         bits: Source of randomness; secret in every real release.
         grid_bits: Public fineness of the result, 0 for whole numbers.
 
     Returns:
         The released value, exact.
-
-    Raises:
-        ValueError: unless the scale is positive: without noise the exact value would be released.
     """
     if scale <= 0:
         raise ValueError("noise needs a positive scale")  # which may be confidential, so it is not quoted

@@ -23,13 +23,6 @@ def write_attack_page(
 
     Args:
         report: The report. Confidential.
-        domain: Domain of the model.
-        output: The page; ``check_single_page`` has accepted it.
-        name: Name of the model's file.
-        overwrite: Replace the page if it exists.
-
-    Raises:
-        OutputError: if the page cannot be written.
     """
     attributes = [("attributes", "Attributes")] if report.guessed else []
     content = {

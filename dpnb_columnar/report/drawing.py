@@ -43,12 +43,7 @@ MARKERS: Mapping[str, Sequence[Place]] = {
 
 
 def embedded_panel(panel: Panel, titled: bool = True) -> str:
-    """Make an element of a page from a panel: no legend, no background, read aloud by its description.
-
-    Args:
-        panel: The panel.
-        titled: Whether its title is drawn; where it is not, there is no room for it either.
-    """
+    """Make an element of a page from a panel: no legend, no background, read aloud by its description."""
     above, words = (0 if titled else TOP - 10), printable(panel.description())
     size, title = f"0 {above} {WIDTH} {panel.height - above}", _title(panel, _variable) if titled else ""
     return _tag("svg", title + _panel(panel, _variable), viewBox=size, role="img", aria_label=words)

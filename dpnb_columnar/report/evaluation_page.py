@@ -87,13 +87,7 @@ class Plot:
 
 
 def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: float) -> Plot:
-    """Draw the ROC curve of each class against the rest.
-
-    Args:
-        classes: The classes to draw.
-        areas: The area under each curve, as text.
-        variance: Of the noise in a count; 0 for none. Noisy curves are drawn at few thresholds, with intervals.
-    """
+    """Draw the ROC curve of each class against the rest."""
     lines, tables = [], []
     for look, (scores, area) in enumerate(zip(classes, areas, strict=True)):
         counts = (scores.others, scores.own)
@@ -121,13 +115,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
 
 
 def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: float = 1) -> Plot:
-    """Draw the part of rows that are of a class against its predicted probability.
-
-    Args:
-        classes: The classes to draw.
-        variance: Of the noise in a count; 0 for none.
-        of_one: How many rows are one in the counts.
-    """
+    """Draw the part of rows that are of a class against its predicted probability."""
     lines, tables = [], []
     for look, scores in enumerate(classes):
         score_bands = bands(scores.others, scores.own, variance, of_one)
@@ -229,13 +217,6 @@ def write_evaluation_page(
 
     Args:
         evaluation: The figures. Confidential.
-        domain: Domain of the model.
-        output: The page; ``check_single_page`` has accepted it.
-        name: Name of the model's file.
-        overwrite: Replace the page if it exists.
-
-    Raises:
-        OutputError: if the page cannot be written.
     """
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
     drawn = _classes_to_draw(evaluation, domain)
@@ -279,9 +260,6 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
     """Write released scores as one page; the arguments are those of ``write_evaluation_page``.
 
     Scores without a guarantee are as confidential as the rows, so their page is readable by its owner alone.
-
-    Raises:
-        OutputError: if the page cannot be written.
     """
     figures, domain, private = scores.figures, scores.domain, scores.guarantee.private
     shown = shown_classes([sum(row) for row in figures.confusion], every=False)
@@ -407,14 +385,7 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
 
 
 def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
-    """Tabulate the figures by weight; None where the domain declares no weight.
-
-    Args:
-        evaluation: The figures.
-        domain: Domain of the model.
-        shown: Classes that are shown one by one.
-        names: Their texts, and that of the others together, if any.
-    """
+    """Tabulate the figures by weight; None where the domain declares no weight."""
     weight, weighted = domain.row_weight, evaluation.weighted
     if weight is None:
         return None

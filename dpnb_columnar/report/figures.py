@@ -290,12 +290,7 @@ class Figure:
         return list(styles.items())
 
     def data(self) -> pl.DataFrame:
-        """Collect all numbers of the figure.
-
-        Returns:
-            Columns ``panel``, ``series``, the name of the x axis, the name of the y axis, ``low`` and ``high``.
-            Horizontal lines have no x.
-        """
+        """Collect all numbers of the figure."""
         x, y = self.panels[0].x.name, self.panels[0].y.name
         rows: list[tuple[object, ...]] = []
         for panel in self.panels:

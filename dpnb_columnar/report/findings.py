@@ -47,9 +47,6 @@ def advice(diagnosis: Diagnosis, domain: Domain, place: str, least_rows: int) ->
 
     Args:
         diagnosis: The diagnosis. Confidential.
-        domain: The domain of the diagnosis.
-        place: Where this domain is declared, for what is to be changed.
-        least_rows: Rows that a class needs for a useful release.
     """
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
@@ -105,8 +102,6 @@ def faults(diagnosis: Diagnosis, domain: Domain, place: str) -> Iterator[str]:
 
     Args:
         diagnosis: The diagnosis. Confidential.
-        domain: The domain of the diagnosis.
-        place: Where this domain is declared, for what is to be changed.
     """
     label = ", ".join(domain.label.columns)
     alike = _alike(diagnosis, domain)
@@ -286,19 +281,7 @@ class Findings:
 
 
 def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, place: str, files: int = 0) -> Findings:
-    """Compare the rows with the declared domain.
-
-    Args:
-        data: Checked rows, or a frame.
-        resolved: The domain.
-        epsilon: Budget of the release to come.
-        place: Where this domain is declared, for what is to be changed.
-        files: Number of files.
-
-    Raises:
-        UsageError: if the epsilon is out of range.
-        DataError: if a file is damaged, or a frame does not fit the domain.
-    """
+    """Compare the rows with the declared domain."""
     domain = resolved.domain
     least_rows = _least_rows(domain, epsilon)
     result = diagnose(data, domain)

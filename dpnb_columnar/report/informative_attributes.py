@@ -174,13 +174,7 @@ def _noisy_table(
     Of an attribute released as mean and deviation they are those of the rows with a value, and without one.
 
     Args:
-        model: The model.
-        part: The attribute's parameters.
-        noises: Noise of the model's queries.
         sizes: What all counts say of the classes' sizes; None without noise.
-
-    Returns:
-        The table; None where nothing is counted, or with noise that is not Laplace noise, as of mechanism ``paper``.
     """
     released = [] if isinstance(part, Normal) else [(COUNTS, np.array(part.released))]
     presence = None if isinstance(part, Table) or part.presence is None else np.array(part.presence.released)
@@ -228,12 +222,6 @@ def _described(
     value among these (the chain rule); the noises in the two are independent.
 
     Args:
-        model: The model.
-        noises: Noise of its queries.
-        part: The attribute's parameters.
-        steps: Its log-ratios.
-        weight: Its weight.
-        table: Its counts, as ``_noisy_table`` returns them.
         evidence: Per class, what in the table speaks for it.
     """
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
@@ -291,12 +279,6 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
     of them as the release does. What noise adds to the bits of the model on average is subtracted from them. It is
     reckoned twice, as is the interval: first about the released moments, then about moments that tell as many bits as
     are left, moved towards those that all classes have in common (the bits grow with the square of the distance).
-
-    Args:
-        model: The model.
-        noises: Noise of its queries.
-        part: The attribute's parameters.
-        steps: Its log-ratios.
 
     Returns:
         The bits; None where the size of the noise is confidential.
@@ -362,11 +344,6 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
     divided by the size, for each row that the size is off. Let the mean have the noise b Z, Z of the Laplace
     distribution, and the size the same share. Then the mean of the rows is off by b (Z + Z'/2) at most, and by more
     than half of the interval, -b log 0.05, with a probability of at most (0.05 - 0.05^2/4)/(1 - 1/4), 6.6 %.
-
-    Args:
-        model: The model.
-        part: An attribute that was released as mean and deviation.
-        noises: Noise of the model's queries.
     """
     attribute, rules = model.domain[part.attribute], RULES.get(model.guarantee.mechanism)
     assert isinstance(attribute, Numeric)
@@ -393,10 +370,8 @@ def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviat
     """Compute the bits that truncated normal distributions tell.
 
     Args:
-        attribute: The attribute.
         prior: Shape (classes,).
         means: Shape (..., classes), on the attribute's scale.
-        deviations: Likewise.
 
     Returns:
         Shape (...).

@@ -30,14 +30,7 @@ PARAGRAPHS = "\n\n"
 
 
 def model_card(model: NaiveBayes, papers: ReleasePapers, name: str, sha256: str) -> str:
-    """Write the card of a model. Equal papers have equal cards.
-
-    Args:
-        model: The model.
-        papers: What goes with it.
-        name: Name of its file.
-        sha256: Hexadecimal digest of its file.
-    """
+    """Write the card of a model. Equal papers have equal cards."""
     return "\n\n".join(_parts(model, papers, name, sha256)) + "\n"
 
 

@@ -213,9 +213,7 @@ def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth:
     """Compute the information of tables of counts in bits.
 
     Args:
-        table: The released table, which says how much noise there is.
         counts: Shape (..., classes, values).
-        corrected: Whether to subtract what noise in them adds.
         smooth: Scales of the noise below which probabilities count by a parabola.
     """
     prior, totals = table.prior, table.totals
@@ -274,9 +272,6 @@ def speaking_values(tables: Sequence[NoisyTable]) -> list[list[Evidence | None]]
 
     Of the values whose whole interval is above 1 it is the one that adds most to the class's expected log-ratio: often
     and clearly, not the rarest of all.
-
-    Args:
-        tables: Tables of the same classes.
     """
     claims = [_claims(table) for table in tables]
     chances = [_chances(claim) for claim in claims]

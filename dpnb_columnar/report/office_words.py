@@ -128,12 +128,7 @@ def account_words(account: Account) -> list[tuple[str, str]]:
 
 
 def glossary(model: NaiveBayes, *, scores: bool = False) -> list[tuple[str, str]]:
-    """Explain the words of a model's sheet: those alone that stand on it.
-
-    Args:
-        model: The model.
-        scores: Whether released scores stand on the sheet.
-    """
+    """Explain the words of a model's sheet: those alone that stand on it."""
     guarantee = model.guarantee
     terms = [
         (

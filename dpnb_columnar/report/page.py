@@ -46,7 +46,6 @@ def named_sections(parts: Iterable[tuple[str, str, Sequence[Figure]]], reserved:
 
     Args:
         parts: Anchor, title and figures of each section; those without figures are left out.
-        reserved: Anchors of the page that no figure may have.
     """
     parts = list(parts)
     taken = {anchor for anchor, _, _ in parts} | set(reserved)
@@ -58,12 +57,7 @@ def named_sections(parts: Iterable[tuple[str, str, Sequence[Figure]]], reserved:
 
 
 def check_page(output: Path, overwrite: bool) -> None:
-    """Refuse a page that could not be written, before any long work.
-
-    Raises:
-        UsageError: if ``output`` does not end in ``.html``.
-        OutputError: if the page exists, or its folder of figures cannot be made.
-    """
+    """Refuse a page that could not be written, before any long work."""
     check_single_page(output, overwrite)
     folder = _folder(output)
     if exists(folder) and not is_folder(folder):
@@ -71,12 +65,7 @@ def check_page(output: Path, overwrite: bool) -> None:
 
 
 def check_single_page(output: Path, overwrite: bool) -> None:
-    """Refuse a page without figures' files that could not be written, before any long work.
-
-    Raises:
-        UsageError: if ``output`` does not end in ``.html``.
-        OutputError: if the page exists.
-    """
+    """Refuse a page without figures' files that could not be written, before any long work."""
     if output.suffix != PAGE_SUFFIX:
         raise UsageError(f"{output}: a report is a page; choose a name that ends in {PAGE_SUFFIX}")
     check_output(output, overwrite)
@@ -85,11 +74,7 @@ def check_single_page(output: Path, overwrite: bool) -> None:
 def write_single_page(
     output: Path, template: str, content: Mapping[str, object], *, overwrite: bool, confidential: bool
 ) -> None:
-    """Write a page without figures' files; ``check_single_page`` has accepted it.
-
-    Raises:
-        OutputError: if the file exists or cannot be written.
-    """
+    """Write a page without figures' files; ``check_single_page`` has accepted it."""
     with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
         partial.write_text(single_page(template, content), encoding="utf-8")
 
@@ -106,19 +91,6 @@ def write_page(
 
     The page ``out.html`` needs no other file. The folder ``out`` holds each figure as SVG, and its numbers as CSV. The
     page is written last, so that it exists only with all of them. The same content gives the same bytes.
-
-    Args:
-        output: The page; ``check_page`` has accepted it.
-        template: Name of a template of this package.
-        sections: The page's figures.
-        content: Variables of the template, besides the figures.
-        overwrite: Replace files that exist.
-
-    Returns:
-        The files that were written, the page first.
-
-    Raises:
-        OutputError: if a file exists or cannot be written.
     """
     figures = {name: figure for section in sections for name, figure in section.figures.items()}
     folder = _folder(output)

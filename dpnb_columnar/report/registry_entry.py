@@ -39,16 +39,7 @@ TIER_3 = ("rows", "actors", "preparation", "justification")
 
 
 def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
-    """Make the registry's entry of a model. Equal papers have equal entries, key order included.
-
-    Args:
-        model: The model.
-        papers: What goes with it; its record states what the registry demands.
-
-    Raises:
-        UsageError: if the model carries no guarantee.
-        ConfigurationError: if the record leaves open what an entry must have.
-    """
+    """Make the registry's entry of a model. Equal papers have equal entries, key order included."""
     guarantee, record = model.guarantee, papers.record.beside(model.domain)
     if guarantee.epsilon is None or guarantee.neighbours is None or not guarantee.private:
         raise UsageError("this model carries no guarantee, so it has no place in a registry of guarantees")

@@ -122,18 +122,7 @@ def read_papers(
     scores: Path | ReleasedScores | None = None,
     audit: Path | None = None,
 ) -> ReleasePapers:
-    """Read the papers of a model.
-
-    Args:
-        model: The model.
-        record: What the model does not hold (``release_record``): a file, or the keys and values of one.
-        ledger: Ledger of the model's data set.
-        scores: Released scores, or their file; with a ledger, one of its releases.
-        audit: File that ``audit --output`` wrote.
-
-    Raises:
-        dpnb_columnar.errors.Error: if a file cannot be read, or is not of this model.
-    """
+    """Read the papers of a model."""
     papers = ReleasePapers(
         record=_record_of(record),
         scores=None if scores is None else _scores_of(model, scores),
@@ -172,12 +161,7 @@ def _record_of(given: Path | Mapping[str, Any] | None) -> ReleaseRecord:
 
 
 def _scores_of(model: NaiveBayes, given: Path | ReleasedScores) -> ReleasedScores:
-    """Return the released scores of a model.
-
-    Raises:
-        MissingInputError: if their file cannot be opened.
-        DataError: if it holds no released scores, those of another model, or some without a guarantee.
-    """
+    """Return the released scores of a model."""
     scores = load_scores(given) if isinstance(given, Path) else given
     if scores.model != document_digest(model):
         raise DataError(
@@ -194,12 +178,7 @@ def _name(scores: Path | ReleasedScores | None) -> str:
 
 
 def read_audit(file: Path) -> AuditReport:
-    """Read what ``audit --output`` wrote. Nothing else is taken for it: reports on real rows are confidential.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-        DataError: if it holds something else.
-    """
+    """Read what ``audit --output`` wrote. Nothing else is taken for it: reports on real rows are confidential."""
     try:
         if file.stat().st_size > LARGEST_AUDIT:
             raise DataError(f"{file}: not the report of an audit: larger than {LARGEST_AUDIT} bytes")

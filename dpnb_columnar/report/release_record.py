@@ -171,12 +171,7 @@ class ReleaseRecord:
 
 
 def read_record(path: Path) -> ReleaseRecord:
-    """Read the record of a release.
-
-    Raises:
-        MissingInputError: if the file cannot be read.
-        ConfigurationError: if it is not TOML, or has a fault: all of them are reported together.
-    """
+    """Read the record of a release."""
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST_RECORD + 1)
@@ -192,15 +187,7 @@ def read_record(path: Path) -> ReleaseRecord:
 
 
 def record_of(document: Mapping[str, Any], source: str) -> ReleaseRecord:
-    """Read the record that a document states.
-
-    Args:
-        document: Keys and values, as TOML has them.
-        source: Name of the document, for errors.
-
-    Raises:
-        ConfigurationError: if it has a fault: all of them are reported together.
-    """
+    """Read the record that a document states."""
     reader = _RecordReader()
     record = reader.record(document)
     if reader.faults:

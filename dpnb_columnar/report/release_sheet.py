@@ -133,26 +133,14 @@ def draw_attribute(
     classes: Sequence[int],
     spoken: Sequence[int | None] = (),
 ) -> Bars | Curves:
-    """Draw an attribute of a released model.
-
-    Args:
-        model: The model.
-        part: One of its attributes.
-        shares: Its composition table.
-        classes: Codes of the classes to draw.
-        spoken: Places of values that are drawn in any case: those that speak for a class.
-    """
+    """Draw an attribute of a released model."""
     if isinstance(part, Normal):
         return _curves(model, part, shares, classes)
     return _bars(model, part, shares, classes, spoken)
 
 
 def counts_noise(domain: Domain, share: Share | None) -> float | None:
-    """Compute the rows below which 95 % of the noise of released counts stays.
-
-    Returns:
-        The bound; None where there is no noise, or where the model was made with noise that this version does not know.
-    """
+    """Compute the rows below which 95 % of the noise of released counts stays."""
     noise = None if share is None else query_noise(domain, share)
     return None if noise is None or share is None else expected_error(domain, share, 1)
 
@@ -284,17 +272,6 @@ def write_release_sheet(
     """Write the release sheet of a model as one page that needs nothing else.
 
     A model without a guarantee is as confidential as the rows, so its sheet is readable by the owner alone.
-
-    Args:
-        model: A released model.
-        name: Name of its file.
-        sha256: Hexadecimal digest of its file.
-        output: The page; ``check_single_page`` has accepted it.
-        papers: What goes with it to whoever signs.
-        overwrite: Replace the page if it exists.
-
-    Raises:
-        OutputError: if the page cannot be written.
     """
     content = _content(model, name, sha256, papers)
     write_single_page(output, TEMPLATE, content, overwrite=overwrite, confidential=not model.guarantee.private)

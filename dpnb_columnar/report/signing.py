@@ -36,12 +36,7 @@ BLANK_APPROVALS = [["", "", "", ""]] * 2
 
 
 def signing_content(model: NaiveBayes, papers: ReleasePapers) -> dict[str, object]:
-    """Return the variables of the template that a signer's questions need.
-
-    Args:
-        model: The model.
-        papers: What goes with it.
-    """
+    """Return the variables of the template that a signer's questions need."""
     record = papers.record
     approvals = [[each.role, each.name, each.date, ""] for each in record.approvals]
     return {

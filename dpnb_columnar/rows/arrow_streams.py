@@ -44,13 +44,7 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
     """Return the rows as a lazy frame; columns of types that Polars does not read are left out.
 
     Args:
-        data: A data set, or a stream.
         names: Columns that will be asked for, which are kept of a stream; None for all.
-
-    Raises:
-        UsageError: if the stream was read before.
-        DataError: if it is no stream of rows with columns of different names, or files of a lake table (whose own
-            library knows the live rows).
     """
     batches: Callable[[list[str]], Iterator[pl.DataFrame]]
     if _is_dataset(data):
@@ -113,11 +107,7 @@ class _Kept:
 
 
 def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
-    """Read batches.
-
-    Raises:
-        DataError: if what makes them fails, with whatever error; its text may quote values.
-    """
+    """Read batches."""
     try:
         yield from batches
     except MemoryError:
@@ -147,11 +137,7 @@ def _read_before() -> UsageError:
 
 
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
-    """Return Polars' type of each column that it reads.
-
-    Raises:
-        DataError: if two columns have one name.
-    """
+    """Return Polars' type of each column that it reads."""
     if len(set(schema.names)) < len(schema.names):
         raise DataError(f"{NAME}: it holds two columns of one name; rename one of them, or leave it out")
     return {name: type_ for name, type_ in polars_types(schema).items() if type_ != pl.Unknown()}

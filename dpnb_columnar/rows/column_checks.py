@@ -22,11 +22,7 @@ DEEPEST = 24
 
 
 def check_nesting(schema: Mapping[str, pl.DataType], name: str) -> None:
-    """Refuse columns of lists or structs so deep that an engine fails on them, whether or not they are counted.
-
-    Raises:
-        DataError: if a column has more levels.
-    """
+    """Refuse columns of lists or structs so deep that an engine fails on them, whether or not they are counted."""
     if deep := [column for column, type_ in schema.items() if _is_deep(type_)]:
         raise nested_too_deep(listed(deep), name)
 
@@ -45,19 +41,7 @@ def nested_too_deep(columns: str, name: str) -> DataError:
 
 
 def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) -> dict[str, pl.DataType]:
-    """Check that a table has the domain's columns, each once and of a type that the domain can be read from.
-
-    Args:
-        schema: Name and type of every column of the table.
-        domain: The domain to read.
-        name: Name of the table in messages.
-
-    Returns:
-        The types of the domain's columns.
-
-    Raises:
-        DataError: if a column is missing, if two columns differ in case only, or if a type does not fit.
-    """
+    """Check that a table has the domain's columns, each once and of a type that the domain can be read from."""
     missing = [column for column in domain.counted_columns if column not in schema]
     if missing:
         hints = [f"{excerpt(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
@@ -80,17 +64,6 @@ def matched_columns(wanted: Iterable[str], columns: Iterable[str], name: str) ->
     """Find the columns of a database's table by names of a domain: the same, or the only one but for its case.
 
     PostgreSQL writes unquoted names in lower case, so SERIAL becomes serial there.
-
-    Args:
-        wanted: Names of a domain, or as typed.
-        columns: Names in the table.
-        name: Name of the table in messages.
-
-    Returns:
-        For every column of the table in order, its name there by the wanted name, or by its own if none matches it.
-
-    Raises:
-        DataError: if several columns differ from a wanted name in case alone.
     """
     alike: dict[str, list[str]] = {}
     for column in columns:
@@ -109,16 +82,7 @@ def matched_columns(wanted: Iterable[str], columns: Iterable[str], name: str) ->
 
 
 def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> None:
-    """Check that every column is of a kind that its attribute, or the label, can be read from.
-
-    Args:
-        domain: The domain to read.
-        types: The type of each of the domain's columns, those of its unit and its weight included.
-        name: Name of the table in messages.
-
-    Raises:
-        DataError: if a column does not fit; the message lists every such column with its remedy.
-    """
+    """Check that every column is of a kind that its attribute, or the label, can be read from."""
     kinds = {column: kind_of(type_) for column, type_ in types.items()}
     described = {column: f"column {excerpt(column)} has type {type_name(type_)}" for column, type_ in types.items()}
     problems = []
@@ -164,17 +128,7 @@ def impossible_values(attribute: Categorical, kind: Kind) -> list[str]:
 def check_alike(
     types: Mapping[str, pl.DataType], name: str, others: Mapping[str, pl.DataType], other_name: str
 ) -> None:
-    """Check that two tables hold each column in one kind.
-
-    Args:
-        types: Types of the columns to compare, in the first table.
-        name: Name of the first table in messages.
-        others: Types in the second table; it has these columns.
-        other_name: Name of the second table in messages.
-
-    Raises:
-        DataError: if a column's kinds differ.
-    """
+    """Check that two tables hold each column in one kind."""
     for column, type_ in types.items():
         if _form(others[column]) != _form(type_):
             raise DataError(

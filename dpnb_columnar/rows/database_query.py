@@ -44,12 +44,8 @@ def read_query(
     """Run a query that returns rows.
 
     Args:
-        database: Database to run it in; it is opened for reading only.
-        query: One SELECT in the database's dialect.
-        table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
         ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
             is then that of the first range, that of the second, and so on. None to run it once.
-        whole: Number of columns whose texts may be of any length; None for any number. SQLite's share the memory.
 
     Raises:
         MissingInputError: if there is no such file, or the server refuses the connection.
@@ -64,11 +60,7 @@ def read_query(
 
 
 def query_columns(database: Database, query: str, *, table: str | None = None) -> dict[str, pl.DataType]:
-    """Return the name and type of each column of a query's result; no row is read.
-
-    Raises:
-        MissingInputError, TemporaryError, DataError, UnavailableError: as ``read_query``.
-    """
+    """Return the name and type of each column of a query's result; no row is read."""
     if database.dialect is Dialect.DUCKDB:  # it computes no row before one is fetched
         with read_query(database, query) as result:
             return result.columns
@@ -127,9 +119,6 @@ class SelectedRows:
 
         Args:
             wanted: Columns that must be readable if they are there; None for all. Others that are not are left out.
-
-        Raises:
-            DataError: if one is not.
         """
         import polars as pl
 
@@ -195,11 +184,7 @@ def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
 
 
 def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
-    """Refuse columns of types that Polars does not read.
-
-    Raises:
-        DataError: if there are any.
-    """
+    """Refuse columns of types that Polars does not read."""
     if names:
         raise DataError(
             f"{database}: column {listed(names)} is of a type that cannot be read; cast it in a view, or leave it out"

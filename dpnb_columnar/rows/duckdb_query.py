@@ -109,12 +109,7 @@ def _problem(first: str) -> str:
 
 @contextmanager
 def reported_query(connection: duckdb.DuckDBPyConnection, size: Size) -> Iterator[None]:
-    """Report how many of some rows the query within this block has read, as DuckDB estimates it.
-
-    Args:
-        connection: The connection that runs it.
-        size: Returns how many rows there are; where it does not say, the share alone is told.
-    """
+    """Report how many of some rows the query within this block has read, as DuckDB estimates it."""
     if not is_watched():
         yield
         return

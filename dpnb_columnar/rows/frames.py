@@ -56,11 +56,7 @@ def _is_stream(data: object) -> bool:
 
 
 def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
-    """Return a frame as narwhals sees it; None for what is no frame.
-
-    Raises:
-        DataError: if the frame has two columns of one name.
-    """
+    """Return a frame as narwhals sees it; None for what is no frame."""
     if isinstance(data, str | PathLike | Sequence):
         return None
     import narwhals.stable.v2 as nw
@@ -73,18 +69,7 @@ def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
 
 
 def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unknown_size) -> OpenedFrame:
-    """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read.
-
-    Args:
-        frame: The frame.
-        domain: The domain.
-        name: Name of the frame in messages.
-        size: Returns how many rows there are, as far as that is public.
-
-    Raises:
-        DataError: if a column is missing, stands twice or is of a type that does not fit, or if the query behind a
-            lazy frame fails.
-    """
+    """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read."""
     rows = to_polars(frame, domain.counted_columns)
     try:
         schema = rows.collect_schema()
@@ -103,32 +88,16 @@ def stream_frame(
 
     Args:
         frame: The frame; it is checked first, unless it has been opened.
-        domain: The domain, whose columns it has.
-        compute: Takes the rows, the domain's columns only, and the type of each column.
 
     Returns:
         What ``compute`` returns. Confidential.
-
-    Raises:
-        DataError: if the frame does not fit the domain, or the query behind it fails.
     """
     opened = frame if isinstance(frame, OpenedFrame) else open_frame(frame, domain)
     return stream(opened, lambda rows: compute(rows, opened.types), by_units=domain.unit is not None)
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:
-    """Convert a frame to one of Polars; columns are not copied where their layout allows it.
-
-    Args:
-        frame: The frame. A relation of DuckDB becomes a query that is not computed yet.
-        names: Columns of a pandas frame, or of a stream, that are wanted; others are null, or left out. None for all.
-
-    Raises:
-        UsageError: if it is no frame.
-        DataError: if the frame has two columns of one name, or a type that Polars does not read, or if the query
-            behind it fails.
-        UnavailableError: if its library lacks a package to compute it with.
-    """
+    """Convert a frame to one of Polars; columns are not copied where their layout allows it."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
     try:
@@ -149,7 +118,6 @@ def unknown_rows(data: object, *, read_files: bool = True) -> str:
 
     Args:
         data: Neither a frame nor, unless only frames are taken, names of files.
-        read_files: Whether names of files are taken as well.
     """
     taken = (
         "names of files or " * read_files + "a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
@@ -200,12 +168,7 @@ def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFr
 
 
 def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
-    """Return a frame that is held in memory as narwhals sees it.
-
-    Raises:
-        UsageError: if it is lazy.
-        DataError: if it has two columns of one name.
-    """
+    """Return a frame that is held in memory as narwhals sees it."""
     import narwhals.stable.v2 as nw
 
     wrapped = _as_narwhals(frame)
@@ -215,11 +178,7 @@ def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
 
 
 def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
-    """Convert a result to the library, and the laziness, of the frame that it was made from.
-
-    Raises:
-        polars.exceptions.PolarsError: if the computation of the result fails.
-    """
+    """Convert a result to the library, and the laziness, of the frame that it was made from."""
     if isinstance(frame, pl.LazyFrame):
         return result
     computed = result.collect() if isinstance(result, pl.LazyFrame) else result

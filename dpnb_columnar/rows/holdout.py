@@ -127,12 +127,6 @@ def split_of(test: object, by: Sequence[str], seed: int, validation: object = No
 
     Args:
         test: The part to test on: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
-        by: Columns that name a unit.
-        seed: A whole number from 0 on.
-        validation: The part to choose a model by; None for none.
-
-    Raises:
-        UsageError: if a part is not above 0 and below 1, if none is left to train on, or the seed is out of range.
     """
     tested = _share(TEST, test)
     validated = Fraction(0) if validation is None else _share(VALIDATION, validation)
@@ -147,11 +141,7 @@ def split_of(test: object, by: Sequence[str], seed: int, validation: object = No
 
 
 def _share(part: str, typed: object) -> Fraction:
-    """Read the share of a part.
-
-    Raises:
-        UsageError: if it is not above 0 and below 1.
-    """
+    """Read the share of a part."""
     try:
         share = exact_number(str(typed) if isinstance(typed, float) else typed)
     except ValueError as error:
@@ -166,23 +156,7 @@ def _share(part: str, typed: object) -> Fraction:
 def split_outputs(
     data: Sequence[str], files: Sequence[DataFile], split: Split, named: Mapping[str, Path | None], overwrite: bool
 ) -> dict[str, Path]:
-    """Name a file for each part, by the data where it is not named, and refuse those that cannot be written.
-
-    Args:
-        data: Inputs as typed, or the name of a table.
-        files: The files that they stand for.
-        split: How rows are divided.
-        named: By part, the file as typed; None for ``NAME.PART.parquet`` in the working directory.
-        overwrite: Whether to replace existing files.
-
-    Returns:
-        The files by part: train, validation if there is one, test.
-
-    Raises:
-        UsageError: if two are one file, one does not end in .parquet, or one is named for a part that the
-                split does not have.
-        OutputError: if one is refused.
-    """
+    """Name a file for each part, by the data where it is not named, and refuse those that cannot be written."""
     stem = data[0] if exists(Path(data[0])) or not files else str(files[0])  # a pattern names no file
     name = files[0].stem if files and isinstance(files[0], StoredObject) else stem
     if named.get(VALIDATION) is not None and not split.validation:
@@ -223,17 +197,6 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
     """Divide the rows of a frame as those of a file of the same rows would be.
 
     A part that is divided again is known by its history, as its file is.
-
-    Args:
-        frame: The frame; not a lazy one, which would be computed twice.
-        split: How to divide them.
-
-    Returns:
-        By part a frame of the same library, and its number of rows: train, validation if there is one, test.
-
-    Raises:
-        UsageError: if the frame is lazy.
-        DataError: if a column of the unit is missing.
     """
     opened = opened_eagerly(frame)
     if absent := [name for name in split.by if name not in opened.columns]:
@@ -255,11 +218,6 @@ def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, obj
     """Say which parts are not as large as was asked for, by far more than chance explains. CONFIDENTIAL.
 
     A part of n different rows has share times n of them, with a variance of share (1 - share) n.
-
-    Args:
-        split: How the rows were divided.
-        sizes: Rows of each part.
-        named: What each part is called.
     """
     rows = sum(sizes.values())
     why = f"the rows, or units, are few or alike, or this seed divided them before: then give another {option('seed')}"
@@ -301,18 +259,8 @@ def split_rows(
     Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
     columns, tell in their metadata that they are parts, and are readable by their owner alone.
 
-    Args:
-        rows: The rows.
-        split: How to divide them.
-        outputs: The file of each part.
-        overwrite: Whether to replace existing files.
-
     Returns:
         The number of rows of each part. Confidential.
-
-    Raises:
-        DataError: if a file is damaged, or a column of the unit is missing.
-        OutputError: if an output exists, or cannot be written.
     """
     metadata = rows.schema.metadata or {}
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
@@ -354,11 +302,7 @@ def _of_part(schema: pa.Schema, parts: Sequence[SplitPart]) -> pa.Schema:
 
 
 def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
-    """Return the splits that made the rows of files, the latest last, as their metadata tell. Public.
-
-    Returns:
-        Which split, which part of it, and by which columns; empty where a file does not tell, or two tell otherwise.
-    """
+    """Return the splits that made the rows of files, the latest last, as their metadata tell. Public."""
     import pyarrow.parquet as pq
 
     known: list[SplitPart] = []
@@ -381,12 +325,7 @@ def batches_of_files(
     """Return the rows of Parquet files, with the columns and the metadata that all of them have.
 
     Args:
-        files: At least one file.
-        beside: Metadata that take the place of a file's own.
         columns: Columns wanted, in the files' order; None for all.
-
-    Raises:
-        DataError: if a file is damaged, or has other columns, or another domain, than the first.
     """
     import pyarrow.parquet as pq
 
@@ -499,13 +438,7 @@ def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.Record
 
 
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:
-    """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit.
-
-    Args:
-        columns: The columns by name, those that name a unit among them.
-        rows: Number of rows.
-        split: How to divide them.
-    """
+    """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit."""
     limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
     units = [*zip(*(_units(columns[name]) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):

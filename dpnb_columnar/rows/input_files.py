@@ -58,11 +58,6 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[DataFile, ...]:
     """List the files that paths, addresses, patterns and folders stand for, in the order given and sorted within each.
 
     A file counts once, whatever names, links and patterns lead to it: each row is in the data once.
-
-    Raises:
-        MissingInputError: if an input stands for no file, or cannot be opened.
-        DataError: if one belongs to a Delta, Iceberg or Hudi table (``table_formats``).
-        UsageError, TemporaryError, UnavailableError: as ``resolve_address``.
     """
     resolved: dict[Hashable, DataFile] = {}
     searched: set[Path] = set()
@@ -108,11 +103,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def _no_files(item: str) -> MissingInputError:
-    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy.
-
-    Raises:
-        DataError: if it is a folder of tables.
-    """
+    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy."""
     folder = Path(item)
     if item and is_folder(folder):
         other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if is_file(path)})[:MOST_NAMED]
@@ -139,12 +130,7 @@ def open_error(file: DataFile, error: OSError) -> MissingInputError:
 
 
 def folder_values(name: str | DataFile, columns: Iterable[str] = ()) -> FolderValues:
-    """Return the columns in the names of a file's folders, as its path or address is typed.
-
-    Args:
-        name: Path or address of a file.
-        columns: Columns of the file itself, which are left out.
-    """
+    """Return the columns in the names of a file's folders, as its path or address is typed."""
     own = {column.lower() for column in columns}
     parts = (part.partition("=") for part in str(name).split("/")[:-1])
     named = {unquote(key): None if value == NO_VALUE else unquote(value) for key, sign, value in parts if key and sign}
@@ -213,10 +199,6 @@ def arrow_file(file: DataFile) -> Any:
 def find_copies(items: Iterable[Item], *properties: Callable[[Item], Hashable]) -> Iterator[list[Item]]:
     """Find the groups of two or more items that have every property in common.
 
-    Args:
-        items: Items, such as files.
-        properties: At least one, the quickest first: each is asked only of items that agree in those before it.
-
     Yields:
         The items of a group in their order.
     """
@@ -255,11 +237,7 @@ OWN_JSON = re.compile(rb'"format": "dpnb_columnar ([a-z ]+)"')
 
 
 def check_file(file: DataFile) -> None:
-    """Refuse what no engine could read as a file, before anything waits for it.
-
-    Raises:
-        MissingInputError: if it is a pipe or a device, or if its name is not UTF-8, which engines refuse.
-    """
+    """Refuse what no engine could read as a file, before anything waits for it."""
     if isinstance(file, StoredObject):
         return
     if not is_utf8(file):
@@ -273,12 +251,7 @@ def check_file(file: DataFile) -> None:
 
 
 def own_file_error(file: DataFile, kind: str) -> DataError:
-    """Return the error to raise for a file of this program where rows are expected.
-
-    Args:
-        file: The file.
-        kind: What it holds, such as ``model``.
-    """
+    """Return the error to raise for a file of this program where rows are expected."""
     place = {"model": "name a model where the usage says MODEL", "statistics": f"{command('release')} reads it"}
     said = f"; {place[kind]}" if kind in place else ""
     return DataError(
@@ -338,11 +311,7 @@ def _type_names(logical_type: Any) -> set[str]:
 
 
 def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
-    """Read the types of the columns of a file that Polars refuses for some of them: Unknown for these.
-
-    Returns:
-        Nothing of a file that Arrow refuses as well, or in which Polars could read each column.
-    """
+    """Read the types of the columns of a file that Polars refuses for some of them: Unknown for these."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq

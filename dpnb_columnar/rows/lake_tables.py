@@ -107,9 +107,6 @@ class LakeTable:
 
         Args:
             columns: Columns that must be readable if they are there; None for all. Others that are not are left out.
-
-        Raises:
-            DataError: if one is not.
         """
         import polars as pl
 
@@ -163,11 +160,7 @@ CATALOGUE = "iceberg:"
 
 
 def named_table(name: str) -> NamedTable | None:
-    """Return the lake table that a name stands for, such as ``lake/people`` or, at an earlier time, ``lake/people@12``.
-
-    Returns:
-        The table; None if the name stands for none whose format is read.
-    """
+    """Return the lake table of a name, such as ``lake/people`` or, at an earlier time, ``lake/people@12``."""
     path, snapshot = Path(name), None
     if not exists(path):
         place, at, number = name.rpartition(SNAPSHOT)
@@ -183,14 +176,7 @@ def named_table(name: str) -> NamedTable | None:
 
 @confined()
 def open_table(named: NamedTable) -> LakeTable:
-    """Open a table: read its log, and no row.
-
-    Raises:
-        UnavailableError: if the library of its format is not installed.
-        MissingInputError: if there is no such table or snapshot, or if a file of it is gone.
-        DataError: if the log is damaged, or needs what the library does not support.
-        TemporaryError: if the catalogue of the table does not answer.
-    """
+    """Open a table: read its log, and no row."""
     try:
         if named.kind is DELTA:
             from deltalake import DeltaTable
@@ -212,11 +198,7 @@ def open_table(named: NamedTable) -> LakeTable:
 
 @confined()
 def table_object(data: object) -> LakeTable | None:
-    """Return the snapshot that a table of Delta's library, or of pyiceberg, has loaded; None if the data is no such.
-
-    Raises:
-        MissingInputError, DataError: as ``open_table``.
-    """
+    """Return the snapshot that a table of Delta's library, or of pyiceberg, has loaded; None if the data is no such."""
     # Who holds a table of a library has loaded that.
     deltalake, pyiceberg = sys.modules.get("deltalake"), sys.modules.get("pyiceberg.table")
     if deltalake is not None and isinstance(data, deltalake.DeltaTable):
@@ -264,16 +246,7 @@ def _log_errors(named: NamedTable) -> Iterator[None]:
 
 
 def delta_snapshot(table: Any, name: str | None = None) -> LakeTable:
-    """Return the snapshot that a table of Delta's library has loaded; what that loads later changes nothing.
-
-    Args:
-        table: The table.
-        name: Its name in messages; None for its address.
-
-    Raises:
-        MissingInputError: if files of the snapshot are gone.
-        DataError: if one lies outside the table's folder, or is listed twice.
-    """
+    """Return the snapshot that a table of Delta's library has loaded; what that loads later changes nothing."""
     import pyarrow as pa
     from deltalake import QueryBuilder
 
@@ -306,11 +279,7 @@ VERSION_HINT = "version-hint.text"
 
 
 def _metadata_file(table: Path) -> Path:
-    """Return the metadata file of a table's newest version: itself, or by the hint in its folder, or by its number.
-
-    Raises:
-        DataError: if two files have the highest number, so that nothing here says which one counts.
-    """
+    """Return the metadata file of a table's newest version: itself, or by the hint in its folder, or by its number."""
     if is_file(table):
         return table
     folder = table / ICEBERG.log
@@ -361,12 +330,7 @@ def _of_metadata(file: Path) -> Any:
 
 
 def _of_catalogue(named: NamedTable) -> Any:
-    """Return a table of pyiceberg's from the catalogue that it is configured with.
-
-    Raises:
-        MissingInputError: if the catalogue has no such table.
-        TemporaryError: if it is not configured, or does not answer.
-    """
+    """Return a table of pyiceberg's from the catalogue that it is configured with."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchIdentifierError, NoSuchNamespaceError, NoSuchTableError
 
@@ -385,18 +349,7 @@ def _of_catalogue(named: NamedTable) -> Any:
 
 
 def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None = None) -> LakeTable:
-    """Return a snapshot of a table of pyiceberg's; what that loads later changes nothing.
-
-    Args:
-        table: The table.
-        name: Its name in messages.
-        address: Where it is.
-        snapshot: Number of the snapshot; None for the current one.
-
-    Raises:
-        MissingInputError: if files of the snapshot are gone.
-        DataError: if nothing was ever written to the table, if a file lies outside its folder, or is listed twice.
-    """
+    """Return a snapshot of a table of pyiceberg's; what that loads later changes nothing."""
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.io.pyarrow import ArrowScan, schema_to_pyarrow
     from pyiceberg.manifest import FileFormat
@@ -465,21 +418,7 @@ def _place_of(address: str) -> PurePath:
 def _checked_files(
     snapshot: str, data: Sequence[str], deletes: Sequence[str] = (), home: PurePath | None = None
 ) -> list[Path]:
-    """Check that files of a snapshot are there, that they are its table's, and that no data file is listed twice.
-
-    Args:
-        snapshot: The snapshot in messages.
-        data: Addresses of its data files, as its log lists them.
-        deletes: Addresses of the files of deleted rows.
-        home: Where all files of the table lie; None if the library opens no others.
-
-    Returns:
-        The data files of this machine.
-
-    Raises:
-        MissingInputError: if one is gone.
-        DataError: if one lies elsewhere, or if two entries name one data file, by its address, a link or a second name.
-    """
+    """Check that files of a snapshot are there, that they are its table's, and that no data file is listed twice."""
     for address in (*data, *deletes):
         place = _place_of(address)
         # What a library makes of two dots may be another place than where they lead from a link.

@@ -13,7 +13,6 @@ def lazy_rows(read: Callable[[list[str]], Iterable[pl.DataFrame]], types: Mappin
     """Return rows as a lazy frame.
 
     Args:
-        read: Returns all rows, part by part: of some columns, in this order and of their types.
         types: The type of each column.
 
     What Arrow fails with reaches whoever computes the frame as Polars' own failures do.

@@ -106,12 +106,7 @@ class Store:
 
     @cached_property
     def client(self) -> Any:
-        """Obstore's client for it, which reads the environment once for a command or a call.
-
-        Raises:
-            UnavailableError: if obstore is not installed.
-            MissingInputError: if the environment does not say how the store is reached.
-        """
+        """Obstore's client for it, which reads the environment once for a command or a call."""
         obstore_module()
         from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
 
@@ -129,11 +124,7 @@ class Store:
 
 
 def obstore_module() -> Any:
-    """Import obstore.
-
-    Raises:
-        UnavailableError: if it is not installed.
-    """
+    """Import obstore."""
     try:
         import obstore
     except ImportError:
@@ -195,12 +186,7 @@ class StoredObject:
         return cast("IO[bytes]", _Reader(self))
 
     def read(self, start: int, end: int) -> bytes:
-        """Read bytes by one request.
-
-        Raises:
-            DataError: if the object is another one than it was.
-            MissingInputError, TemporaryError: if its store does not give it out.
-        """
+        """Read bytes by one request."""
         obstore = obstore_module()
         with store_errors(self.store, str(self)):
             result = obstore.get(self.store.client, self.key, options={"range": (start, end)})
@@ -213,24 +199,12 @@ class StoredObject:
         return self.read(max(self.size - TAIL, 0), self.size) if self.size else b""
 
     def check(self, meta: Any) -> None:
-        """Refuse another object under its address.
-
-        Args:
-            meta: What obstore says of the object now.
-
-        Raises:
-            DataError: if it is another.
-        """
+        """Refuse another object under its address."""
         if (meta["size"], meta["e_tag"], _time(meta)) != (self.size, self.e_tag, self.modified):
             raise changed_error(self)
 
     def look(self) -> None:
-        """Ask its store whether it is still the same.
-
-        Raises:
-            DataError: if it is another.
-            MissingInputError, TemporaryError: if its store does not say.
-        """
+        """Ask its store whether it is still the same."""
         obstore = obstore_module()
         with store_errors(self.store, str(self)):
             self.check(obstore.head(self.store.client, self.key))
@@ -293,13 +267,6 @@ def resolve_address(item: str) -> list[StoredObject]:
     """List the objects that an address, or a pattern of addresses, stands for, in order.
 
     An address that no object has stands for the Parquet files below it, as a folder does.
-
-    Raises:
-        UsageError: if it holds what could be a credential, or is no address of an object.
-        MissingInputError: if there is no such object, or it is not given out.
-        DataError: if one belongs to a Delta, Iceberg or Hudi table (``table_formats``).
-        TemporaryError: if its store does not answer.
-        UnavailableError: if obstore is not installed.
     """
     store, key = _parsed(item)
     fixed = re.split(r"[*?\[]", key, maxsplit=1)[0]
@@ -330,11 +297,7 @@ def resolve_address(item: str) -> list[StoredObject]:
 
 
 def _parsed(item: str) -> tuple[Store, str]:
-    """Divide an address into its store and its key.
-
-    Raises:
-        UsageError: if it holds what could be a credential, or names no object.
-    """
+    """Divide an address into its store and its key."""
     match = ADDRESS.match(item)
     assert match is not None
     scheme = SCHEMES[match[1].lower()]
@@ -382,22 +345,14 @@ def _below(folder: str, keys: Iterable[str]) -> list[str]:
 
 
 def _listed(store: Store, prefix: str, item: str) -> list[str]:
-    """List the keys of a store that begin with a prefix.
-
-    Raises:
-        MissingInputError, TemporaryError: if the store does not say.
-    """
+    """List the keys of a store that begin with a prefix."""
     obstore = obstore_module()
     with store_errors(store, item, "list"):
         return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
 
 
 def _looked_at(store: Store, key: str) -> StoredObject:
-    """Look at an object, and read the footer's bytes.
-
-    Raises:
-        MissingInputError, TemporaryError: if its store does not give it out.
-    """
+    """Look at an object, and read the footer's bytes."""
     obstore = obstore_module()
     with store_errors(store, store.address(key)):
         meta = obstore.head(store.client, key)
@@ -418,11 +373,7 @@ def _time(meta: Any) -> str:
 
 
 def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
-    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none.
-
-    Raises:
-        DataError: if a key is in the folder of a table.
-    """
+    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none."""
     if store.scheme in WEB:  # which list nothing
         return
     folders = {above.as_posix(): key for key in keys for above in PurePosixPath(f"/{key}x").parents}
@@ -473,18 +424,12 @@ def check_unchanged(files: Iterable[DataFile]) -> None:
 
     Raises:
         DataError: if one is another.
-        MissingInputError, TemporaryError: if a store does not say.
     """
     _in_parallel(StoredObject.look, stored_objects(files))
 
 
 def failure_of(files: Iterable[DataFile], failure: BaseException | None) -> Error | None:
-    """Return the error to raise where an engine fails on files of which some are objects; None if it was not theirs.
-
-    Args:
-        files: The files.
-        failure: What the engine raised. Its own text may quote values, and parts of a request.
-    """
+    """Return the error to raise where an engine fails on files of which some are objects; None if it was not theirs."""
     if not (objects := stored_objects(files)):
         return None
     try:

@@ -85,11 +85,7 @@ class Batches:
 
 
 def check_read(rows: Sequence[NamedRows]) -> None:
-    """Refuse rows of objects that changed while they were read, once they are.
-
-    Raises:
-        dpnb_columnar.errors.Error: as ``check_unchanged``.
-    """
+    """Refuse rows of objects that changed while they were read, once they are."""
     check_unchanged(_files_of(rows))
 
 
@@ -155,11 +151,7 @@ class ParquetSource:
         return rows_in_footers(self.files)
 
     def check_unchanged(self) -> None:
-        """Refuse objects that changed while they were read, once they are.
-
-        Raises:
-            dpnb_columnar.errors.Error: as ``object_stores.check_unchanged``.
-        """
+        """Refuse objects that changed while they were read, once they are."""
         check_unchanged(self.files)
 
     @property
@@ -173,12 +165,7 @@ class ParquetSource:
 
 
 def read_metadata(file: DataFile) -> dict[str, str]:
-    """Read the key-value metadata of a Parquet file.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-        DataError: if it is not a complete Parquet file.
-    """
+    """Read the key-value metadata of a Parquet file."""
     with _footer_errors(file):
         try:
             return pl.read_parquet_metadata(footer_alone(file))
@@ -190,13 +177,7 @@ def read_metadata(file: DataFile) -> dict[str, str]:
 
 
 def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
-    """Read the names and the types of a Parquet file's columns, those of its folders last; Unknown if Polars has none.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-        DataError: if it is not a complete Parquet file, has two columns of one name, or a column nested too deep, or if
-            it is a model or statistics.
-    """
+    """Read the names and types of a Parquet file's columns, those of its folders last; Unknown if Polars has none."""
     with _footer_errors(file):
         try:
             schema = pl.scan_parquet(footer_alone(file), glob=False, hive_partitioning=False).collect_schema()
@@ -227,12 +208,7 @@ def rows_in_footers(files: Sequence[DataFile]) -> int | None:
 
 
 def number_of_rows(file: DataFile) -> int:
-    """Return the number of rows in the footer of a Parquet file.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-        DataError: if it is not a complete Parquet file.
-    """
+    """Return the number of rows in the footer of a Parquet file."""
     with _footer_errors(file):
         rows = pl.scan_parquet(footer_alone(file), glob=False, hive_partitioning=False)
         try:
@@ -251,14 +227,6 @@ def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLA
     """Refuse a file if the texts of a row group, which are unpacked at once, would take half of the memory or more.
 
     A text of any length may be packed into a thousand bytes. The footer tells what it takes, as long as it is true.
-
-    Args:
-        file: A Parquet file whose footer can be read.
-        texts: The columns that will be read and are not numbers.
-        held: How often a text is held while it is read.
-
-    Raises:
-        DataError: if they would take more.
     """
     memory = machine_memory()
     if not texts or not memory:
@@ -283,11 +251,7 @@ def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None
     """Return the rows of Parquet files as they are, a lazy frame for each file.
 
     Args:
-        files: Parquet files.
         columns: The columns that will be read; None for all.
-
-    Raises:
-        MissingInputError, DataError: as ``read_schema`` and ``check_texts``.
     """
     return [_scanned(file, columns) for file in files]
 
@@ -301,16 +265,7 @@ def _scanned(file: DataFile, columns: Collection[str] | None) -> NamedRows:
 
 
 def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
-    """Check that every file has the domain's columns, of types that the domain can be read from.
-
-    Args:
-        files: At least one file.
-        domain: The domain to read.
-
-    Raises:
-        MissingInputError: if a file cannot be opened.
-        DataError: if a file is not Parquet, lacks a column, or has a column of a type that does not fit.
-    """
+    """Check that every file has the domain's columns, of types that the domain can be read from."""
     schema = types = _schema(files[0], domain)
     for file in files[1:]:
         other = _schema(file, domain)

@@ -76,13 +76,7 @@ BEYOND_MICROSECONDS = re.compile("[.][0-9]{6}([0-9]{1,3})")
 
 
 def row_words(columns: Mapping[str, Values], rows: int, key: object) -> Words:
-    """Return the number of each row, shape (rows,). Confidential.
-
-    Args:
-        columns: The columns by name; case does not matter, as databases change it.
-        rows: Number of rows.
-        key: A public value whose ``ascii`` is the same everywhere, such as a tuple of numbers and texts.
-    """
+    """Return the number of each row, shape (rows,). Confidential."""
     words = np.full(rows, digest_word(key), np.uint64)
     for name, values in columns.items():
         patterns, missing = patterns_of(values)

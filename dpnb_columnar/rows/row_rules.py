@@ -78,14 +78,7 @@ def _number_of_word(text: pl.Expr) -> pl.Expr:
 
 
 def _otherwise(found: pl.Expr, type_: type[pl.DataType], text: pl.Expr, rule: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """Apply a rule to those texts alone for which nothing was found: most parts of the rows have none.
-
-    Args:
-        found: What was found, of this type, null elsewhere.
-        type_: The type.
-        text: The texts.
-        rule: Makes an expression of this type.
-    """
+    """Apply a rule to those texts alone for which nothing was found: most parts of the rows have none."""
 
     def fill(columns: Sequence[pl.Series]) -> pl.Series:
         found, texts = columns
@@ -238,13 +231,7 @@ def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
 
 
 def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
-    """Evaluate a condition; null where SQL's three-valued logic says so.
-
-    Args:
-        node: The condition.
-        kinds: The kind of each of its columns.
-        missing_values: Values that count as null in every column of the condition.
-    """
+    """Evaluate a condition; null where SQL's three-valued logic says so."""
     match node:
         case Negation(part=part):
             return ~condition_holds(part, kinds, missing_values)
@@ -322,14 +309,6 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
     """Bound the whole numbers that an attribute's rules tell apart: every number beyond them has the code of the bound.
 
     A date is the number of its day, and a decimal that of its digits, without the point.
-
-    Args:
-        attribute: The attribute as declared.
-        type_: The type of its column, one that it can be read from.
-
-    Returns:
-        The first and the last such number, the whole range for types of one byte. None where the column holds no whole
-        numbers, or where a bound is so large that floats, on which the rules work, do not tell it from its neighbours.
     """
     kind, unit, most = kind_of(type_), 1, LARGEST_KEY
     low, high = INTEGER_RANGES.get(type_, INTEGER_RANGES[pl.Int64])

@@ -76,11 +76,7 @@ def _connect(path: Path, longest: int) -> sqlite3.Connection:
 
 
 def longest_value(whole: int | None) -> int:
-    """Return how many bytes a value may have, by the memory of the machine as far as it is known.
-
-    Args:
-        whole: Number of columns that are read whole, and whose values are held at once; None if it is not known.
-    """
+    """Return how many bytes a value may have, by the memory of the machine as far as it is known."""
     if not (memory := machine_memory()):
         return LARGEST_LIMIT
     columns = MANY_COLUMNS if whole is None else max(whole, 1)

@@ -75,18 +75,8 @@ def stream(
 ) -> Result:
     """Compute something from all rows of the source, whatever bytes their texts hold.
 
-    Args:
-        source: Checked rows.
-        compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
-        shown: Whether to report progress.
-        by_units: Whether ``compute`` reports the rows that it reads by itself, as ``polars_units`` does.
-        passes: How often ``compute`` reads the rows, for the progress.
-
     Returns:
         What ``compute`` returns. Confidential.
-
-    Raises:
-        DataError: if a file is damaged, or the query behind a frame fails.
     """
     advance = begin_pass(source.size, passes) if shown else None
     once = None if advance is None else RowsOnce(advance)
@@ -99,14 +89,7 @@ def stream(
 def _compute(
     source: Source, compute: Callable[[pl.LazyFrame], Result], once: RowsOnce | None, read: RowsOnce | None
 ) -> Result:
-    """Compute something as ``stream`` does.
-
-    Args:
-        source: Checked rows.
-        compute: Takes the rows.
-        once: What takes all rows that are read; None where nobody watches.
-        read: The same where the rows are to be reported here; None where ``compute`` reports them.
-    """
+    """Compute something as ``stream`` does."""
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
         try:

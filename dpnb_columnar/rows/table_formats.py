@@ -69,10 +69,6 @@ def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None)
 
     Args:
         paths: Files and folders, as they are given.
-        searched: Folders where no log stands, which are not searched again; those of the paths are added.
-
-    Raises:
-        DataError: if one is in the folder of a table.
     """
     searched = set() if searched is None else searched
     for path in paths:
@@ -109,13 +105,7 @@ def is_entry(file: Path, kind: TableFormat) -> bool:
 
 
 def table_error(path: object, table: object, kind: TableFormat) -> DataError:
-    """Return the error to raise for a path within a table: why its files are not the rows, and how to get these.
-
-    Args:
-        path: File or folder, as it is given.
-        table: The table's folder.
-        kind: Its format.
-    """
+    """Return the error to raise for a path within a table: why its files are not the rows, and how to get these."""
     place = str(table).rstrip("/")
     frame = "" if kind.frame is None else kind.frame.format(table=place)
     whole = f"give the table itself, {place}, alone to a verb that takes tables, or " * (kind.extra is not None)

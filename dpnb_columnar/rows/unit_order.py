@@ -83,9 +83,6 @@ def counted_rows(
 
     Args:
         rows: Rows with all of the domain's columns. Confidential.
-        domain: A domain.
-        types: The type of each column.
-        columns: More columns to select, by name.
     """
     if domain.weight is not None:
         kind = kind_of(types[domain.weight.column])

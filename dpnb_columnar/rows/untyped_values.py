@@ -73,13 +73,7 @@ def number_of(value: object) -> float | None:
 
 
 def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
-    """Return one column: of its own type; of type ``object``, each value read by itself, as a number or as text.
-
-    Args:
-        values: A column of a frame, or an array of one dimension.
-        name: Name of the result.
-        numeric: Whether values of type ``object`` are to be numbers; those that are not become null.
-    """
+    """Return one column: of its own type; of type ``object``, each value read by itself, as a number or as text."""
     values = plain(values)
     if isinstance(values, pl.Series):
         return values.alias(name)

@@ -70,12 +70,6 @@ class ValueCodes:
 
         Args:
             starts: First code of every step, rising from 0.
-            scores: The number of every step.
-            missing: The number where the row does not fit the attribute.
-            type_: The type of these numbers.
-
-        Returns:
-            A function from numbers of values, as ``numbers`` returns them.
         """
         first, by_step = np.array([*starts, self.missing], dtype=np.int64), np.array([*scores, missing], dtype=type_)
         if self.codes is None and self.size > MOST_STEPPED:
@@ -93,12 +87,7 @@ def coded(attribute: Attribute, code: pl.Expr) -> ValueCodes:
 
 
 def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
-    """Return the values of an attribute's column with their codes: the codes themselves where the values are many.
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-    """
+    """Return the values of an attribute's column with their codes: the codes themselves where the values are many."""
     codes = number_of_codes(attribute)
     numbered = numbered_values(attribute, type_, MOST_LOOKED_UP)
     if numbered is None:
@@ -118,17 +107,7 @@ def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
 
 
 def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tuple[pl.Expr, pl.Series] | None:
-    """Number the values of an attribute's column that its rules tell apart, from 0 on.
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-        most: The most values.
-
-    Returns:
-        The number of a row's value, of any integer type, null where the row has none; and the values in this order,
-        null behind them, decimals as floats. None where the values are more, or unknown.
-    """
+    """Number the values of an attribute's column that its rules tell apart, from 0 on."""
     value = column(attribute.name).to_physical()
     if isinstance(type_, pl.Enum):
         values = type_.categories.alias(attribute.name).extend_constant(None, 1)
@@ -153,13 +132,7 @@ def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tupl
 
 
 def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
-    """Apply a rule of an attribute's column once to each entry of a dictionary, in every part of the rows.
-
-    Args:
-        attribute: The attribute.
-        type_: The type of its column; of others than dictionaries, the rule is returned.
-        rule: An expression of the column.
-    """
+    """Apply a rule of an attribute's column once to each entry of a dictionary, in every part of the rows."""
     if type_ not in (pl.Categorical, pl.Enum):
         return rule
 
@@ -188,12 +161,7 @@ def narrowest(codes: int) -> type[pl.DataType]:
 
 
 def cell_code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
-    """Return the grid code or category code of an attribute in the narrowest type, null where the row does not fit it.
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-    """
+    """Return an attribute's grid code or category code in the narrowest type, null where the row does not fit it."""
     values = value_codes(attribute, type_)
     if values.codes is None:
         return values.number
@@ -208,11 +176,7 @@ def step_score(
     """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
 
     Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
         starts: First code of every step, rising from 0.
-        scores: The number of every step.
-        missing: The number where the row does not fit the attribute.
     """
     values = value_codes(attribute, type_)
     look_up = values.steps(starts, scores, missing)

@@ -70,11 +70,7 @@ def confined() -> Iterator[None]:
 
 
 def refuse_forked() -> None:
-    """Refuse a process that was forked after an engine ran: it has the locks of their threads, and no thread of them.
-
-    Raises:
-        UsageError: if another process, from which this one was forked, has called this before.
-    """
+    """Refuse a process that was forked after an engine ran: it has the locks of its threads, and not the threads."""
     global _process
     if _process not in (None, os.getpid()):
         raise UsageError(

@@ -45,13 +45,8 @@ def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
     Unfinished outputs of this name that killed runs have left are removed. A block within one that holds the lock goes
     on with that.
 
-    Args:
-        path: The output.
-        holder: Run id, for the error of those who are refused; None if the run has none.
-
     Raises:
         BusyError: if another run holds the lock; the text says which.
-        OutputError: if the folder cannot be written to, or its file system has no locks.
     """
     absolute = os.path.abspath(path)  # noqa: PTH100 a link is replaced itself, not its target
     if absolute in _held.get():
@@ -112,7 +107,6 @@ def _open_regular_file(name: Path, path: Path, flags: int) -> int:
     """Open a file that must be a regular one; anything else of that name is neither waited for nor written to.
 
     Raises:
-        OutputError: if it is not a regular file.
         OSError: if it cannot be opened.
     """
     descriptor = os.open(name, flags | NO_LINK, LOCK_MODE)

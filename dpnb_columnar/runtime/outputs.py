@@ -50,11 +50,7 @@ ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 
 
 def refuse_address(path: Path) -> None:
-    """Refuse the address of a store or a server where a file of this machine is written to, or locked.
-
-    Raises:
-        OutputError: if it is one; as a path it would be that of a file in a folder of the scheme's name.
-    """
+    """Refuse the address of a store or a server where a file of this machine is written to, or locked."""
     if match := ADDRESS.match(str(path)):
         place = str(path)[match.end() :].rpartition("@")[2].partition("?")[0]  # without what could be a credential
         raise OutputError(
@@ -64,11 +60,7 @@ def refuse_address(path: Path) -> None:
 
 
 def check_output(path: Path, overwrite: bool) -> None:
-    """Refuse an output that exists or cannot be created, before any long work.
-
-    Raises:
-        OutputError: if the output exists and may not be replaced, is not a regular file, or has no folder.
-    """
+    """Refuse an output that exists or cannot be created, before any long work."""
     refuse_address(path)
     if not is_utf8(path):
         raise OutputError(f"{str(path)!a:.200}: its name is not UTF-8; choose another {option('output')}")
@@ -102,16 +94,10 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
     not sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
 
     Args:
-        path: Final name.
-        overwrite: Whether to replace an existing file.
         confidential: Whether the file stays readable by the owner alone; otherwise it gets the usual permissions.
 
     Yields:
         The file to write to; by an engine of many threads through ``opened``.
-
-    Raises:
-        OutputError: if the output exists, or cannot be written.
-        BusyError: if another run writes it.
     """
     check_output(path, overwrite)
     partial = unfinished_name(path)
@@ -167,9 +153,6 @@ def opened(partial: Path) -> Iterator[IO[bytes]]:
 
     Yields:
         The file. An engine's error is passed on if the file is not to blame.
-
-    Raises:
-        OSError: if the file cannot be written.
     """
     descriptor = os.open(partial, os.O_WRONLY | os.O_TRUNC | NO_LINK)
     file = _Opened(descriptor)
@@ -199,11 +182,7 @@ def _new_file(partial: Path, path: Path) -> Iterator[int]:
 
 
 def _complete(partial: Path, owner: int, confidential: bool) -> None:
-    """Give a finished file its final permissions, and write it through to the disk.
-
-    Raises:
-        OSError: if it cannot be written, is a link or has another name, or belongs to another user than who began it.
-    """
+    """Give a finished file its final permissions, and write it through to the disk."""
     descriptor = os.open(partial, os.O_RDONLY | NO_LINK)  # before a umask such as 777 forbids it
     try:
         status = os.fstat(descriptor)
@@ -229,12 +208,7 @@ def _create(path: Path) -> int:
 
 
 def _rename_without_replacing(partial: Path, path: Path) -> None:
-    """Give a finished file its name, unless a file of that name has appeared meanwhile.
-
-    Raises:
-        OutputError: if a file of that name has appeared.
-        OSError: if the file cannot be renamed.
-    """
+    """Give a finished file its name, unless a file of that name has appeared meanwhile."""
     try:
         try:
             os.link(partial, path)
@@ -261,44 +235,26 @@ def _fsync(path: Path) -> None:
 
 
 def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
-    """Return the default name of an output, in the working directory.
-
-    Args:
-        data: Inputs as typed. A single one that is a path gives the output its name.
-        domain: Name of the domain, which gives the output its name otherwise.
-        suffix: End of the name.
-    """
+    """Return the default name of an output, in the working directory."""
     is_path = len(data) == 1 and exists(Path(data[0]))
     stem = Path(os.path.abspath(data[0])).stem if is_path else ""  # noqa: PTH100 a link keeps its name, ".." gets one
     return Path((stem or Path(domain).name) + suffix)
 
 
 def check_parquet(output: Path) -> None:
-    """Refuse a name that does not end in .parquet.
-
-    Raises:
-        UsageError: if the name ends otherwise.
-    """
+    """Refuse a name that does not end in .parquet."""
     if output.suffix.lower() != ".parquet":
         raise UsageError(f"{output}: is written as Parquet; end its name in .parquet")
 
 
 def check_target(output: Path, overwrite: bool, inputs: Iterable[object]) -> None:
-    """Refuse an output that exists, cannot be created, or is an input of the run.
-
-    Raises:
-        OutputError: if the output is refused.
-    """
+    """Refuse an output that exists, cannot be created, or is an input of the run."""
     check_output(output, overwrite)
     check_no_input(output, inputs)
 
 
 def check_no_input(output: Path, inputs: Iterable[object]) -> None:
-    """Refuse an output that is an input of the run, which it would replace, or that is in the folder of one.
-
-    Raises:
-        OutputError: if the output is one of the inputs, or is to be a file of a table that is one.
-    """
+    """Refuse an output that is an input of the run, which it would replace, or that is in the folder of one."""
     there = [file for file in inputs if isinstance(file, Path) and exists(file)]
     with output_errors(output):
         if exists(output) and any(output.samefile(file) for file in there):
@@ -314,16 +270,8 @@ def check_no_input(output: Path, inputs: Iterable[object]) -> None:
 def parquet_writer(partial: Path, schema: pa.Schema, plain: Collection[str] = ()) -> Iterator[pq.ParquetWriter]:
     """Write an unfinished output as Parquet. Every setting is fixed: equal rows, equal bytes.
 
-    Args:
-        partial: The file.
-        schema: Its columns, and its metadata.
-        plain: Columns whose values hardly repeat and that nobody searches: they get no dictionary and no statistics.
-
     Yields:
         The writer.
-
-    Raises:
-        OSError: if the file cannot be written.
     """
     import pyarrow.parquet as pq
 

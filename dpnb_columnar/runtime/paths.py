@@ -15,11 +15,7 @@ ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
 
 
 def exists(path: Path) -> bool:
-    """Tell whether anything stands at a path, links followed.
-
-    Raises:
-        OSError: if the operating system cannot say.
-    """
+    """Tell whether anything stands at a path, links followed."""
     return bool(_mode(path))
 
 

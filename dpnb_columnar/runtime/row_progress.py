@@ -56,15 +56,7 @@ def is_watched() -> bool:
 
 
 def begin_pass(size: Size, passes: int = 1) -> Advance | None:
-    """Begin to read some rows; None where nobody watches.
-
-    Args:
-        size: How many rows there are.
-        passes: How often they are read, one time after the other.
-
-    Returns:
-        What takes numbers of rows.
-    """
+    """Begin to read some rows; None where nobody watches."""
     if not is_watched():
         return None
     rows = size()
@@ -72,27 +64,14 @@ def begin_pass(size: Size, passes: int = 1) -> Advance | None:
 
 
 def begin_work(total: float | None, unit: str) -> Advance | None:
-    """Begin work of a public amount; None where nobody watches.
-
-    Args:
-        total: The amount; None where it is not known.
-        unit: What it is an amount of; empty for a share alone.
-
-    Returns:
-        What takes each amount that is done.
-    """
+    """Begin work of a public amount; None where nobody watches."""
     watcher = _watcher.get()
     return None if watcher is None else watcher.begin(total, unit)
 
 
 @contextmanager
 def track_work(total: float, unit: str) -> Iterator[None]:
-    """Begin work of a public amount, of which ``report_work`` tells within this block.
-
-    Args:
-        total: The amount.
-        unit: What it is an amount of.
-    """
+    """Begin work of a public amount, of which ``report_work`` tells within this block."""
     token = _work.set(begin_work(total, unit))
     try:
         yield
@@ -138,12 +117,7 @@ class RowsOnce:
         self._read, self._weight = 0.0, 1.0
 
     def rest(self, rows: int, passes: int) -> None:
-        """Let what is left to report stand for later passes over all rows, however far the first came.
-
-        Args:
-            rows: How many rows there are.
-            passes: How often they are read from now on.
-        """
+        """Let what is left to report stand for later passes over all rows, however far the first came."""
         with self._lock:
             self._read = self._told
             self._weight = max(rows - self._told, 0.0) / max(rows * passes, 1)
@@ -162,11 +136,7 @@ _rows_once: ContextVar[RowsOnce | None] = ContextVar("rows_once", default=None)
 
 @contextmanager
 def reading_once(once: RowsOnce | None) -> Iterator[None]:
-    """Let the block itself report the rows that it reads, by ``rows_once``, where only it knows how often it does.
-
-    Args:
-        once: What takes them; None where nobody watches.
-    """
+    """Let the block itself report the rows that it reads, by ``rows_once``, where only it knows how often it does."""
     token = _rows_once.set(once)
     try:
         yield
@@ -181,12 +151,7 @@ def rows_once() -> RowsOnce | None:
 
 @contextmanager
 def poll_progress(advance: Advance | None, reached: Callable[[], float]) -> Iterator[None]:
-    """Report what a function says is done, a few times a second, while this block runs.
-
-    Args:
-        advance: What takes the amounts; None where nobody watches.
-        reached: Returns the amount that is done so far; a smaller one than before is passed over.
-    """
+    """Report what a function says is done, a few times a second, while this block runs."""
     if advance is None:
         yield
         return

@@ -61,7 +61,6 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
     alone.
 
     Args:
-        folder: The folder of the outputs.
         name: The output's name; None for all outputs.
     """
     names = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.[0-9a-f]{{12}}\.partial")

@@ -24,10 +24,6 @@ def prefetch(items: Generator[Item], depth: int) -> Generator[Item]:
 
     An error appears in place of the item whose making raised it. The generator is closed at the end, also when the
     consumer stops early or fails.
-
-    Args:
-        items: Source of the items, none of which is None.
-        depth: Most items that are made and held while one is used.
     """
     pool = ThreadPoolExecutor(max_workers=1)
     waiting: deque[Future[Item | None]] = deque()
@@ -55,11 +51,6 @@ def run_in_processes(
 
     Tasks begin in order. Workers are spawned: forked ones would inherit the locks of the engines' threads. They end at
     once when the generator is closed, by an interrupt for one, and when this process is killed.
-
-    Args:
-        work: Function at the top level of a module, since workers look it up by its name.
-        tasks: Arguments of the function, one a call.
-        processes: Number of workers; with fewer than 2 the tasks are done in this process, in order.
     """
     if processes < 2:
         for task in tasks:

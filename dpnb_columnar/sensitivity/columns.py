@@ -294,9 +294,6 @@ def public_sizes(columns: Sequence[RunLengthColumn], sizes: Sequence[int], cells
         columns: Sorted columns, which may be empty. Confidential.
         sizes: N of every column, 1 to ``LARGEST_SIZE``. Public.
         cells: Largest code of every column's grid, 1 to ``LARGEST_CODE``. Public.
-
-    Raises:
-        ValueError: if a size is out of its range, a public fact.
     """
     for size in sizes:
         if not 1 <= size <= LARGEST_SIZE:

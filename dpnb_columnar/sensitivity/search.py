@@ -61,11 +61,7 @@ LARGEST_BETA = Fraction(2**20)
 
 
 def search_beta(beta: Fraction) -> float:
-    """Return the beta at which to search so that the raised sensitivity is ``beta``-smooth.
-
-    Raises:
-        ValueError: if ``beta`` is not in 2**-24..2**20.
-    """
+    """Return the beta at which to search so that the raised sensitivity is ``beta``-smooth."""
     if not SMALLEST_BETA <= beta <= LARGEST_BETA:
         raise ValueError(f"beta must lie in 2**-24..2**20, found {float(beta):.3g}")
     return float(beta - SLACK)

@@ -43,9 +43,6 @@ MARRIAGE_OF_MARST = np.array([2, 0, 1, 1, 1, 1, 2], dtype=np.intp)
 def draw_people(draws: Draws) -> dict[str, Codes]:
     """Draw everything about a person but work and wages.
 
-    Args:
-        draws: The random source.
-
     Returns:
         Column name to codes, each of shape (rows,).
     """
@@ -199,17 +196,6 @@ def simulate_census(
 
     The same seed gives the same rows everywhere, and the same bytes with the same version of pyarrow. A longer file
     begins with the rows of a shorter one. Memory does not grow with ``rows``.
-
-    Args:
-        output: Parquet file to write, in row groups of 131,072 rows; its metadata carries the domain.
-        rows: Persons to simulate, 1 to ``MOST_ROWS``.
-        seed: Any whole number from 0 on.
-        overwrite: Replace an existing file.
-        progress: Called after each row group with the number of rows just written.
-
-    Raises:
-        UsageError: If ``rows`` or ``seed`` is out of range.
-        OutputError: If the output exists, or cannot be written.
     """
     if rows < 1:
         raise UsageError(
@@ -233,11 +219,6 @@ def simulate_census(
 
 def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
     """Simulate the rows of one block. They depend on nothing but the three arguments.
-
-    Args:
-        seed: Seed of the whole file, not negative.
-        block: Index of the block.
-        rows: Rows of a full block, a multiple of four.
 
     Returns:
         Column name to codes of shape (rows,), in the order and types of ``COLUMN_TYPES``.
@@ -376,7 +357,6 @@ def draw_work(draws: Draws, people: Mapping[str, Codes]) -> dict[str, Codes]:
     """Draw the answers about work of persons of 14 and over; code 0 for everyone else.
 
     Args:
-        draws: The random source.
         people: SEX, AGE, RACE, URBAN, MARST and EDUC, each of shape (rows,).
 
     Returns:
@@ -526,7 +506,6 @@ def draw_wages(draws: Draws, people: Mapping[str, Codes], work: Mapping[str, Cod
     """Draw INCWAGE in the codes of the codebook.
 
     Args:
-        draws: The random source.
         people: SEX, AGE, RACE, URBAN, MARST and EDUC, each of shape (rows,).
         work: CLASSWKR, SEI, WKSWORK1 and HRSWORK1, each of shape (rows,).
 

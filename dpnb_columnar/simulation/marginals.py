@@ -170,7 +170,6 @@ class Lookup:
         """Draw one value per row.
 
         Args:
-            draws: The random source.
             group: Group of each row, shape (rows,), intp; ``None`` when there is one group only.
 
         Returns:
@@ -189,10 +188,6 @@ def _fill_slots(weights: Mapping[int, float], slots: int) -> Codes:
 
 def interval_indices(starts: Sequence[int], length: int) -> Groups:
     """Compute the index of the interval that each of ``0..length - 1`` falls in.
-
-    Args:
-        starts: Start of each interval, increasing, the first 0.
-        length: Number of values.
 
     Returns:
         Shape (length,), intp.

@@ -180,7 +180,6 @@ def moment_errors(model: Model, exact: Mapping[str, tuple[Moments | None, ...]])
     """Compare the means and variances that a model uses, and its released means, with the exact ones.
 
     Args:
-        model: A model of the rows.
         exact: Their ``exact_moments``. Classes without spread are left out. Confidential.
 
     Returns:

@@ -58,9 +58,6 @@ WORST = 0.05
 def accuracies(cells: pl.DataFrame) -> pl.DataFrame:
     """Average the accuracy of each setting, as the paper does, with the quantiles of single releases.
 
-    Args:
-        cells: Rows of one study.
-
     Returns:
         Columns ``SETTING``, ``accuracy`` and ``log_loss`` (mean over iterations of the mean over folds), ``low`` and
         ``high`` (quantiles of the accuracy over all releases, ``WORST`` from either end), ``releases`` and ``chosen``
@@ -80,10 +77,6 @@ def accuracies(cells: pl.DataFrame) -> pl.DataFrame:
 
 def quartiles(cells: pl.DataFrame, error: str) -> pl.DataFrame:
     """Take the quartiles of an error per setting, over all iterations and folds: heavy-tailed noise has no useful mean.
-
-    Args:
-        cells: Rows of one study.
-        error: ``mean_error`` or ``variance_error``.
 
     Returns:
         Columns ``SETTING``, ``low``, ``median`` and ``high``, sorted; settings without the error are left out.
@@ -176,13 +169,7 @@ def references(averages: pl.DataFrame, measure: str = "accuracy") -> tuple[Refer
 
 
 def lines(averages: pl.DataFrame, x: str, labels: Mapping[Method, str]) -> tuple[Series, ...]:
-    """Make one series per method, accuracy against a column.
-
-    Args:
-        averages: Result of ``accuracies``, with one row per method and x.
-        x: Column of the horizontal axis.
-        labels: Methods and their labels.
-    """
+    """Make one series per method, accuracy against a column."""
     return tuple(
         Series(label, style(method[0], method[1]), accuracy_points(of_method(averages, method), x))
         for method, label in labels.items()
@@ -235,11 +222,7 @@ LOSS_NOTES = (
 
 
 def accuracy_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up the paper's figures, accuracy against epsilon: one per data set, in the order of their names.
-
-    Args:
-        cells: Rows of the study ``evaluation``.
-    """
+    """Draw up the paper's figures, accuracy against epsilon: one per data set, in the order of their names."""
     return [_accuracy_figure(averages) for averages in by_dataset(accuracies(cells))]
 
 
@@ -271,11 +254,7 @@ def _by_weights(averages: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def loss_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up the figures of log loss, where it was measured: one per way to weight attributes, one panel per data set.
-
-    Args:
-        cells: Rows of the study ``evaluation``.
-    """
+    """Draw the figures of log loss, where it was measured: one per way to weight attributes, a panel per data set."""
     measured = accuracies(cells.filter(pl.col("log_loss").is_not_null()))
     ways = [weights for weights in WEIGHTED if len(pure(measured).filter(pl.col("attribute_weights") == weights))]
     return [_loss_figure(weighted(measured, weights), weights) for weights in ways]
@@ -313,11 +292,7 @@ def _loss_caption(frame: pl.DataFrame) -> str:
 
 
 def led(leaders: pl.DataFrame) -> str:
-    """Say of how many data sets each mechanism is ahead.
-
-    Args:
-        leaders: One row per data set, with its ``mechanism``.
-    """
+    """Say of how many data sets each mechanism is ahead."""
     counts = leaders.group_by("mechanism").len().sort(["len", "mechanism"], descending=[True, False])
     return listed([f"{mechanism} on {number}" for mechanism, number in counts.iter_rows()])
 
@@ -412,11 +387,7 @@ RELEASED_NOTES = (
 
 
 def error_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up the figures of both errors, where there are any: one each, with one panel per data set.
-
-    Args:
-        cells: Rows of the study ``evaluation``.
-    """
+    """Draw up the figures of both errors, where there are any: one each, with one panel per data set."""
     plain = weighted(cells, UNWEIGHTED)
     figures = [_error_figure(error, pure(quartiles(plain, error))) for error in ERRORS]
     return [figure for figure in (*figures, _flattened_figure(pure(plain)), *_released_figures(pure(plain))) if figure]
@@ -545,11 +516,7 @@ DIRECT = Style("ink", "x", (3, 2), 1.4)
 
 
 def bounds_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up one figure per data set, with one panel per epsilon.
-
-    Args:
-        cells: Rows of the study ``bounds``.
-    """
+    """Draw up one figure per data set, with one panel per epsilon."""
     return [_bounds_figure(averages) for averages in by_dataset(accuracies(cells))]
 
 
@@ -567,14 +534,7 @@ def _bounds_figure(averages: pl.DataFrame) -> Figure:
 
 
 def losses(averages: pl.DataFrame) -> tuple[float, float, dict[str, float]] | None:
-    """Compute the accuracy that the widest bounds cost each pure mechanism, at the middle epsilon.
-
-    Args:
-        averages: Result of ``accuracies`` of one data set.
-
-    Returns:
-        Epsilon, widest factor, and the loss by mechanism, smallest first; None where nothing can be compared.
-    """
+    """Compute the accuracy that the widest bounds cost each pure mechanism, at the middle epsilon."""
     epsilons = pure(averages)["epsilon"].unique().sort()
     if not len(epsilons):
         return None
@@ -597,11 +557,7 @@ def _bounds_caption(averages: pl.DataFrame) -> str:
 
 
 def allocation_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up one figure per data set, with one panel per method.
-
-    Args:
-        cells: Rows of the study ``allocation``.
-    """
+    """Draw up one figure per data set, with one panel per method."""
     averages = accuracies(cells)
     allocations = sorted(private(averages)["weights"].unique(), key=_proportion)
     return [_allocation_figure(own, allocations) for own in by_dataset(averages)]

@@ -103,13 +103,8 @@ def code_rows(files: Sequence[DataFile], domain: Domain) -> CodedRows:
     """Read the rows that fit a domain.
 
     Args:
-        files: Parquet files; one column of them at a time has to fit in memory.
         domain: Their domain, of complete rows (``data_sets.complete_rows``). Bounds and steps of its numeric attributes
             do not matter.
-
-    Raises:
-        MissingInputError: if a file does not exist.
-        DataError: if a file cannot be read, or does not fit the domain.
     """
     source = open_parquet(files, domain)
     return stream(source, partial(_coded_rows, source=source, domain=domain))
@@ -331,12 +326,7 @@ class Folds:
     counts: dict[str | None, Integers]
 
     def training(self, fold: int, domain: Domain) -> Statistics:
-        """Compute the statistics of all rows but those of one fold.
-
-        Args:
-            fold: The fold that is held out, from 0.
-            domain: The domain of the rows; its numeric bounds and steps may differ from those at the split.
-        """
+        """Compute the statistics of all rows but those of one fold."""
         cells = [self._cells(None, fold, np.zeros(1, dtype=np.int64))]
         cells += [self._cells(each.name, fold, self.rows.codes(each)) for each in domain.attributes]
         return assemble(domain, cells)
@@ -367,14 +357,7 @@ def fold_numbers(rows: int, folds: int, seed: int) -> Integers:
 
 
 def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
-    """Split rows at random into folds of nearly equal size.
-
-    Args:
-        rows: Rows that fit the domain.
-        domain: The domain of the rows.
-        folds: Number of folds, at least 2.
-        seed: Seed of the random split, not negative.
-    """
+    """Split rows at random into folds of nearly equal size."""
     fold = fold_numbers(rows.size, folds, seed)
     classes = len(domain.classes)
     group = fold * classes + rows.classes

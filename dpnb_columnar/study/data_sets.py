@@ -49,16 +49,7 @@ def synthetic_domain(name: str) -> Domain:
 
 
 def synthetic_rows(rows: int, seed: int, *, numeric: bool) -> pl.DataFrame:
-    """Draw independent rows, both classes equally likely.
-
-    Args:
-        rows: Number of rows.
-        seed: The same seed gives the same rows.
-        numeric: Whether the numbers depend on the class; otherwise the categories do.
-
-    Returns:
-        Columns ``NUMBERS`` (float64), ``CATEGORIES`` and ``LABEL`` (string).
-    """
+    """Draw independent rows, both classes equally likely."""
     import numpy as np
     import polars as pl
 
@@ -78,11 +69,7 @@ def synthetic_rows(rows: int, seed: int, *, numeric: bool) -> pl.DataFrame:
 
 
 def write_synthetic(output: Path, rows: int, seed: int, *, numeric: bool) -> None:
-    """Draw rows as ``synthetic_rows`` does, and write them as Parquet.
-
-    Raises:
-        OutputError: if the output exists, or cannot be written.
-    """
+    """Draw rows as ``synthetic_rows`` does, and write them as Parquet."""
     with atomic_output(output) as partial, opened(partial) as file:
         synthetic_rows(rows, seed, numeric=numeric).write_parquet(file)
 
@@ -258,13 +245,6 @@ def widened(domain: Domain, factor: int) -> Domain:
     stays. The step stays too, so no code of a row within the bounds changes unless the lower bound moves. Where the
     grid would get more cells than are accepted, its step is made coarser by the smallest power of two or ten that
     suffices, and the range is rounded up to whole steps.
-
-    Args:
-        domain: A declared domain.
-        factor: At least 1.
-
-    Raises:
-        DomainError: if a bound is too far out for its step.
     """
     attributes = tuple(_widened(attribute, factor) for attribute in domain.attributes)
     wide = replace(domain, attributes=attributes)

@@ -75,7 +75,6 @@ class Unit:
         """Make the budget of a cell.
 
         Args:
-            epsilon: Epsilon as typed; None where nothing is spent.
             rows: Public number of rows of the data set.
         """
         own = SharesRule.EQUAL if self.method.attribute_weights == NONE else None
@@ -205,11 +204,7 @@ class Plan:
         return {dataset.name: dataset for study in self.studies for dataset in study.datasets}
 
     def restricted(self, studies: Sequence[str], datasets: Sequence[str], mechanisms: Sequence[str]) -> Plan:
-        """Restrict the plan to some studies, data sets and mechanisms; an empty sequence stands for all.
-
-        Raises:
-            UsageError: if the plan has no study, data set or mechanism of a given name.
-        """
+        """Restrict the plan to some studies, data sets and mechanisms; an empty sequence stands for all."""
         names = list(dict.fromkeys([*(study.name for study in self.studies), *([RUNTIME] if self.runtime else [])]))
         _known("study", studies, names)
         _known("dataset", datasets, list(self.datasets))

@@ -83,18 +83,7 @@ class Reproduction:
 
 
 def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Located], list[Absent]]:
-    """Locate data sets below a folder, preparing or simulating files where needed.
-
-    Args:
-        datasets: The data sets.
-        data: Folder with raw or prepared files.
-        work: Folder for prepared and simulated files; it is created.
-
-    Raises:
-        MissingInputError: if ``data`` is not a folder.
-        DataError: if a raw file differs from the one that is declared.
-        OutputError: if a file cannot be written.
-    """
+    """Locate data sets below a folder, preparing or simulating files where needed."""
     if not is_folder(data):
         raise MissingInputError(f"{data}: no such folder; name the folder of the data sets with {option('data')}")
     located, absent = [], []
@@ -110,17 +99,7 @@ def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Lo
 
 
 def resume(plan: Plan, located: Sequence[Located], output: Path, *, overwrite: bool) -> Reproduction:
-    """Resume the run whose results are in a file, or start a new one.
-
-    Args:
-        plan: The studies to run.
-        located: Data sets.
-        output: File of results; it need not exist.
-        overwrite: Start a new run whatever the file holds.
-
-    Raises:
-        OutputError: if the file was made with another plan, other versions or other data.
-    """
+    """Resume the run whose results are in a file, or start a new one."""
     results = results_file(output, plan, located)
     runtime = runtime_file(output, plan) if plan.runtime else None
     cells = results.frame([])
@@ -133,16 +112,7 @@ def resume(plan: Plan, located: Sequence[Located], output: Path, *, overwrite: b
 
 
 def run_cells(reproduction: Reproduction, processes: int, progress: Progress) -> pl.DataFrame:
-    """Run the missing cells and add them to the results, which are written every few seconds.
-
-    Args:
-        reproduction: The run.
-        processes: Number of processes.
-        progress: Called after each unit.
-
-    Returns:
-        All rows of the results.
-    """
+    """Run the missing cells and add them to the results, which are written every few seconds."""
     missing = reproduction.missing()
     total = sum(len(unit.cells) for unit in reproduction.units)
     done = total - sum(len(unit.cells) for unit in missing)
@@ -175,11 +145,7 @@ def run_cells(reproduction: Reproduction, processes: int, progress: Progress) ->
 
 
 def run_timings(reproduction: Reproduction) -> pl.DataFrame:
-    """Take the missing training times, in this process alone, and add them to their file.
-
-    Returns:
-        All rows of the training times.
-    """
+    """Take the missing training times, in this process alone, and add them to their file."""
     times = reproduction.times
     if reproduction.runtime is None or reproduction.plan.runtime is None:
         return times

@@ -49,9 +49,6 @@ PRINTED = (0.1, 1.0)
 def printed_table(cells: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Tabulate accuracies of the evaluation's pure mechanisms, per data set and attribute weights.
 
-    Args:
-        cells: Rows of the results.
-
     Returns:
         A header, and two lines per data set and attribute weights: per mechanism, the means over iterations and folds
         at the epsilons ``PRINTED`` (one where no epsilon is spent), parted by a slash, and below them the quantiles
@@ -304,23 +301,7 @@ SHOWN_GAPS = 6
 
 
 def write_report(results: Path, output: Path, runtime: Path | None = None, *, overwrite: bool = False) -> list[Path]:
-    """Write the report of a reproduction as one page, and each figure as files beside it, as ``write_page`` does.
-
-    Args:
-        results: File of results, finished or not.
-        output: The page, a name that ends in ``.html``.
-        runtime: File of training times.
-        overwrite: Replace files that exist.
-
-    Returns:
-        The files that were written, the page first.
-
-    Raises:
-        UsageError: if ``output`` does not end in ``.html``.
-        MissingInputError: if a file does not exist.
-        DataError: if a file does not hold results.
-        OutputError: if a file exists or cannot be written.
-    """
+    """Write the report of a reproduction as one page, and each figure as files beside it, as ``write_page`` does."""
     check_page(output, overwrite)
     measured = read_results(results, runtime)
     evaluation = measured.study("evaluation")

@@ -115,15 +115,7 @@ class ResultsFile:
         return pl.DataFrame(rows, schema=self.schema, orient="row")
 
     def read(self) -> tuple[ResultsFile, pl.DataFrame]:
-        """Read the file.
-
-        Returns:
-            The file with its own and the present metadata, and its rows; no rows if the file does not exist.
-
-        Raises:
-            OutputError: if the file does not hold results, or was made with other versions, in another mode, or from
-                other data.
-        """
+        """Read the file."""
         if not exists(self.path):
             return self, pl.DataFrame(schema=self.schema)
         try:
@@ -201,16 +193,7 @@ class Results:
 
 
 def read_results(results: Path, runtime: Path | None = None) -> Results:
-    """Read the results of a reproduction for its report.
-
-    Args:
-        results: The ``results.parquet`` of the reproduction.
-        runtime: Its ``results.runtime.parquet``; None where nothing was timed.
-
-    Raises:
-        MissingInputError: if a file does not exist.
-        DataError: if a file is not a Parquet file, or lacks a column.
-    """
+    """Read the results of a reproduction for its report."""
     cells = _read(results, REPORTED)
     metadata = {key: value for key, value in pl.read_parquet_metadata(results).items() if key != ARROW}
     errors = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in ERRORS]

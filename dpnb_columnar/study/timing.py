@@ -97,7 +97,6 @@ def direct_sensitivities(statistics: Statistics, plan: ReleasePlan) -> dict[tupl
 
     Args:
         statistics: Exact counts. Confidential.
-        plan: A release by ``smooth``.
 
     Returns:
         Per query and numeric attribute, one sensitivity per class, in codes or squared codes. Confidential.
@@ -129,8 +128,6 @@ def direct_mean_sensitivity(values: Floats, trim: int, cells: int, beta: float) 
 
     Args:
         values: Shape (N,), rising, codes in ``0..cells``. Confidential.
-        trim: m values are cut from each end, N - 2m >= 1.
-        cells: Largest code.
         beta: Smoothness, positive.
 
     Returns:
@@ -156,8 +153,6 @@ def direct_variance_bound(values: Floats, trim: int, cells: int, beta: float) ->
 
     Args:
         values: Shape (N,), rising, codes in ``0..cells``. Confidential.
-        trim: m values are cut from each end, N - 2m >= 2.
-        cells: Largest code.
         beta: Smoothness, positive.
 
     Returns:

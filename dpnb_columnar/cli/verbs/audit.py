@@ -173,11 +173,7 @@ class Written:
     overwrite: bool
 
     def check(self, inputs: Sequence[DataFile]) -> None:
-        """Refuse outputs that could not be written, before any row is read.
-
-        Raises:
-            dpnb_columnar.errors.Error: if one of them is refused.
-        """
+        """Refuse outputs that could not be written, before any row is read."""
         from dpnb_columnar.report.page import check_single_page
 
         if self.html is not None:

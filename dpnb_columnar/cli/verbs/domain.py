@@ -24,17 +24,7 @@ CODEBOOKS = (".xml", ".xml.gz")
 
 
 def find_source(source: Path | None, codebook: str | None, dataset: str | None) -> ResolvedDeclaration:
-    """Find the domain of a file, of a codebook or of an entry; say what a codebook leaves out of it.
-
-    Args:
-        source: Parquet file, of which the footer is read; None if there is none.
-        codebook: Codebook that declares the domain, whatever the file carries.
-        dataset: Value of --dataset.
-
-    Raises:
-        UsageError: if nothing declares a domain, or two things do.
-        dpnb_columnar.errors.Error: if a file cannot be read, or is not what it has to be.
-    """
+    """Find the domain of a file, of a codebook or of an entry; say what a codebook leaves out of it."""
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, find_declaration
 
     if source is not None and source.name.lower().endswith(CODEBOOKS):
@@ -64,13 +54,7 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
 
 
 def other_keys(name: str, source: Path | None, entry: Entry | None) -> dict[str, object]:
-    """Return the keys of an entry beside its domain.
-
-    Args:
-        name: Name of the entry to write.
-        source: File that the entry is to claim.
-        entry: Entry whose keys are kept; its patterns of files, where it has this name.
-    """
+    """Return the keys of an entry beside its domain."""
     from fnmatch import fnmatchcase
     from glob import escape
 

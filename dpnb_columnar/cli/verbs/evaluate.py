@@ -50,14 +50,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
-    """Say if the rows are files, or a table, that were counted for the model.
-
-    Args:
-        ledger: The ledger that paid for the model.
-        model: The model.
-        rows: The rows.
-        public: Whether names alone are compared, since what is printed is public.
-    """
+    """Say if the rows are files, or a table, that were counted for the model."""
     from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
     from dpnb_columnar.model.model_document import document_digest
@@ -78,17 +71,8 @@ def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_a
     """Say that files were counted for a model, or that the ledger cannot know.
 
     Args:
-        path: The ledger's file.
-        model: SHA-256 of the model's document.
         files: By the name that a run would have recorded, the digest of each file, which is compared with those of a
             bound account; None where it is not known, or a file has no rows.
-        names_alone: Whether nothing is said but that a run counted files of these names.
-
-    Returns:
-        One line; None where a run released the model, and is not known to have counted one of the files.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the ledger cannot be read.
     """
     from dpnb_columnar.ledger.accounts import Ledger
 
@@ -348,15 +332,7 @@ def command(
 
 
 def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
-    """Refuse options that only a release, or what is written, has.
-
-    Args:
-        context: What was typed.
-        pages: Whether a page is written.
-
-    Raises:
-        UsageError: if one is typed.
-    """
+    """Refuse options that only a release, or what is written, has."""
     for name, option in RELEASING.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -424,13 +400,7 @@ NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 
 
 def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
-    """Print the figures, the confusion, the classes and the calibration.
-
-    Args:
-        evaluation: The figures.
-        domain: Domain of the model.
-        every: Whether every class is printed, however many there are.
-    """
+    """Print the figures, the confusion, the classes and the calibration."""
     _print_figures(evaluation, domain.class_labels)
     if (weight := domain.row_weight) is not None:
         _print_weighted(evaluation, weight)

@@ -165,12 +165,7 @@ def _rows_given(
     *,
     whole_units: bool,
 ) -> tuple[ResolvedDomain, Rows]:
-    """Return the domain of a model, and the rows: those of a database, or those that files have counted given it.
-
-    Raises:
-        DataError: if files count the same rows, or not what this model waits for.
-        dpnb_columnar.errors.Error: if a file cannot be read.
-    """
+    """Return the domain of a model, and the rows: those of a database, or those that files have counted given it."""
     from dpnb_columnar.counting.countable import AskedRows
 
     asked = query_of(given)
@@ -187,18 +182,7 @@ def _rows(
     *,
     whole_units: bool,
 ) -> tuple[ResolvedDomain, Rows]:
-    """Return the domain, and the rows: those of a database, or those that statistics files have counted.
-
-    Args:
-        database: The database that counts, if one does.
-        files: Statistics files, where there is no database.
-        named: The domain that options name.
-        whole_units: Whether files are declared to hold whole units.
-
-    Raises:
-        UsageError: if no domain is named and none is carried, or if options do not go together.
-        dpnb_columnar.errors.Error: if a file cannot be read.
-    """
+    """Return the domain, and the rows: those of a database, or those that statistics files have counted."""
     from dpnb_columnar.counting.countable import AskedRows
 
     if database is None:
@@ -214,11 +198,7 @@ def _rows(
 
 
 def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
-    """Return the rows of a table, as ``train`` counts them, or what a query that was printed answers.
-
-    Raises:
-        UsageError, MissingInputError, DataError: as ``DatabaseInput.select``.
-    """
+    """Return the rows of a table, as ``train`` counts them, or what a query that was printed answers."""
     from dpnb_columnar.counting.engines.database import DatabaseRows
 
     query = database.select()
@@ -226,11 +206,7 @@ def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
 
 
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
-    """Return the database that counts; None if statistics files are given.
-
-    Raises:
-        UsageError: if options do not go together, or the database is one whose rows are counted here.
-    """
+    """Return the database that counts; None if statistics files are given."""
     from dpnb_columnar.counting.inputs import DatabaseInput, database_in
     from dpnb_columnar.domain.database_address import Dialect
 
@@ -243,11 +219,7 @@ def _database(data: Sequence[str], table: str | None, query: Path | None) -> Dat
 
 
 def _named(declared: QueryDeclared) -> ResolvedDomain | None:
-    """Find the domain that options name, if they name one.
-
-    Raises:
-        UsageError: if two domains are named, or a label, a unit or a weight without a domain.
-    """
+    """Find the domain that options name, if they name one."""
     from dpnb_columnar.counting.find_domain import find_domain
 
     if declared.dataset is not None and declared.domain is not None:

@@ -208,11 +208,7 @@ def command(
 
 
 def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: bool, *, as_json: bool) -> None:
-    """Show released scores, or write their page.
-
-    Raises:
-        UsageError: if a ledger is named for the page.
-    """
+    """Show released scores, or write their page."""
     from dpnb_columnar.cli.file_output import print_json, print_scores
     from dpnb_columnar.model.released_scores import load_scores
 
@@ -324,7 +320,6 @@ def _print_attributes(model: NaiveBayes, most: int | None) -> None:
     """Print the attributes that tell most about the class.
 
     Args:
-        model: A released model.
         most: How many; None for all.
     """
     from dpnb_columnar.report.informative_attributes import beyond_noise, informative_attributes

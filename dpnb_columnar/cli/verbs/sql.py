@@ -342,11 +342,7 @@ def _warn_of_unknown_types(remedy: str) -> None:
 def _check_parameters(
     table: str | None, parameters: Path | None, template: Template | None, output: Path | None
 ) -> None:
-    """Refuse options for the table of the model's terms that contradict one another.
-
-    Raises:
-        UsageError: if they do, or the name of the table's file ends in none of its suffixes.
-    """
+    """Refuse options for the table of the model's terms that contradict one another."""
     from dpnb_columnar.model.joined_query import check_suffix
 
     if parameters is None:

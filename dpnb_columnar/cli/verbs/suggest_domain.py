@@ -87,12 +87,7 @@ def command(
 
 
 def _refuse_other_entries(output: Path, name: str) -> None:
-    """Refuse to replace a catalogue by a draft, which is confidential and has a file of its own.
-
-    Raises:
-        OutputError: if the file has other entries than the draft's.
-        ConfigurationError: if it is not TOML.
-    """
+    """Refuse to replace a catalogue by a draft, which is confidential and has a file of its own."""
     from dpnb_columnar.datasets.catalogue import read_catalogue
 
     if exists(output) and any(entry.name != name for entry in read_catalogue(output)):

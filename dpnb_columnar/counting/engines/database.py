@@ -62,8 +62,6 @@ class DatabaseRows:
 
         Raises:
             UsageError: if the name is not the name of a table.
-            MissingInputError, TemporaryError, UnavailableError: if the database cannot be opened.
-            DataError: if the table or a column is missing, or a column's type does not fit.
         """
         if self.table is None:
             return OpenedRows(self, answer_printed, repeatable=False)
@@ -91,12 +89,6 @@ class DatabaseTable:
 
         A server does not say how far it is within a query, so that its progress is that of one range after the other.
         Rows of one unit may lie in several ranges: units are counted by one query.
-
-        Args:
-            query: What is asked.
-
-        Returns:
-            The ranges; None where one query asks all rows.
         """
         if query.domain.unit is not None or not is_watched():
             return None
@@ -119,17 +111,7 @@ class DatabaseTable:
 
 
 def open_table(database: Database, query: str, table: str, domain: Domain) -> DatabaseTable:
-    """Check that a table has the domain's columns, of types that the domain can be read from. No row is read.
-
-    Args:
-        database: Database of the table.
-        query: The query that selects its rows.
-        table: Name of the table, as the database's dialect writes it.
-        domain: The domain to count in.
-
-    Raises:
-        UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
-    """
+    """Check that a table has the domain's columns, of types that the domain can be read from. No row is read."""
     name = f"{database}, table {table}"
     columns = query_columns(database, query)
     names = matched_columns(domain.counted_columns, columns, name)
@@ -140,12 +122,7 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
 
 @confined()
 def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
-    """Answer a query over the rows of a table, inside the database.
-
-    Raises:
-        MissingInputError, TemporaryError: if the database is not there any more.
-        DataError: if the query fails.
-    """
+    """Answer a query over the rows of a table, inside the database."""
     from dpnb_columnar.counting.sql_queries import query_sql
 
     ranges = source.ranges(query)
@@ -159,12 +136,7 @@ def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
 
 @confined()
 def answer_printed(rows: DatabaseRows, query: Query[AnswerT]) -> AnswerT:
-    """Run a query such as ``sql statistics`` prints, and return what it answers.
-
-    Raises:
-        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
-        DataError: if the query fails, or its result does not answer what is asked.
-    """
+    """Run a query such as ``sql statistics`` prints, and return what it answers."""
     asked: Query[AnswerT] = rows.asked or query
     with read_query(rows.database, rows.query) as result:
         answered = answer_of(pl.concat([pl.DataFrame(schema=result.columns), *result.parts]), asked, rows.database)

@@ -27,11 +27,6 @@ in an array."""
 def count_cells(source: ParquetSource, domain: Domain, attributes: Sequence[Attribute]) -> list[Cells]:
     """Count the classes, and the cells of some attributes.
 
-    Args:
-        source: Checked Parquet files.
-        domain: The domain.
-        attributes: Attributes to count.
-
     Returns:
         The cells of the classes, and of each attribute; a cell may be there several times. Confidential.
 

@@ -38,12 +38,7 @@ MOST_VALUES = 2**14
 
 @confined()
 def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -> AnswerT:
-    """Answer a query over the rows of Parquet files, or of a frame, as over a file of its rows.
-
-    Raises:
-        DataError: if a file is damaged, or changes while it is read; or if a frame does not fit the domain, or the
-            query behind a lazy one fails.
-    """
+    """Answer a query over the rows of Parquet files, or of a frame, as over a file of its rows."""
     if not isinstance(source, ParquetSource):
         from dpnb_columnar.rows.frames import stream_frame
 

@@ -56,17 +56,11 @@ def reduce_rows(query: Query[Any], rows: pl.LazyFrame, types: Mapping[str, pl.Da
     Whatever the query, the same rows count: those that ``rows.unit_order.counted_rows`` says.
 
     Args:
-        query: What is asked.
         rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
             after a larger one. Confidential.
-        types: The type of each column.
 
     Returns:
         The answer, without digests of what was read. Confidential.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
-        TypeError: if nothing is registered for this kind of query.
     """
     raise TypeError(f"Polars does not know how to answer {type(query).__name__}")
 
@@ -80,12 +74,6 @@ def count_cells(
     source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
 ) -> list[Cells]:
     """Count the cells of some attributes.
-
-    Args:
-        source: Checked Parquet files.
-        domain: The domain.
-        attributes: Attributes to count.
-        classes: Whether to count the classes as well.
 
     Returns:
         One ``Cells`` per attribute, in no fixed order of cells, those of the classes first; where the domain declares a
@@ -114,13 +102,6 @@ def count_rows(
     Args:
         rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
             after a larger one. Confidential.
-        types: The type of each column.
-        domain: The domain.
-        attributes: Attributes to count.
-        classes: Whether to count the classes as well.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
     size = len(domain.classes)
     values = _values(domain, types, attributes)
@@ -170,13 +151,7 @@ def _values_of(domain: Domain, types: Mapping[str, pl.DataType], tables: Iterabl
 def _numbered(
     part: pl.DataFrame, values: Mapping[str, ValueCodes], most: int = SLICE_ROWS
 ) -> Iterator[tuple[dict[str, Whole], Integers, slice]]:
-    """Yield numbers of the values of rows, by attribute, and their classes; and which rows they are of the part.
-
-    Args:
-        part: Rows that have a class.
-        values: The values of attributes.
-        most: Rows that are yielded at a time.
-    """
+    """Yield numbers of the values of rows, by attribute, and their classes; and which rows they are of the part."""
     classes = part[CLASS].to_numpy()
     numbers = {name: each.numbers(part[code_name(name)]) for name, each in values.items()}
     for start in range(0, len(part), most):
@@ -405,14 +380,9 @@ def read_scores(
 
     Args:
         frame: Public rows: what is returned is about single rows.
-        domain: Their domain.
-        tables: A table per attribute that is scored.
 
     Returns:
         Class codes, shape (rows,), and scores, shape (rows, tables).
-
-    Raises:
-        DataError: if the frame does not fit the domain.
     """
     from dpnb_columnar.rows.frames import open_frame
 

@@ -54,15 +54,6 @@ def stream_counted_rows(
 
     Args:
         rows: Rows with all of the domain's columns. Confidential.
-        types: The type of each column.
-        domain: The domain.
-        columns: Columns that are handed on beside ``CLASS``, as ``rows.unit_order.counted_rows`` names them.
-        more: Further columns of ``rows.unit_order.counted_rows``.
-        use: Takes the rows of a part.
-        reset: Makes forgotten what was used so far, as all rows come once more.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
     names = [CLASS, *columns, *more]
 

@@ -38,10 +38,6 @@ def reported_stage(session: Any, rows: int | None) -> Iterator[None]:
     """Report how many of some rows the query within this block has read, as the share of tasks that are finished.
 
     Its first stage reads the rows, in tasks of about as many bytes each; the stages after it add up cells.
-
-    Args:
-        session: The ``pyspark.sql.SparkSession`` that runs the query.
-        rows: How many rows there are; None to tell the share alone.
     """
     if not is_watched():
         yield
@@ -74,12 +70,7 @@ class _FirstStage:
 
 @contextmanager
 def spark_errors(name: str) -> Iterator[None]:
-    """Report Spark's errors as errors of this package: Spark's own texts may quote rows.
-
-    Raises:
-        DataError: if a file cannot be read.
-        UnavailableError: if Spark fails for another reason.
-    """
+    """Report Spark's errors as errors of this package: Spark's own texts may quote rows."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -162,17 +153,7 @@ class SparkSource:
 
 
 def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> SparkSource:
-    """Check that every file has the domain's columns, of types that the domain can be read from. No row is read.
-
-    Args:
-        session: The ``pyspark.sql.SparkSession`` to count in.
-        files: At least one file.
-        domain: The domain to read.
-
-    Raises:
-        DataError: if a file lacks a column, if a column's type does not fit or differs from the first file's, or if
-            Spark passes over a file because of its name.
-    """
+    """Check that every file has the domain's columns, of types that the domain can be read from. No row is read."""
     first = files[0]
     types = check_columns(first.schema, domain, first.name)
     for file in files[1:]:
@@ -188,18 +169,7 @@ def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> Spar
 
 
 def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
-    """Check that a table or view has the domain's columns, of types that the domain can be read from. No row is read.
-
-    Args:
-        session: The ``pyspark.sql.SparkSession`` to count in.
-        table: Its name as Spark writes it, such as ``census.person`` or ``lake.census.person``.
-        domain: The domain to read.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-        MissingInputError: if there is no such table.
-        DataError: if a column is missing, or its type does not fit.
-    """
+    """Check that a table or view has the domain's columns, of types that it can be read from. No row is read."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -219,12 +189,7 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
 
 @confined()
 def answer(source: SparkSource, query: Query[AnswerT]) -> AnswerT:
-    """Answer a query over the rows of the source, as ``local.answer`` does.
-
-    Raises:
-        DataError: if a file is damaged, or not where Spark's workers see it.
-        UnavailableError: if Spark fails for another reason.
-    """
+    """Answer a query over the rows of the source, as ``local.answer`` does."""
     answered: AnswerT = _answer(query, source)
     return with_parts(answered, source.parts or answered.own_part)
 
@@ -264,13 +229,6 @@ def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
     """Return the schema to read Parquet files with: the widest type of each column's kind, since files may differ.
 
     Dates are read as their number of days, whatever calendar a file says that it was written in; see ``_selected``.
-
-    Args:
-        types: Columns, and their type in some file.
-        name: Name of the files in messages.
-
-    Raises:
-        DataError: if Spark does not read the type of a column.
     """
     from pyspark.sql.types import (
         BooleanType,

@@ -81,16 +81,7 @@ def is_address(item: str) -> bool:
 
 
 def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
-    """List the files that paths, addresses, patterns and folders stand for, as ``rows.input_files.resolve_files`` does.
-
-    Args:
-        session: A ``pyspark.sql.SparkSession``.
-        inputs: Paths, which are of this machine whatever Spark's own file system is, and addresses.
-
-    Raises:
-        MissingInputError: if there is no input, or one stands for no file or cannot be opened.
-        DataError: if a file is not Parquet, or belongs to a Delta, Iceberg or Hudi table.
-    """
+    """List the files of paths, addresses, patterns and folders, as ``rows.input_files.resolve_files`` does."""
     files: dict[object, tuple[str, Any]] = {}
     searched: set[str] = set()
     if not inputs:
@@ -106,17 +97,7 @@ def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
 
 
 def _listed(session: Any, item: str, searched: set[str]) -> Iterator[tuple[str, Any]]:
-    """List the name, and the Hadoop ``Path``, of each file that an input stands for.
-
-    Args:
-        session: A ``pyspark.sql.SparkSession``.
-        item: A path or an address.
-        searched: Addresses of folders where no table's log stands; those of the input are added.
-
-    Raises:
-        MissingInputError: if there is no file.
-        DataError: if one belongs to a table.
-    """
+    """List the name, and the Hadoop ``Path``, of each file that an input stands for."""
     path, configuration = hadoop(session)
     if not is_address(item):
         for file in resolve_files([item]):
@@ -142,13 +123,7 @@ def _listed(session: Any, item: str, searched: set[str]) -> Iterator[tuple[str, 
 
 
 def _below(system: Any, folder: Any, listed: set[str]) -> list[Any]:
-    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does.
-
-    Args:
-        system: The folder's file system.
-        folder: The folder.
-        listed: Addresses of folders that hold no folder named as the log of a table; they are added.
-    """
+    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does."""
     inside = sorted(system.listStatus(folder), key=lambda status: str(status.getPath()))
     folders = [each.getPath() for each in inside if each.isDirectory()]
     if not {str(each.getName()) for each in folders} & {kind.log for kind in TABLE_FORMATS}:
@@ -164,15 +139,7 @@ def _refuse_tables(
     """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none.
 
     Args:
-        path: The class of Hadoop's paths.
-        system: The file system of folders and files.
-        folders: Folders.
-        files: Files.
-        listed: Addresses of folders that hold no log.
         searched: Addresses of folders that were searched, with those above them; these are added.
-
-    Raises:
-        DataError: if a folder or a file is in the folder of a table.
     """
     from py4j.protocol import Py4JError
 
@@ -232,20 +199,7 @@ def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
 
 
 def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str], name: str) -> Any:
-    """Read columns of files, those of their folders among them.
-
-    Args:
-        reader: A ``pyspark.sql.DataFrameReader`` with a schema of these columns.
-        files: At least one file.
-        columns: The columns, each in every file or its folders.
-        name: Name of the files in messages.
-
-    Returns:
-        A ``pyspark.sql.DataFrame``, which is not computed yet.
-
-    Raises:
-        DataError: if Spark passes over a file because of its name.
-    """
+    """Read columns of files, those of their folders among them."""
     from pyspark.sql.functions import col, lit
 
     groups: dict[tuple[tuple[str, str | None], ...], list[SparkFile]] = {}
@@ -264,11 +218,7 @@ def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str],
 
 
 def read_beginning(session: Any, file: SparkFile) -> bytes:
-    """Read the beginning of a file, in which small files differ where their footers do not.
-
-    Raises:
-        MissingInputError: if the file cannot be opened.
-    """
+    """Read the beginning of a file, in which small files differ where their footers do not."""
     with _file_system_errors(file.name):
         path, configuration = hadoop(session)
         place = path(file.address)

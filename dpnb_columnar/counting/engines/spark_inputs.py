@@ -63,11 +63,7 @@ class SparkFiles:
         return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers, and that no file is a copy of another.
-
-        Raises:
-            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
-        """
+        """Check the columns in the files' footers, and that no file is a copy of another."""
         session = self.session.spark
         with_rows = [file for file in self._opened if file.part is not None]
         for first, second, *_ in find_copies(with_rows, _part_and_folder, partial(read_beginning, session)):
@@ -110,11 +106,7 @@ class SparkTable:
         return [f"table {self.table}"]
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a table carries none.
-
-        Raises:
-            UsageError: if no entry is named.
-        """
+        """Take the domain of a catalogue entry, since a table carries none."""
         if dataset is None:
             raise UsageError(
                 f"table {self.table}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
@@ -122,9 +114,5 @@ class SparkTable:
         return find_domain([], dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the table's columns.
-
-        Raises:
-            DataError: if the table lacks a column, or has one of the wrong type.
-        """
+        """Check the table's columns."""
         return OpenedRows(open_table(self.session.spark, self.table, domain), answer)

@@ -41,11 +41,7 @@ def hadoop(session: Any) -> tuple[Any, Any]:
 
 
 def java_is_known() -> bool:
-    """Test whether pyspark has a Java process: a new ``SparkConf`` holds that process's settings, and none without one.
-
-    Raises:
-        UnavailableError: if the process has ended.
-    """
+    """Test whether pyspark has a Java process: a new ``SparkConf`` holds its settings, and none without one."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf
 
@@ -56,14 +52,7 @@ def java_is_known() -> bool:
 
 
 def launch_java() -> Any:
-    """Start a Java process that shows nothing, or connect to that of ``spark-submit``.
-
-    Returns:
-        The py4j gateway to it; its ``proc`` is None for that of ``spark-submit``.
-
-    Raises:
-        UnavailableError: if Java cannot be started.
-    """
+    """Start a Java process that shows nothing, or connect to that of ``spark-submit``."""
     from pyspark import java_gateway
     from pyspark.errors import PySparkRuntimeError
 
@@ -209,10 +198,6 @@ def counting_session() -> Iterator[Any]:
 
     Where this process has a Spark context already, the session runs in it, beside the caller's sessions, whose settings
     stay as they are. Otherwise a context is started, and it ends with the block, however that ends.
-
-    Raises:
-        UsageError: if the environment asks for Spark Connect.
-        UnavailableError: if pyspark or Java is not installed, or if Spark does not start.
     """
     _check_classic()
     provided = _session_in_known_process if java_is_known() else _session_in_new_process
@@ -224,12 +209,7 @@ def counting_session() -> Iterator[Any]:
 
 
 def _check_classic() -> None:
-    """Check that pyspark is installed and runs Spark itself, not through Spark Connect.
-
-    Raises:
-        UsageError: if the environment asks for Spark Connect.
-        UnavailableError: if pyspark is not installed.
-    """
+    """Check that pyspark is installed and runs Spark itself, not through Spark Connect."""
     connect = UsageError(f"Spark Connect ({CONNECT}) is not supported; unset SPARK_REMOTE, or use spark-submit")
     if os.environ.get("SPARK_REMOTE", "").startswith(CONNECT):
         raise connect
@@ -247,11 +227,7 @@ def _check_classic() -> None:
 
 @contextmanager
 def _session_in_known_process() -> Iterator[Any]:
-    """Provide the caller's session in the Java process that pyspark has, or one that ends with the block.
-
-    Raises:
-        UnavailableError: if Spark does not start.
-    """
+    """Provide the caller's session in the Java process that pyspark has, or one that ends with the block."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -284,11 +260,7 @@ def _session_of(context: Any) -> Any:
 
 @contextmanager
 def _session_in_new_process() -> Iterator[Any]:
-    """Provide a session in a Java process that is started for it, both ended with the block.
-
-    Raises:
-        UnavailableError: if Java or Spark does not start.
-    """
+    """Provide a session in a Java process that is started for it, both ended with the block."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -309,11 +281,7 @@ def _session_in_new_process() -> Iterator[Any]:
 
 
 def _check_answer(master: str) -> None:
-    """Refuse the master of a standalone cluster that does not answer: Spark would try for a minute.
-
-    Raises:
-        UnavailableError: if none of the masters accepts a connection.
-    """
+    """Refuse the master of a standalone cluster that does not answer: Spark would try for a minute."""
     if not master.startswith(STANDALONE):
         return
     for host in master.removeprefix(STANDALONE).split(","):
@@ -325,23 +293,14 @@ def _check_answer(master: str) -> None:
 
 
 def _configure(configuration: Any, has_default: Callable[[str], bool]) -> None:
-    """Put the settings of a context that is started here into a ``pyspark.SparkConf``.
-
-    Args:
-        configuration: Configuration to change.
-        has_default: Whether Spark's own configuration has a setting.
-    """
+    """Put the settings of a context that is started here into a ``pyspark.SparkConf``."""
     configuration.setAll(CONFIDENTIAL.items())
     configuration.setAll((name, value) for name, value in DEFAULTS.items() if not has_default(name))
 
 
 @contextmanager
 def _start_errors() -> Iterator[None]:
-    """Report that Spark does not start, quietly and with Ctrl-C handled as before: pyspark sets a handler of its own.
-
-    Raises:
-        UnavailableError: if the block fails.
-    """
+    """Report that Spark does not start, quietly, with Ctrl-C handled as before: pyspark sets its own handler."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

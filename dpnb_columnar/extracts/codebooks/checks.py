@@ -59,11 +59,7 @@ def inconsistency_error(source: str, faults: Sequence[Fault]) -> ConfigurationEr
 
 
 def check_codebook(codebook: Codebook) -> Codebook:
-    """Check a codebook, and return it.
-
-    Raises:
-        ConfigurationError: If no extract can be as the codebook says; the text lists the faults by variable.
-    """
+    """Check a codebook, and return it."""
     faults = [*_codebook_faults(codebook)]
     for variable in codebook.variables:
         faults += [Fault(excerpt(variable.name), text) for text in _variable_faults(variable, codebook.record_types)]
@@ -178,12 +174,7 @@ CHUNK = 2**24
 
 
 def read_chunks(path: Path) -> Iterator[bytes]:
-    """Read a codebook file piece by piece, decompressed where its first bytes are those of gzip.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If a gzip file is damaged, or the content is larger than any codebook.
-    """
+    """Read a codebook file piece by piece, decompressed where its first bytes are those of gzip."""
     total = 0
     try:
         with path.open("rb") as raw:
@@ -204,12 +195,7 @@ def read_chunks(path: Path) -> Iterator[bytes]:
 
 
 def read_content(path: Path) -> str:
-    """Read a whole codebook file as text.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is too large, damaged, or not UTF-8.
-    """
+    """Read a whole codebook file as text."""
     try:
         return b"".join(read_chunks(path)).decode("utf-8-sig")
     except UnicodeDecodeError:

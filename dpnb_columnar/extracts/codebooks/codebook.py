@@ -72,11 +72,7 @@ class Variable:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Offsets in the line of the first character and of the one after the last.
-
-        Raises:
-            ValueError: If the codebook gives no position.
-        """
+        """Offsets in the line of the first character and of the one after the last."""
         if self.start is None or self.width is None:
             raise ValueError(f"{self.name} has no position in the line")
         return self.start, self.start + self.width

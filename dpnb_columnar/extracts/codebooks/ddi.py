@@ -104,11 +104,7 @@ class VariableElement:
             self.codes.append(Code(self.category["catValu"], self.category.get("labl", "")))
 
     def to_variable(self, hierarchical: bool) -> Variable:
-        """Build the variable; what is wrong with it is added to ``faults``.
-
-        Args:
-            hierarchical: Whether the extract has record types. IPUMS may name one in a rectangular extract as well.
-        """
+        """Build the variable; what is wrong with it is added to ``faults``."""
         start, end, width = (self.number(self.location, key) for key in ("StartPos", "EndPos", "width"))
         if start is not None and end is not None:
             if width is not None and width != end - start + 1:
@@ -211,15 +207,7 @@ PERIOD = re.compile(r"[0-9][0-9-]{0,20}", re.ASCII)
 
 
 def read_ddi(path: Path) -> Codebook:
-    """Read a DDI codebook.
-
-    Args:
-        path: The XML file, which may be compressed with gzip.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is no DDI codebook, or no extract can be as it says.
-    """
+    """Read a DDI codebook."""
     document = _DocumentElements(path)
     parser = XMLParser(target=document, forbid_dtd=True)
     try:
@@ -333,11 +321,7 @@ class _DocumentElements:
             self._end_of_variable(self.variable, name)
 
     def _end_of_variable(self, variable: VariableElement, name: str) -> None:
-        """Take the end of a variable, or of one of its codes.
-
-        Raises:
-            ConfigurationError: If the document has more of either than any codebook.
-        """
+        """Take the end of a variable, or of one of its codes."""
         if name == "catgry":
             variable.end_category()
             self.number_of_codes += 1

@@ -55,15 +55,7 @@ VARIABLE_KEYS = (
 
 
 def read_layout_file(path: Path) -> Codebook:
-    """Read a layout.
-
-    Args:
-        path: The TOML file, which may be compressed with gzip.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is no layout, or no extract can be as it says.
-    """
+    """Read a layout."""
     try:
         document = parse_toml(read_content(path))
     except ValueError as error:

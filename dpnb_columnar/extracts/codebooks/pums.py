@@ -38,12 +38,7 @@ WHOLE = re.compile(r"-?\d+", re.ASCII)
 
 
 def read_pums_dictionary(path: Path) -> Codebook:
-    """Read a PUMS data dictionary.
-
-    Raises:
-        MissingInputError: If the file cannot be read.
-        ConfigurationError: If the file is no data dictionary, or contradicts itself.
-    """
+    """Read a PUMS data dictionary."""
     variables: dict[str, Variable] = {}
     codes: dict[str, list[Code]] = {}
     faults = []

@@ -25,10 +25,6 @@ def read_codebook(path: Path | str) -> Codebook:
     Args:
         path: A DDI codebook (``.xml``), a layout (``.toml``) or a PUMS data dictionary (``.csv``), each also compressed
             (``.gz``); or the name of a packaged layout, ``ipums1940``. A file of that name comes first.
-
-    Raises:
-        MissingInputError: If the file does not exist, or cannot be read.
-        ConfigurationError: If the file is no codebook, or no extract can be as it says.
     """
     file = Path(path)
     if str(path) in packaged_layouts() and not is_file(file):

@@ -79,15 +79,7 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     lists of value labels are left out where all are more than that.
 
     Args:
-        codebook: Codebook of the extract.
         columns: Variables to consider, in the order wanted; all of them in the codebook's order, if None.
-
-    Returns:
-        The domain, with the household and the weight of its records where these are known, and the variables left out
-        of it.
-
-    Raises:
-        UsageError: If the codebook has no variable of a column's name.
     """
     known: dict[str, Variable] = {}
     for variable in codebook.variables:  # a variable of several record types appears once for each
@@ -134,11 +126,6 @@ def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str])
 
     A flag whose codes the codebook does not label, or of which all or none say that a value was allocated, is left out:
     what it means would be a guess.
-
-    Args:
-        codebook: Codebook of the extract.
-        names: Columns whose flags are wanted.
-        available: Columns that may be flags.
     """
     rule = flag_rule(codebook.collection)
     if rule is None:
@@ -196,9 +183,6 @@ def categorical_attribute(variable: Variable) -> Categorical | str:
       (``01`` is 1); of a text, the code without trailing blanks. A range of whole numbers is each of them.
     * Codes that mean "unknown" are missing values. They, and blanks, are one category of their own.
     * "Not in universe" is a value like any other: it describes children and people without work.
-
-    Returns:
-        The attribute, or the reason why there is none.
     """
     if variable.decimals:
         return "its codes are names with decimals"
@@ -272,9 +256,6 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
       itself; one without is written as in the data, implied decimals included.
     * Where a code means "not in universe", or a blank is listed, to be missing is a category of its own: it describes
       children and people without work. Where nobody knows a few amounts, the row leaves this attribute out.
-
-    Returns:
-        The attribute, or the reason why there is none.
     """
     unit = Fraction(1, 10**variable.decimals)
     codes = [code for code in variable.codes if code.value]

@@ -128,12 +128,7 @@ def amount_fact(variable: Variable, collection: str) -> AmountFact:
 
 
 def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
-    """Return the variables that together name the household of a record (``units.toml``); empty if none are known.
-
-    Args:
-        collection: Collection of the extract.
-        names: Variables that the extract has, and that are no attributes.
-    """
+    """Return the variables that together name the household of a record (``units.toml``); empty if none are known."""
     for unit in _read("units")["unit"]:
         if collection in unit["collections"]:
             known = spelled(names)
@@ -142,13 +137,7 @@ def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
 
 
 def person_of(collection: str, names: Collection[str], samples: Sequence[str]) -> Unit | None:
-    """Return the rows of one person in linked samples as a unit (``units.toml``); None where they are not known.
-
-    Args:
-        collection: Collection of the extract.
-        names: Variables that the extract has, and that are no attributes.
-        samples: Names of the samples that it is drawn from; none where they are not known.
-    """
+    """Return the rows of one person in linked samples as a unit (``units.toml``); None where they are not known."""
     for person in _read("units")["person"]:
         column = _first_of(person["names"], spelled(names))
         if collection in person["collections"] and column is not None and len(samples) != 1:
@@ -159,12 +148,7 @@ def person_of(collection: str, names: Collection[str], samples: Sequence[str]) -
 
 
 def weight_of(collection: str, names: Collection[str]) -> Weight | None:
-    """Return the weight of a record (``weights.toml``); None where none is known.
-
-    Args:
-        collection: Collection of the extract.
-        names: Variables that the extract has, and that are no attributes.
-    """
+    """Return the weight of a record (``weights.toml``); None where none is known."""
     for weight in _read("weights")["weight"]:
         if collection in weight["collections"]:
             column = _first_of(weight["names"], spelled(names))
@@ -182,9 +166,6 @@ def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Choose an extract's variables for the roles of the Adult data set (``adult_like.toml``).
 
     The lists of the collection that fill most roles are used.
-
-    Args:
-        names: Variables or attributes that exist.
 
     Returns:
         The names chosen, at most one for each role, in the order of the roles; and the roles for which there is none.
