@@ -44,7 +44,10 @@ from dpnb_columnar.domain.words import with_words
 from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, command, excerpt, option
 
 UNIT_KEYS = ("column", "columns", "rows")
-WEIGHT_KEYS = ("column", "cap", "step", "missing")
+WEIGHT_KEYS = ("column", "cap", "step", "missing", "unit")
+UNIT_WEIGHT = "unit_weight"
+"""Column that ``ingest`` writes for units: a weight that counts rows of its unit, whose columns it has to name."""
+
 WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
 """Keys of what is for people alone; see ``domain.words``."""
 
@@ -485,7 +488,17 @@ class DeclarationReader(FieldReader):
             problem = f"must be a multiple of the step from 0 to the cap, found {number_text(missing)}"
             self.fault(f"{place}.missing", f"{problem}; leave it out for 0")
             return None
-        weight = Weight(column, cap, step, missing)
+        counted = self.unit_columns(document["unit"], f"{place}.unit", columns) if "unit" in document else ()
+        if column == UNIT_WEIGHT and not counted:
+            problem = f"missing: {UNIT_WEIGHT} counts the rows of a unit; take the weight as ingest has declared it"
+            self.fault(f"{place}.unit", problem)
+        if counted and key == "weight" and unit != Unit(counted, 1):
+            self.fault(
+                f"{place}.unit",
+                f"the weight counts the rows of one unit of {listed(counted)}, so it is private for this unit alone; "
+                "count one row of it (unit rows 1), or leave the weight out",
+            )
+        weight = Weight(column, cap, step, missing, counted)
         if fault := grid_fault(weight.grid, place):
             self.faults.append(fault)
         return weight
@@ -604,9 +617,11 @@ def _column_keys(unit: Unit) -> dict[str, Any]:
     return {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
 
 
-def weight_document(weight: Weight) -> dict[str, str]:
+def weight_document(weight: Weight) -> dict[str, Any]:
     """Write the declaration of a weight, as ``document_of`` does."""
+    counted = {"unit": [*weight.unit]} if weight.unit else {}
     return {
+        **counted,
         "column": weight.column,
         "cap": number_text(weight.cap),
         "step": number_text(weight.step),

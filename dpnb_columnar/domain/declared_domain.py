@@ -76,12 +76,16 @@ class Weight:
         cap: The most that one row weighs, a multiple of the step.
         step: Width of a step, in the column's unit.
         missing: Weight of a row without one, a multiple of the step from 0 to the cap.
+        unit: Columns of the unit whose rows the weight counts: one row of it more or less changes the weights of the
+            others, so a guarantee for this unit alone covers it (docs/privacy.md, Lemma 2.12). Empty for a weight that
+            is a function of its own row.
     """
 
     column: str
     cap: Fraction
     step: Fraction = Fraction(1)
     missing: Fraction = Fraction(0)
+    unit: tuple[str, ...] = ()
 
     @cached_property
     def grid(self) -> Numeric:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dpnb_columnar.datasets.catalogue import entry_named, own_declaration
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.declaration import digest, domain_metadata
+from dpnb_columnar.domain.declaration import UNIT_WEIGHT, digest, domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, whose_rows
 from dpnb_columnar.domain.editing import Number, select_attributes
 from dpnb_columnar.domain.names import did_you_mean, named
@@ -39,7 +39,7 @@ from dpnb_columnar.extracts.described_extract import (
     undeclared_columns,
 )
 from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, refuse_changed
-from dpnb_columnar.extracts.persons import COLUMN, PersonCounts, Persons, with_persons
+from dpnb_columnar.extracts.persons import PersonCounts, Persons, with_persons
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
@@ -407,9 +407,9 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
 def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
     """Add the columns that the weight of units is made of."""
     _check_known(option("persons-cap"), persons.columns, available)
-    if COLUMN in selection.columns:
+    if UNIT_WEIGHT in selection.columns:
         raise UsageError(
-            f"{option('persons-cap')}: the extract has a column {COLUMN}; leave it out with {option('columns')}"
+            f"{option('persons-cap')}: the extract has a column {UNIT_WEIGHT}; leave it out with {option('columns')}"
         )
     return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *persons.columns))))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from dpnb_columnar.domain.declaration import document_of, read_declaration
+from dpnb_columnar.domain.declaration import UNIT_WEIGHT, document_of, read_declaration
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, Declaration, Weight
 from dpnb_columnar.domain.editing import Number, with_unit, with_weight
 from dpnb_columnar.domain.names import named
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpnb_columnar.domain.column_kinds import Kind
-
-COLUMN = "unit_weight"
 
 SHARE_UNITS = 2**21
 """Units that are looked at together, about, where they are in no order."""
@@ -62,7 +60,7 @@ class Persons:
     @property
     def field(self) -> pa.Field:
         """The column that is written: whole numbers where the steps are."""
-        return pa.field(COLUMN, pa.int64() if self.declared.step.denominator == 1 else pa.float64())
+        return pa.field(UNIT_WEIGHT, pa.int64() if self.declared.step.denominator == 1 else pa.float64())
 
 
 def with_persons(
@@ -79,11 +77,12 @@ def with_persons(
         )
     chosen = with_weight(with_unit(domain, unit, 1), weight, weight_cap)
     own = chosen.weight
-    declared = Weight(COLUMN, Fraction(cap)) if own is None else replace(own, column=COLUMN, missing=Fraction(0))
+    assert chosen.unit is not None
+    made = Weight(UNIT_WEIGHT, Fraction(cap)) if own is None else replace(own, column=UNIT_WEIGHT, missing=Fraction(0))
+    declared = replace(made, unit=chosen.unit.columns)
     written = replace(chosen, weight=declared)
     read_declaration(domain.name, document_of(written), "the weight of a unit")  # refuses what cannot be
-    assert written.unit is not None
-    return written, Persons(written.unit.columns, cap, own, declared)
+    return written, Persons(declared.unit, cap, own, declared)
 
 
 class PersonCounts:
@@ -181,11 +180,11 @@ class PersonCounts:
         frame = pl.DataFrame(pl.from_arrow(rows.select([*self._persons.columns])))
         has_unit = pl.all_horizontal(pl.col(*self._persons.unit).is_not_null())
         steps = pl.lit(1, pl.Int64) if own is None else weight_steps(own, self._kinds[own.column])
-        number = pl.lit(pl.Series(COLUMN, np.minimum(numbers, self._persons.cap), pl.Int64))
+        number = pl.lit(pl.Series(UNIT_WEIGHT, np.minimum(numbers, self._persons.cap), pl.Int64))
         product = (number * steps).clip(upper_bound=declared.steps)
         whole = declared.step.denominator == 1
         value = product * (int(declared.step) if whole else float(declared.step))
-        weights = frame.select(pl.when(has_unit).then(value).alias(COLUMN)).to_series()
+        weights = frame.select(pl.when(has_unit).then(value).alias(UNIT_WEIGHT)).to_series()
         return rows.append_column(self._persons.field, weights.to_arrow().cast(self._persons.field.type))
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.declaration import UNIT_WEIGHT, document_of, read_domain
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, DomainError, UsageError
 from dpnb_columnar.extracts import persons
-from dpnb_columnar.extracts.persons import COLUMN, PersonCounts, Persons
+from dpnb_columnar.extracts.persons import PersonCounts, Persons
 
 CATALOGUE = """
 [town]
@@ -35,7 +36,7 @@ def write(rows: list[tuple[object, ...]] = ROWS, file: str = "town.csv") -> None
 
 def weights(**more: object) -> list[object]:
     dpnb.ingest("town.csv", "town.parquet", dataset="town", overwrite=True, **more)  # type: ignore[arg-type]
-    return pl.read_parquet("town.parquet")[COLUMN].to_list()
+    return pl.read_parquet("town.parquet")[UNIT_WEIGHT].to_list()
 
 
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 4), st.integers(1, 7))
@@ -43,11 +44,11 @@ def test_units_that_stand_together_are_counted_wherever_batches_end(names: list[
     """No more rows wait than the cap; units may come in any order, and rows without a unit between them."""
     together = [name for name in dict.fromkeys(names) for _ in range(names.count(name))]
     units: list[int | None] = [name if name < 9 else None for name in together]
-    made = Persons(("u",), cap, None, Weight(COLUMN, Fraction(cap)))
+    made = Persons(("u",), cap, None, Weight(UNIT_WEIGHT, Fraction(cap)))
     counts, found = PersonCounts(made, {"u": Kind.INTEGER}), []
     table = pa.table({"u": pa.array(units, pa.int64())})
     for batch in counts.counted(table.to_batches(max_chunksize=size)):
-        found += batch[COLUMN].to_pylist()
+        found += batch[UNIT_WEIGHT].to_pylist()
         assert counts._waiting is None or len(counts._waiting) < cap
     sizes = Counter(units)
     assert found == [None if unit is None else min(sizes[unit], cap) for unit in units]
@@ -59,7 +60,7 @@ def test_the_file_declares_the_unit_and_its_weight(folder: Path) -> None:
     model = dpnb.train("town.parquet", epsilon=1000, mechanism="histogram")
     assert model.domain.unit is not None
     assert (model.domain.unit.columns, model.domain.unit.rows) == (("SERIAL",), 1)
-    assert model.domain.weight == Weight(COLUMN, Fraction(2))
+    assert model.domain.weight == Weight(UNIT_WEIGHT, Fraction(2), unit=("SERIAL",))
     assert sum(model.weighted_classes.released) == 5
     assert sum(model.classes.released) == 3
 
@@ -70,7 +71,23 @@ def test_the_own_weight_of_a_row_is_multiplied_up_to_the_cap_of_the_product(fold
     assert weights(unit="SERIAL", persons_cap=2, weight="PERWT") == [4, 0, 6, 7, 10, 2]
     assert weights(unit="SERIAL", persons_cap=3, weight="PERWT", weight_cap=20) == [6, 0, 9, 7, 18, 2]
     domain = dpnb.train("town.parquet", epsilon=1, mechanism="histogram").domain
-    assert domain.weight == Weight(COLUMN, Fraction(20))
+    assert domain.weight == Weight(UNIT_WEIGHT, Fraction(20), unit=("SERIAL",))
+
+
+@pytest.mark.parametrize("typed", [{"unit": "PERWT"}, {"unit": "SERIAL,PERWT"}, {"unit_rows": 2}])
+def test_the_weight_of_a_unit_is_refused_for_another_guarantee(folder: Path, typed: dict[str, object]) -> None:
+    """One row more changes the weights of the others of its unit, so a guarantee for rows would not hold."""
+    write()
+    weights(unit="SERIAL", persons_cap=2)
+    with pytest.raises(DomainError, match="counts the rows of one unit of 'SERIAL', so it is private for this unit"):
+        dpnb.train("town.parquet", epsilon=1, **typed)  # type: ignore[arg-type]
+    with pytest.raises(DomainError, match=r"weight\.unit: missing: unit_weight counts the rows of a unit"):
+        dpnb.train("town.parquet", epsilon=1, dataset="town", weight=UNIT_WEIGHT, weight_cap=2)
+    document = document_of(dpnb.read_domain("town.parquet"))
+    assert read_domain("town", document, "here").weight is not None
+    del document["unit"]
+    with pytest.raises(DomainError, match="private for this unit alone"):
+        read_domain("town", document, "here")
 
 
 def test_rows_that_are_not_written_are_not_counted(folder: Path) -> None:
