@@ -209,6 +209,7 @@ Log = Annotated[
         "--log-format",
         help="text for people; json writes one event a line to standard output (docs/batch.md).",
         callback=_start_log,
+        hidden=True,  # for jobs, by its variable or a job file: docs/batch.md
     ),
 ]
 DryRun = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -86,23 +86,6 @@ def expanded(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@dataclass(frozen=True, kw_only=True)
-class TypedTerms(Terms):
-    """Terms as they are typed: the shares perhaps under the name that they had before attributes had weights."""
-
-    former_shares: Annotated[str | None, Option(flag="--weights", metavar="N:C:K", hidden=True)] = None
-
-    def __post_init__(self) -> None:
-        """Take the shares that stand under the former name."""
-        if self.former_shares is None:
-            return
-        if ":" not in self.former_shares:
-            raise UsageError("--weights is the former name of --shares; name a column of weights with --weight")
-        if self.shares is not None:
-            raise UsageError("--weights is the former name of --shares; give --shares alone")
-        object.__setattr__(self, "shares", self.former_shares)
-
-
 COUNTED_BY = tuple(flag for name, flag in flags_of(Declared).items() if name not in flags_of(LabelledDomain))
 """Options that say by which unit and weight rows are counted, in place of the domain."""
 
@@ -167,8 +150,6 @@ Query = Annotated[
 ]
 Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
-UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
-Weight = Annotated[str | None, typed(Declared, "weight")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
 WholeUnits = Annotated[
     bool,
@@ -252,9 +233,3 @@ def print_domain(resolved: ResolvedDomain) -> None:
 def rule_line(delta: str, rows: DeclaredRowCount | None) -> str | None:
     """Return one line on the n of a rule for delta, and where it is declared; None where delta is no rule."""
     return f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}" if is_rule(delta) and rows is not None else None
-
-
-def print_rule(delta: str, rows: DeclaredRowCount | None) -> None:
-    """Print the n of a rule for delta, and where it is declared."""
-    if line := rule_line(delta, rows):
-        print_line(line)

@@ -51,8 +51,8 @@ OF_THE_SHELL = {
 """Options of verbs that are no argument of their function: it returns what they write, makes no model without
 guarantee."""
 
-EVERYWHERE = {"config", "json", "log-format", "weights"}
-"""Options of settings and logs, and a former name."""
+EVERYWHERE = {"config", "json", "log-format"}
+"""Options of settings and logs."""
 
 
 def options_of(parser: Any) -> set[str]:

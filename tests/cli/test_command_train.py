@@ -127,26 +127,6 @@ def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> No
     assert shares[("mean", "age")] == shares[("variance", "hours")] == "1/6"
 
 
-def test_the_former_name_of_shares_works_on(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    train, guarantees = ("train", people_file, "--mechanism", "smooth"), []
-    for name in ("--shares", "--weights"):
-        run(*train, name, "3:1:2", "--overwrite")
-        guarantees.append(document()["guarantee"])
-        assert (" --weights " in run(*train, name, "3:1:2", "--dry-run", "--overwrite").out) == (name == "--weights")
-    Path("job.toml").write_text('[train]\nweights = "3:1:2"\n')
-    run(*train, "--config", "job.toml", "--overwrite")
-    guarantees.append(document()["guarantee"])
-    monkeypatch.setenv("DPNB_WEIGHTS", "3:1:2")
-    run(*train, "--overwrite")
-    assert [*guarantees, document()["guarantee"]] == [guarantees[0]] * 4
-    told = run(*train, "--shares", "1:1:1", "--overwrite", expected=64).err
-    assert "--weights is the former name of --shares; give --shares alone" in told
-    monkeypatch.setenv("DPNB_WEIGHTS", "PERWT")
-    told = run(*train, "--overwrite", expected=64).err
-    assert "name a column of weights with --weight" in told
-    assert "--weights" not in run("train", "--help").out
-
-
 # Epsilon: the option's, else the entry's, else 1
 
 

@@ -20,7 +20,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import options as declared_options
 from dpnb_columnar.cli import configuration
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.options import TypedTerms, expanded
+from dpnb_columnar.cli.options import expanded
 from dpnb_columnar.cli.program import verb_parser
 from dpnb_columnar.options import Charged, ChargedRun, Declared, DomainSource, LabelledDomain, Option, Terms
 
@@ -96,12 +96,10 @@ def test_a_field_that_is_declared_again_keeps_its_place_and_its_option() -> None
 
 
 def test_every_option_has_a_help() -> None:
-    """But for the former name of --shares."""
     for record in (declared_options.Declared, Terms, declared_options.ChargedRun):
         for name, option in declared_options.options_of(record).items():
             assert option.help.endswith((".", ")")), name
             assert option.shown is None or option.metavar is not None, name
-    assert [name for name in declared_options.options_of(TypedTerms) if name not in vars(Terms())] == ["former_shares"]
 
 
 BUILDERS: dict[str, tuple[type, ...]] = {

@@ -11,13 +11,13 @@ import typer
 from dpnb_columnar.budget import is_rule
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_lines, print_text, stage
-from dpnb_columnar.options import Declared, Option
+from dpnb_columnar.options import Declared, Option, Terms
 
 LARGEST_CLASS = 10**12
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanTerms(options.TypedTerms):
+class PlanTerms(Terms):
     """Terms of a release to come: for its advice, too, is the declared number of rows."""
 
     rows: Annotated[

@@ -15,7 +15,7 @@ from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, flags_of
+from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, Terms, flags_of
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
@@ -45,7 +45,7 @@ class QueryDeclared(Declared, DomainFile):
     """What is declared of the rows that a query counts."""
 
 
-FIXED = (*flags_of(QueryDeclared).values(), *flags_of(options.TypedTerms).values())
+FIXED = (*flags_of(QueryDeclared).values(), *flags_of(Terms).values())
 """Options that a model has decided whose weights are released."""
 
 
@@ -67,7 +67,7 @@ def command(
     given: options.Given = None,
     table: options.Table = None,
     query: options.Query = None,
-    terms: options.TypedTerms,
+    terms: Terms,
     whole_units: options.WholeUnits = False,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,

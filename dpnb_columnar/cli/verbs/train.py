@@ -11,7 +11,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.counting.inputs import Engine, opened_input
-from dpnb_columnar.options import ChargedRun, Declared
+from dpnb_columnar.options import ChargedRun, Declared, Terms
 from dpnb_columnar.runtime.outputs import default_name
 
 
@@ -21,7 +21,7 @@ def command(
     data: options.DataOrTable = None,
     *,
     declared: Declared,
-    terms: options.TypedTerms,
+    terms: Terms,
     output: Annotated[
         Path | None, typer.Option(help="Model file, .json or .parquet.", show_default="DATA.model.json")
     ] = None,
