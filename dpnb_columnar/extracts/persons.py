@@ -23,7 +23,7 @@ from dpnb_columnar.domain.declaration import UNIT_WEIGHT, document_of, read_decl
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, Declaration, Weight
 from dpnb_columnar.domain.editing import Number, with_unit, with_weight
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, UsageError, option
+from dpnb_columnar.errors import DataError, UsageError, excerpt, option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,6 +94,10 @@ class PersonCounts:
     """
 
     def __init__(self, persons: Persons, kinds: Mapping[str, Kind]) -> None:
+        from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS
+
+        if persons.own is not None and kinds.get(persons.own.column) not in NUMERIC_KINDS:
+            raise DataError(f"{option('weight')}: the column {excerpt(persons.own.column)} holds no numbers; cast it")
         self._persons, self._kinds = persons, kinds
         self._waiting: pa.Table | None = None
         self._handed_on = 0

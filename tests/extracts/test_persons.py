@@ -131,3 +131,12 @@ def test_a_weight_of_units_that_cannot_be_made_is_refused(
     with pytest.raises(error, match=words):
         weights(**typed)
     assert not Path("town.parquet").exists()
+
+
+def test_a_weight_that_holds_no_numbers_is_refused(folder: Path) -> None:
+    write()
+    dates = pl.read_csv("town.csv").with_columns(PERWT=pl.date(2018, 1, 1))
+    dates.write_parquet("dates.parquet")
+    with pytest.raises(DataError, match="weight: the column 'PERWT' holds no numbers"):
+        dpnb.ingest("dates.parquet", "out.parquet", dataset="town", unit="SERIAL", persons_cap=2, weight="PERWT")
+    assert not Path("out.parquet").exists()
