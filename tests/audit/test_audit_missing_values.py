@@ -128,7 +128,7 @@ def test_a_fault_in_counting_rows_without_a_value_is_found(
 
 
 def test_a_query_that_drops_rows_without_a_value_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the comparison that ``test_random_tables_are_counted_alike`` makes for every random table."""
+    """By the comparison that ``test_engines_of_this_process`` makes for every random table."""
     rows = pa.table({"label": ["a", "b"], "number": [0.0, 50.0], "category": pa.array(["p", None], pa.string())})
     check(SQLite(), tmp_path, rows, WAGES)
     plant(monkeypatch, "dialects/query-drops-blanks")

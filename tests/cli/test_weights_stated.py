@@ -52,7 +52,7 @@ def test_plan_train_show_sheet_and_ledger_state_the_weight(run: Run, data: Path)
     run("show", model, "--html", sheet)
     page = sheet.read_text(encoding="utf-8")
     assert "The noise of a sum of PERWT is less than" in page
-    assert "weight of a row, in the prior alone" in page
+    assert "weight of a row, in the prior and in released scores" in page
     assert "noisy sum of PERWT" in dpnb.load_model(model)._repr_html_()
 
 

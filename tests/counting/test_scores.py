@@ -217,7 +217,7 @@ def test_the_repr_shows_the_shape_alone() -> None:
 @pytest.mark.parametrize(("cap", "sizes"), [(2, (2, 1, 2)), (4, (3, 1, 4))])
 def test_a_row_that_counts_for_its_unit_adds_its_weight_up_to_the_cap(cap: int, sizes: tuple[int, ...]) -> None:
     """One row of each of three units of three, one and five equal rows, by both ways to count."""
-    domain = with_weight(with_unit(DOMAIN, "SERIAL", 1), "persons", cap, None)
+    domain = with_weight(with_unit(DOMAIN, "SERIAL", 1), "persons", cap)
     scores = replace(SCORES, domain=domain, weighted=True)
     kinds = [(40, 45, "m", "low"), (20, 0, "f", "high"), (60, 45, "f", "high")]
     rows = [(*kind, serial, size) for serial, size in enumerate((3, 1, 5)) for kind in [kinds[serial]] * size]

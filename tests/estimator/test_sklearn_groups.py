@@ -64,14 +64,6 @@ def test_a_declared_unit_keeps_its_column_and_its_rows() -> None:
     assert fitted(HOUSES, domain, unit_rows=2).model_.domain.unit == Unit(("SERIAL",), 2)
 
 
-def test_a_declared_cap_is_kept_whatever_the_columns() -> None:
-    for columns in (("SERIAL",), ("YEAR", "SERIAL")):
-        fit = fitted(HOUSES, replace(people_domain(), unit=Unit(columns, 2, 4)))
-        assert fit.model_.domain.unit is not None
-        assert (fit.model_.domain.unit.rows, fit.model_.domain.unit.cap) == (2, 4)
-        assert fit.model_.weighted_classes is not None
-
-
 def test_a_fit_without_groups_is_refused_where_a_unit_is_declared() -> None:
     with pytest.raises(ValueError, match="groups: missing"):
         fitted(None, unit_rows=1)

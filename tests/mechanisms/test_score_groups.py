@@ -297,7 +297,7 @@ def test_neighbours_lose_epsilon_over_all_draws_of_groups_and_no_more(
 @pytest.mark.parametrize("cap", [None, 4])
 def test_a_unit_moves_the_groups_by_its_rows_or_their_weights(small: Model, cap: int | None) -> None:
     domain, rows = with_unit(people_domain(), "SERIAL", 2), 2 * (cap or 1)
-    domain = domain if cap is None else with_weight(domain, "w", cap, None)
+    domain = domain if cap is None else with_weight(domain, "w", cap)
     frame = people(100, 4).with_columns(SERIAL=pl.int_range(pl.len()) // 4, region=pl.lit("n"), w=9)
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(ONE), divisions=divisions_of(["sex", "region=n,s"], domain))

@@ -18,7 +18,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain import Weight, read_domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
@@ -202,7 +202,8 @@ def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: objec
 
 
 def test_noise_of_weighted_scores_is_made_for_the_cap() -> None:
-    domain = with_weight(with_unit(people_domain(), "SERIAL", 2), "w", "1.5", "0.5")
+    half = Weight("w", Fraction(3, 2), Fraction(1, 2))
+    domain = replace(with_unit(people_domain(), "SERIAL", 2), weight=half)
     frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10, w=pl.int_range(60) % 2)
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(ONE))
@@ -220,7 +221,7 @@ def test_weighted_rows_and_units_lose_epsilon_in_scores_and_no_more(
     most: int | None, cap: int, label: object, neighbours: Neighbours, steps: int
 ) -> None:
     """Units of one to five rows, whose weight is their number, each removed, or exchanged for one of other classes."""
-    domain = with_weight(people_domain({**PEOPLE, "label": label}), "persons", cap, None)
+    domain = with_weight(people_domain({**PEOPLE, "label": label}), "persons", cap)
     domain = domain if most is None else with_unit(domain, "SERIAL", most)
     sizes = [place % 5 + 1 for place in range(30)]
     serials = [serial for serial, size in enumerate(sizes) for _ in range(size)]

@@ -163,7 +163,7 @@ def test_the_expected_error_is_in_the_unit_of_the_weight() -> None:
 
 def test_the_prior_of_all_rows_of_units_is_drawn_towards_that_of_the_rows_that_count() -> None:
     """By the rule of weights, noise of the sums being the cap's; a file that holds another is refused."""
-    domain = with_weight(with_unit(people_domain(), "SERIAL", 1), "persons", 4, None)
+    domain = with_weight(with_unit(people_domain(), "SERIAL", 1), "persons", 4)
     frame = people(1200).with_columns(SERIAL=pl.int_range(1200) // 3, persons=3)
     statistics = dpnb.aggregate(frame, domain=domain)
     model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", None, ExactSampler(SeededBits(3)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ import pytest
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.budget import Neighbours, Pure, Share
-from dpnb_columnar.domain.editing import with_weight
+from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.exact_evaluation import ranking
@@ -52,7 +53,7 @@ def scores_of(
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": classes}})
-    domain = domain if cap is None else with_weight(domain, "w", cap, step)
+    domain = domain if cap is None else replace(domain, weight=Weight("w", Fraction(cap), step))
     return ReleasedScores(domain, "0" * 64, guarantee, released, {"numpy": "2"})
 
 

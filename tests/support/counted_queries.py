@@ -43,6 +43,6 @@ def check(engine: Engine, folder: Path, table: pa.Table, domain: Domain, kinds: 
     assert found == expected, query
     counts = expected_counts(table.to_pylist(), domain)
     assert counts_of(expected) == counts
-    if domain.sums is None and domain.unit is None:  # which DuckDB does not count in files
+    if domain.weight is None and domain.unit is None:  # which DuckDB does not count in files
         assert counts_of(by_duckdb(source, domain)) == counts
     return expected

@@ -24,6 +24,7 @@ from dpnb_columnar.domain import (
 from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
 from dpnb_columnar.domain.groups import RANGE, expand_member, in_order
+from dpnb_columnar.domain.numbers import identity
 
 PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
 NAMES = st.text(PRINTABLE, min_size=1, max_size=12)
@@ -43,7 +44,7 @@ def numerics(draw: st.DrawFn, name: str) -> Numeric:
 
 @st.composite
 def categoricals(draw: st.DrawFn, name: str) -> Categorical:
-    texts = draw(st.lists(TEXTS, min_size=2, max_size=8, unique=True))
+    texts = draw(st.lists(TEXTS, min_size=2, max_size=8, unique_by=identity))
     cut = draw(st.integers(1, len(texts)))
     values, missing_values = tuple(texts[:cut]), tuple(texts[cut:])
     return Categorical(name, values, draw(st.sampled_from(Missing)), missing_values, draw(groups(values, texts)))
@@ -53,8 +54,9 @@ def categoricals(draw: st.DrawFn, name: str) -> Categorical:
 def groups(draw: st.DrawFn, values: Sequence[str], taken: Sequence[str]) -> tuple[Group, ...]:
     """Groups of some of the values; they have no member in common, with each other or with ``taken``."""
     merged = [value for value in values if draw(st.booleans())]
-    member = TEXTS.filter(lambda text: RANGE.fullmatch(text) is None and text not in taken)
-    free = draw(st.lists(member, min_size=len(merged), max_size=len(merged) + 5, unique=True))
+    known = set(map(identity, taken))
+    member = TEXTS.filter(lambda text: RANGE.fullmatch(text) is None and identity(text) not in known)
+    free = draw(st.lists(member, min_size=len(merged), max_size=len(merged) + 5, unique_by=identity))
     start, found = 10**6, []
     for place, value in enumerate(merged):
         members = free[place :: len(merged)] + [value] * draw(st.booleans())
@@ -69,7 +71,7 @@ def groups(draw: st.DrawFn, values: Sequence[str], taken: Sequence[str]) -> tupl
 
 @st.composite
 def labels(draw: st.DrawFn, columns: list[str]) -> Label:
-    texts = draw(st.lists(TEXTS, min_size=2, max_size=6, unique=True))
+    texts = draw(st.lists(TEXTS, min_size=2, max_size=6, unique_by=identity))
     if draw(st.booleans()):
         quoted = [column.replace('"', '""') for column in columns]
         condition = " OR ".join(f'"{column}" > {draw(st.integers(0, 99))}' for column in quoted)
