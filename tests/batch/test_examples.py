@@ -33,18 +33,18 @@ COMMAND = "/opt/dpnb/bin/dpnb-columnar"
 def test_every_command_of_the_document_runs(place: Path) -> None:
     Path("census.ledger").unlink()
     commands = blocks("sh", DOCUMENT.read_text())
-    assert len(commands) == 5
+    assert len(commands) == 4
     shell("".join(commands))
     runs = charged()
-    assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 23, 24)]
-    assert len(runs) == 3 + 1 + 3
+    assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 23)]
+    assert len(runs) == 2 + 1
     releases = json.loads(Path("releases.json").read_text())["releases"]
     rows = pl.read_csv("releases.csv", infer_schema=False).to_dicts()
     assert rows == [
         {name: str(release[name]) if release[name] is not None else None for name in rows[0]} for release in releases
     ]
     assert rows[0]["run"] == "2026-11-21"
-    assert load_model(Path("step-3.json")).guarantee.epsilon == Fraction(1, 10)
+    assert load_model(Path("calibrated.json")).guarantee.epsilon == Fraction(1, 10)
 
 
 @pytest.mark.slow

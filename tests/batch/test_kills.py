@@ -24,6 +24,6 @@ def test_killed_runs_are_charged_once_and_leave_nothing_half_done(number: str, c
 def test_killed_verbs_end_well_when_they_are_begun_again(tmp_path: Path) -> None:
     verbs = {name: killed_verbs.WRITES[name] for name in ("split", "ledger init")}
     figures = killed_verbs.kill_verbs(tmp_path, 4, None, verbs)
-    assert figures.kills.total() == 4
+    assert figures.kills.total() >= 4
     assert figures.faults == [], figures.report()
     assert figures.ended.keys() == {0}

@@ -190,6 +190,7 @@ def write_wrong_files() -> None:
     for name in EMPTY:
         Path(name).touch()
     Path("open.ledger").chmod(0o666)
+    Path("zero.toml").symlink_to("/dev/zero")
     Path("afolder/x.txt").write_text("x\n")
     Path("binary.csv").write_bytes(bytes(range(256)) * 20)
     _write_people()
