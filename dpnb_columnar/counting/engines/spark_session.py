@@ -70,7 +70,8 @@ def launch_java() -> Any:
     launching.join(LONGEST_START)
     if not gateways:
         raise UnavailableError(
-            "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME"
+            "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME; and check "
+            + WHERE
         )
     return gateways[0]
 

@@ -275,7 +275,10 @@ def test_a_master_that_is_none(variables: dict[str, str]) -> None:
     write_people(Path("people.parquet"))
     done = ended(with_master(variables, "nonsense"), "train", "people.parquet", *LOCAL)
     assert done.returncode == 69
-    assert "cannot start a Spark session; check spark.master (spark-defaults.conf in SPARK_CONF_DIR" in done.stderr
+    assert (
+        "does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME; and check spark.master ("
+        in done.stderr
+    )
     assert left(variables) == []
 
 
