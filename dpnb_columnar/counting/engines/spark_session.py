@@ -70,8 +70,8 @@ def launch_java() -> Any:
     launching.join(LONGEST_START)
     if not gateways:
         raise UnavailableError(
-            "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME; and check "
-            + WHERE
+            "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME; and check"
+            f" {WHERE}"
         )
     return gateways[0]
 
