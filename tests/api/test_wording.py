@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +261,12 @@ def test_what_users_have_named_is_not_rewritten(name: str, folder: Path) -> None
             )
         ),
         (lambda: dpnb.aggregate(twice(), domain=PEOPLE), DataError, "two columns of one name"),
-        (lambda: dpnb.aggregate(twice().to_pandas(), domain=PEOPLE), DataError, "two columns of one name"),
+        pytest.param(
+            lambda: dpnb.aggregate(twice().to_pandas(), domain=PEOPLE),
+            DataError,
+            "two columns of one name",
+            marks=pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed"),
+        ),
         (lambda: model().evaluate(people(5).with_columns(income=pl.lit("middle"))), DataError, "frame: no row fits"),
         (lambda: model().evaluate(people(5).drop("income")), DataError, "the frame: missing column 'income'"),
         (
