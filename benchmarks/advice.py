@@ -3,7 +3,7 @@
 Usage: python -m benchmarks.advice results.parquet
        python -m benchmarks.advice DATA.parquet... [--epsilon 0.1,0.3,1] [--rows 200000]
 
-Reads the results of ``dpnb-columnar reproduce``: cells of the study ``evaluation`` without a delta. Or measures what
+Reads the results of ``python -m studies.paper``: cells of the study ``evaluation`` without a delta. Or measures what
 may be advised on data sets of the catalogue, by cross-validation: every mechanism with every way to weight attributes.
 Advice is given from public facts alone, the domain and the declared number of rows; it sees no result.
 """
@@ -26,8 +26,8 @@ from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.study import experiments as studies
-from dpnb_columnar.study.coded_rows import accuracies
+from studies.paper import experiments as studies
+from studies.paper.coded_rows import accuracies
 
 RIGHT = 0.005
 """Advice is right if its choice is no further behind the winner than this."""

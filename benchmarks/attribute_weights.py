@@ -25,7 +25,7 @@ from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import PublicFile, learn_public_weights, open_public_file, without_noise
-from dpnb_columnar.study.coded_rows import Fold, HeldOut, models
+from studies.paper.coded_rows import Fold, HeldOut, models
 
 
 def main() -> None:

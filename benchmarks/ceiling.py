@@ -22,8 +22,8 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.likelihood import bin_starts
 from dpnb_columnar.model.parameters import Histogram, Normal
-from dpnb_columnar.study.coded_rows import code_rows
-from dpnb_columnar.study.data_sets import complete_rows
+from studies.paper.coded_rows import code_rows
+from studies.paper.data_sets import complete_rows
 
 
 def main() -> None:

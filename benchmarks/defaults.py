@@ -27,7 +27,7 @@ from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.study.coded_rows import Fold, HeldOut, models
+from studies.paper.coded_rows import Fold, HeldOut, models
 
 HEADER = (
     "| data | epsilon | mechanism, weights | accuracy | 5 % | to the largest class (worst) | more than .002 below | "

@@ -52,8 +52,6 @@ FURTHER: Mapping[str, str] = {
     "demo": "demo --folder OUT/demo --rows 3000",
     "demo, replacing": "demo --folder OUT/demo --rows 3000 --overwrite",
     "split, replacing": f"{WRITES['split']} --overwrite",
-    "reproduce": "reproduce --data other --quick --study allocation --dataset numeric-correlated "
-    "--mechanism smooth --processes 2 --output OUT/new.parquet --report OUT/new.html",
     **({"export to ONNX": "export people.model.json --to onnx --output OUT/new.onnx"} if find_spec("onnx") else {}),
     "export to R": "export people.model.json --to r --output OUT/new.R",
     "export to SAS": "export people.model.json --to sas --output OUT/new.sas",

@@ -32,8 +32,8 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform, document_of
 from dpnb_columnar.model.bins import AMOUNTS, declared_edges
 from dpnb_columnar.rows.row_rules import grid_code
-from dpnb_columnar.study.coded_rows import CodedRows, code_rows, fold_numbers
-from dpnb_columnar.study.data_sets import complete_rows
+from studies.paper.coded_rows import CodedRows, code_rows, fold_numbers
+from studies.paper.data_sets import complete_rows
 
 FOLDS = 10
 BINS = 16

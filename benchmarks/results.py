@@ -1,4 +1,4 @@
-"""The tables of docs/journal/accuracy.md, from the results of ``dpnb-columnar reproduce``.
+"""The tables of docs/journal/accuracy.md, from the results of ``python -m studies.paper``.
 
 Usage: python -m benchmarks.results results.parquet
 
@@ -15,9 +15,9 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.report.figures import BASELINES, MAJORITY
-from dpnb_columnar.study.averages import accuracies, weighted
-from dpnb_columnar.study.experiments import WEIGHTED
-from dpnb_columnar.study.results import Results, read_results
+from studies.paper.averages import accuracies, weighted
+from studies.paper.experiments import WEIGHTED
+from studies.paper.results import Results, read_results
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
 BOUNDS = (("adult", 3.0), ("adult", 1.0), ("acs2018", 1.0), ("washington", 1.0), ("washington", 0.1))

@@ -33,8 +33,8 @@ from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model import bins, postprocessing, tuning
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.study.coded_rows import Fold, code_rows, models, split
-from dpnb_columnar.study.data_sets import complete_rows, widened
+from studies.paper.coded_rows import Fold, code_rows, models, split
+from studies.paper.data_sets import complete_rows, widened
 
 RELEASED_NORMAL = postprocessing.normal
 RELEASED_PROBABILITIES: Callable[..., tuple[tuple[float, ...], ...]] = postprocessing.probabilities

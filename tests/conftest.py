@@ -19,6 +19,7 @@ from support.servers import PASSWORD, PostgresServer, postgres_server
 from support.spark import local_session
 
 from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.cli.program import app
 from dpnb_columnar.model import document_reader
 from dpnb_columnar.simulation import simulate_census
 
@@ -99,8 +100,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.delenv("DPNB_TRACEBACK", raising=False)
 
-    def command(*arguments: object, expected: int = 0) -> Ended:
-        code = exit_code([str(argument) for argument in arguments])
+    def command(*arguments: object, expected: int = 0, program: Any = app) -> Ended:
+        code = exit_code([str(argument) for argument in arguments], program)
         printed = capsys.readouterr()
         assert code == expected, printed.err or printed.out
         assert "Traceback" not in printed.out + printed.err

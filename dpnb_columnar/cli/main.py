@@ -9,7 +9,8 @@ import signal
 import sys
 import time
 import warnings
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, PARSER_ERROR, app, usage_text
@@ -44,8 +45,8 @@ LEAST_READ_AHEAD = 8
 of ten million rows: 30 million in three files, counted by units, took 447 MiB in place of 357, and no less time."""
 
 
-def run(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit with its code."""
+def run(arguments: list[str] | None = None, program: Callable[..., object] = app, name: str = NAME) -> NoReturn:
+    """Run the command line, or another program of commands, and exit with its code."""
     exit_on_signals(console.final_output)
     keep_rows_in_memory()
     os.environ.pop(PANICS, None)
@@ -60,7 +61,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
                 _report_error(shortage(error) or OutputError(f"standard error cannot be redirected: {error.strerror}"))
             )
     try:
-        code = exit_code(arguments)
+        code = exit_code(arguments, program, name)
     finally:
         remove_unfinished_files()  # a signal may have come between a block's end and its tidying up
         console.flush_streams()
@@ -70,15 +71,15 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-def exit_code(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def exit_code(arguments: list[str] | None = None, program: Callable[..., object] = app, name: str = NAME) -> int:
+    """Run the command line, or another program of commands, and return its exit code."""
     console.start_log()
     with front_door(CommandLine()), console.standard_output_checked():
         try:
             time.time()  # libraries fail by it as they are imported, where datetime.now stops at its last nanosecond
         except OverflowError:
             return _report_error(ConfigurationError("the system's clock is beyond the year 2262; set it"))
-        code = _run_verb(arguments)
+        code = _run_verb(arguments, program, name)
         try:
             console.log_event("finished", exit_code=code)
         except OutputError as error:
@@ -86,10 +87,10 @@ def exit_code(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _run_verb(arguments: list[str] | None) -> int:
+def _run_verb(arguments: list[str] | None, program: Callable[..., Any], name: str) -> int:
     try:
         with failures_after_signals():
-            ended = app(sys.argv[1:] if arguments is None else arguments, prog_name=NAME, standalone_mode=False)
+            ended = program(sys.argv[1:] if arguments is None else arguments, prog_name=name, standalone_mode=False)
     except SystemExit as end:  # of a signal
         return _report_signal(int(end.code or 0))
     except PARSER_ERROR as error:

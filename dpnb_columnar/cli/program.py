@@ -207,7 +207,6 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "evaluate": "Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.",
         "show": "Show what a model predicts and from what, its guarantee.",
         "audit": "Try to break the guarantee; lower bounds on epsilon.",
-        "reproduce": "Run the evaluation of the paper again, and report it.",
         "datasets": "List the data sets of datasets.toml, prepare raw files.",
         "domain": "Show the declared domain of a file, or change it.",
         "sql": "Print SQL that scores rows, or that counts them.",

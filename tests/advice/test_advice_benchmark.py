@@ -12,7 +12,7 @@ import pytest
 from benchmarks import advice
 from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.study.data_sets import ADULT, MUSHROOM, SEEDS
+from studies.paper.data_sets import ADULT, MUSHROOM, SEEDS
 
 Cells = list[dict[str, object]]
 

@@ -26,7 +26,7 @@ from dpnb_columnar.model.model import load_model
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
-    *("split", "reproduce"),
+    "split",
 )
 LEDGER_VERBS = ("init", "show", "verify")
 PATHS = [

@@ -13,7 +13,7 @@ from dpnb_columnar.cli import verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
 
-UNUSED = "pyarrow scipy sqlglot sqlite3 rich pydantic sklearn pyspark jinja2 dpnb_columnar.ledger dpnb_columnar.study"
+UNUSED = "pyarrow scipy sqlglot sqlite3 rich pydantic sklearn pyspark jinja2 dpnb_columnar.ledger"
 
 PROBE = """
 import sys

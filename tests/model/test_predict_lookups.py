@@ -192,7 +192,7 @@ def test_predict_loads_no_library_that_it_does_not_use(tmp_path: Path) -> None:
         tmp_path / "rows.parquet"
     )
     heavy = "pyarrow duckdb scipy sqlglot flint sqlite3 rich pydantic sklearn pyspark jinja2"
-    rooms = " ".join(f"dpnb_columnar.{room}" for room in ("ledger", "mechanisms", "noise", "study"))
+    rooms = " ".join(f"dpnb_columnar.{room}" for room in ("ledger", "mechanisms", "noise"))
     words = ["predict", "model.json", "rows.parquet", "--output", "scored.parquet"]
     ended = subprocess.run(
         [sys.executable, "-c", MODULES_PROBE, f"{heavy} {rooms}", *words],

@@ -41,7 +41,6 @@ OTHERS = {
     "cli/console.py": "standard output goes to the null device when nobody reads it",
     "audit/universe.py": "made-up rows that are attacked, in a folder that goes with the block",
     "audit/unit_universe.py": "made-up rows that are attacked, in a folder that goes with the block",
-    "study/timing.py": "rows whose reading is timed, in a folder that goes with the block",
 }
 """Modules that write what is no output, and why."""
 

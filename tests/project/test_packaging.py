@@ -109,7 +109,18 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
         "tests/project/test_packaging.py",
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {
-        *("dpnb_columnar", "sql", "tests", "docs", "benchmarks", "cli.py", "datasets.toml", "mkdocs.yml", ".ci"),
+        *(
+            "dpnb_columnar",
+            "sql",
+            "tests",
+            "docs",
+            "benchmarks",
+            "studies",
+            "cli.py",
+            "datasets.toml",
+            "mkdocs.yml",
+            ".ci",
+        ),
         *("hatch_build.py", "Dockerfile", ".dockerignore", ".github"),
         *("LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"),
     }

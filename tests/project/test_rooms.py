@@ -22,6 +22,7 @@ ACROSS = {
     "museum": "files that earlier states of the program wrote, for every reader",
     "peers": "published faults of other programs, looked for in this one",
     "project": "the project itself: packaging, contracts, documents, benchmarks",
+    "studies": "the paper's evaluation, which is no part of the program",
 }
 """Folders whose tests belong to no single room, and what they are for."""
 

@@ -39,7 +39,7 @@ from dpnb_columnar.report.figures import (
     Style,
     style,
 )
-from dpnb_columnar.study.averages import DIRECT
+from studies.paper.averages import DIRECT
 
 PLAIN = Style("smooth")
 UNIT = Axis("x", "x", limits=(0.0, 1.0))

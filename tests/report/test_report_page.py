@@ -13,8 +13,8 @@ from support.report_pages import AWKWARD, Page, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import COLOURS, slug
-from dpnb_columnar.study.reproduction_page import Gap, gaps, write_report
-from dpnb_columnar.study.results import read_results
+from studies.paper.reproduction_page import Gap, gaps, write_report
+from studies.paper.results import read_results
 
 SVG = "{http://www.w3.org/2000/svg}"
 

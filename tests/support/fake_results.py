@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.study.results import SCHEMA
+from studies.paper.results import SCHEMA
 
 EPSILONS = (0.01, 0.03, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
 

@@ -12,8 +12,8 @@ import polars as pl
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import row_fits
-from dpnb_columnar.study.data_sets import DataSet, Published, Synthetic, complete_rows
-from dpnb_columnar.study.experiments import Plan, Runtime, Study
+from studies.paper.data_sets import DataSet, Published, Synthetic, complete_rows
+from studies.paper.experiments import Plan, Runtime, Study
 
 CATALOGUE = """
 [tiny]
@@ -53,7 +53,7 @@ PLAN = Plan(
 
 CELLS = 104 + 16 + 8
 
-QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
+QUICK = ("--data", "data", "--quick", "--processes", 1)
 """The command line of a run in the folder of ``write_data``, where the plan stands for the quick one."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from dpnb_columnar.study.reproduction_page import write_report
+from studies.paper.reproduction_page import write_report
 from support.fake_results import (
     BASELINES,
     METADATA,

@@ -23,7 +23,7 @@ class Ended:
 class Run(Protocol):
     """Runs a command."""
 
-    def __call__(self, *arguments: object, expected: int = 0) -> Ended: ...
+    def __call__(self, *arguments: object, expected: int = 0, program: Any = ...) -> Ended: ...
 
 
 def completed(*arguments: object, expected: int = 0) -> Ended:

@@ -59,7 +59,6 @@ WRITES: Mapping[str, str] = {
 
 NOT_RUN: Mapping[str, str] = {
     "demo": "runs other verbs",
-    "reproduce": "takes minutes; tests/study interrupts it",
 }
 """Commands that write and are not in the table, with the reason."""
 

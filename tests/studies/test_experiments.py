@@ -16,10 +16,10 @@ from dpnb_columnar.budget import SharesRule, parse_division
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan as composition
-from dpnb_columnar.study import data_sets
-from dpnb_columnar.study import experiments as plans
-from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.experiments import FULL, QUICK, Method, Plan, Unit, split_seed
+from studies.paper import data_sets
+from studies.paper import experiments as plans
+from studies.paper.data_sets import widened
+from studies.paper.experiments import FULL, QUICK, Method, Plan, Unit, split_seed
 
 UNIT = Unit("evaluation", "adult", Method("smooth", "polyplace"), "own", 1, 0, 10, (("0.1", 0),))
 

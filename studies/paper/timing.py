@@ -29,8 +29,8 @@ from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, search_beta
 from dpnb_columnar.simulation import simulate_census
-from dpnb_columnar.study.accuracy import Row
-from dpnb_columnar.study.experiments import Runtime
+from studies.paper.accuracy import Row
+from studies.paper.experiments import Runtime
 
 Floats = NDArray[np.float64]
 

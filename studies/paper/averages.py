@@ -37,7 +37,7 @@ from dpnb_columnar.report.figures import (
     shared_limits,
     style,
 )
-from dpnb_columnar.study.experiments import NO_DELTA, WEIGHTED
+from studies.paper.experiments import NO_DELTA, WEIGHTED
 
 METHOD = ("mechanism", "noise", "delta", "attribute_weights")
 """Columns that name a method."""

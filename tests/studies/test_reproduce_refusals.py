@@ -1,4 +1,4 @@
-"""``dpnb-columnar reproduce``: results that do not mix, and what is missing or wrong."""
+"""``python -m studies.paper``: results that do not mix, and what is missing or wrong."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from support.mini_plan import QUICK, metadata_of, results
 from support.running import Run
 
-from dpnb_columnar.study import reproduction as running
+from studies.paper import reproduction as running
 
 
 def test_results_of_the_other_mode_are_refused(done: Path, run: Run) -> None:
     content = done.read_bytes()
-    told = run("reproduce", "--data", "data", "--study", "bounds", expected=73).err
+    told = run("--data", "data", "--study", "bounds", expected=73).err
     assert "was made with mode quick, this run has full" in told
     assert "--overwrite" in told
     assert done.read_bytes() == content
@@ -54,7 +54,7 @@ def test_nothing_to_run_on(data: Path, run: Run) -> None:
 
 
 def test_a_folder_that_is_not_there(data: Path, run: Run) -> None:
-    assert "nowhere: no such folder" in run("reproduce", "--data", "nowhere", "--quick", expected=66).err
+    assert "nowhere: no such folder" in run("--data", "nowhere", "--quick", expected=66).err
 
 
 @pytest.mark.parametrize(

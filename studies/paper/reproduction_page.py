@@ -16,8 +16,7 @@ import polars as pl
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.report.figures import MAJORITY, NONE, legend_order
-from dpnb_columnar.report.page import check_page, named_sections, unbroken, write_page
-from dpnb_columnar.study.averages import (
+from studies.paper.averages import (
     METHOD,
     WITHIN,
     WORST,
@@ -39,8 +38,9 @@ from dpnb_columnar.study.averages import (
     smooth_method,
     time_figures,
 )
-from dpnb_columnar.study.experiments import NO_DELTA
-from dpnb_columnar.study.results import DOMAIN, ITERATIONS, ROWS, Results, read_results
+from studies.paper.experiments import NO_DELTA
+from studies.paper.figure_page import check_page, named_sections, unbroken, write_page
+from studies.paper.results import DOMAIN, ITERATIONS, ROWS, Results, read_results
 
 PRINTED = (0.1, 1.0)
 """Epsilons of the printed table."""
@@ -314,7 +314,7 @@ def write_report(results: Path, output: Path, runtime: Path | None = None, *, ov
         ("time", "Training time", time_figures(measured.runtime)),
     ]
     sections = named_sections(parts, reserved=("summary", "run"))
-    return write_page(output, "reproduction.html.j2", sections, _content(measured), overwrite=overwrite)
+    return write_page(output, sections, _content(measured), overwrite=overwrite)
 
 
 def _content(results: Results) -> dict[str, object]:

@@ -15,8 +15,8 @@ from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.study.coded_rows import code_rows, split
-from dpnb_columnar.study.data_sets import widened
+from studies.paper.coded_rows import code_rows, split
+from studies.paper.data_sets import widened
 
 FOLDS = 3
 

@@ -13,11 +13,11 @@ import polars as pl
 from dpnb_columnar.errors import MissingInputError, option
 from dpnb_columnar.runtime.paths import exists, is_folder
 from dpnb_columnar.runtime.workers import run_in_processes
-from dpnb_columnar.study.accuracy import Located, Row, run_unit
-from dpnb_columnar.study.data_sets import DataSet, complete_rows
-from dpnb_columnar.study.experiments import Plan, Unit
-from dpnb_columnar.study.results import ResultsFile, results_file, runtime_file
-from dpnb_columnar.study.timing import measure, timings
+from studies.paper.accuracy import Located, Row, run_unit
+from studies.paper.data_sets import DataSet, complete_rows
+from studies.paper.experiments import Plan, Unit
+from studies.paper.results import ResultsFile, results_file, runtime_file
+from studies.paper.timing import measure, timings
 
 SAVED_EVERY = 5.0
 """Seconds of work that may be lost when a run is killed, beside the units under way."""

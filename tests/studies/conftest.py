@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from support import mini_plan
 from support.mini_plan import QUICK
 from support.running import Run
 
-from dpnb_columnar.study import experiments as plans
+from studies.paper import experiments as plans
+from studies.paper.__main__ import app
+
+
+@pytest.fixture
+def run(run: Run) -> Run:
+    """Run ``python -m studies.paper`` as the fixture of this name runs the command line."""
+    return partial(run, program=app)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from dpnb_columnar.errors import DataError, MissingInputError, OutputError, opti
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.outputs import atomic_output, opened
 from dpnb_columnar.runtime.paths import exists, is_file
-from dpnb_columnar.study.accuracy import Located, Row
-from dpnb_columnar.study.data_sets import splits
-from dpnb_columnar.study.experiments import Plan
+from studies.paper.accuracy import Located, Row
+from studies.paper.data_sets import splits
+from studies.paper.experiments import Plan
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "study": pl.String,

@@ -16,8 +16,8 @@ from support.releases import plan_and_release
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.study.accuracy import exact_moments, moment_errors
-from dpnb_columnar.study.coded_rows import Folds, code_rows, split
+from studies.paper.accuracy import exact_moments, moment_errors
+from studies.paper.coded_rows import Folds, code_rows, split
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
-from dpnb_columnar.study.timing import (
+from studies.paper.timing import (
     direct_mean_sensitivity,
     direct_sensitivities,
     direct_variance_bound,

@@ -27,9 +27,9 @@ from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.coded_rows import Folds, HeldOut, code_rows, split
-from dpnb_columnar.study.coded_rows import models as trained
-from dpnb_columnar.study.data_sets import complete_rows
+from studies.paper.coded_rows import Folds, HeldOut, code_rows, split
+from studies.paper.coded_rows import models as trained
+from studies.paper.data_sets import complete_rows
 
 
 def by_predict(model: Model, rows: pl.DataFrame) -> list[str]:

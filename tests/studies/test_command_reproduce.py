@@ -1,4 +1,4 @@
-"""``dpnb-columnar reproduce``: a small plan through the command line, interrupted, taken up again, and refused."""
+"""``python -m studies.paper``: a small plan through the command line, interrupted, taken up again, and refused."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from support.patience import patience
 from support.running import Run
 
 from dpnb_columnar import __version__
-from dpnb_columnar.study import reproduction as running
-from dpnb_columnar.study import reproduction_page
-from dpnb_columnar.study.accuracy import Located, Row, run_unit
-from dpnb_columnar.study.experiments import Unit
-from dpnb_columnar.study.results import CELL, RUNTIME_SCHEMA, SCHEMA
+from studies.paper import reproduction as running
+from studies.paper import reproduction_page
+from studies.paper.accuracy import Located, Row, run_unit
+from studies.paper.experiments import Unit
+from studies.paper.results import CELL, RUNTIME_SCHEMA, SCHEMA
 
 MEASURED = ("rows", "correct", "accuracy", "log_loss", "mean_error", "variance_error", "flattened", "released_means")
 
@@ -112,7 +112,7 @@ def test_a_whole_run(data: Path, run: Run) -> None:
 def test_processes_side_by_side_find_the_same(data: Path, run: Run) -> None:
     """So does a part of the plan: no seed depends on what was run before."""
     only = ("--study", "evaluation", "--dataset", "tiny", "--mechanism", "smooth", "--mechanism", "none")
-    run("reproduce", "--data", "data", "--quick", "--processes", 2, *only, "--output", "two.parquet")
+    run("--data", "data", "--quick", "--processes", 2, *only, "--output", "two.parquet")
     run(*QUICK, "--study", "evaluation", "--dataset", "tiny", "--output", "one.parquet")
     two, one = results("two.parquet"), results("one.parquet")
     assert len(two) == 28
@@ -166,17 +166,18 @@ from support import mini_plan
 from support.mini_plan import QUICK, metadata_of, results
 from dataclasses import replace
 from dpnb_columnar.cli.main import run
-from dpnb_columnar.study import experiments, reproduction as running
+from studies.paper import experiments, reproduction as running
+from studies.paper.__main__ import app
 running.SAVED_EVERY = 0.0
 experiments.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
-run(["reproduce", "--data", "data", "--quick", "--processes", "2"])
+run(["--data", "data", "--quick", "--processes", "2"], app)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals, data: Path, tmp_path: Path) -> None:
-    program = PROGRAM.format(paths=[str(Path(__file__).parents[1])])
+    program = PROGRAM.format(paths=[str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
     started = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
         file = tmp_path / "results.parquet"
@@ -245,7 +246,7 @@ def test_training_times_alone(data: Path, run: Run) -> None:
 
 
 def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpnb_columnar.cli.verbs import reproduce
+    from studies.paper import __main__ as reproduce
 
     monkeypatch.setattr(reproduce, "LINE_EVERY", 0.0)
     told = run(*QUICK, "--study", "bounds", "--mechanism", "none").err.splitlines()

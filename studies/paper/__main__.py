@@ -1,4 +1,4 @@
-"""``dpnb-columnar reproduce``: the evaluation of the paper, run again, and its report."""
+"""``python -m studies.paper``: the evaluation of the paper, run again, and its report."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.main import run
+from dpnb_columnar.cli.program import PlainCommand
 from dpnb_columnar.runtime.outputs import check_parquet
 from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
-    from dpnb_columnar.study.reproduction import Progress, Reproduction
+    from studies.paper.reproduction import Progress, Reproduction
 
 LINE_EVERY = 60.0
 """Seconds between two lines of progress where there is no terminal."""
 
 DEFAULT_OUTPUT = Path("results.parquet")
 
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+
+@app.command(cls=PlainCommand)
 def command(
     data: Annotated[
         Path, typer.Option(help="Folder with raw or prepared data sets.", metavar="FOLDER", show_default=False)
@@ -70,16 +75,16 @@ def command(
 
     \b
     Examples:
-      dpnb-columnar reproduce --data downloads --quick --report quick.html
-      dpnb-columnar reproduce --data downloads --output results.parquet
-      dpnb-columnar reproduce --data downloads --study bounds --mechanism smooth
+      python -m studies.paper --data downloads --quick --report quick.html
+      python -m studies.paper --data downloads --output results.parquet
+      python -m studies.paper --data downloads --study bounds --mechanism smooth
     """
     from dpnb_columnar.errors import MissingInputError
-    from dpnb_columnar.report.page import check_page
     from dpnb_columnar.runtime.outputs import check_output
-    from dpnb_columnar.study import experiments as plans
-    from dpnb_columnar.study.reproduction import locate, resume, run_cells, run_timings
-    from dpnb_columnar.study.reproduction_page import printed_table, write_report
+    from studies.paper import experiments as plans
+    from studies.paper.figure_page import check_page
+    from studies.paper.reproduction import locate, resume, run_cells, run_timings
+    from studies.paper.reproduction_page import printed_table, write_report
 
     check_parquet(output)
     check_output(output, overwrite=True)
@@ -147,3 +152,7 @@ class _ProgressLines:
             self._written = now
             left = (now - self._begun) / max(done - self._done_before, 1) * (total - done)
             print_warning(f"{done} of {total} cells, about {left / 60:.0f} min left")
+
+
+if __name__ == "__main__":
+    run(program=app, name="python -m studies.paper")

@@ -21,10 +21,10 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
-from dpnb_columnar.study.coded_rows import CodedRows, Folds, TrainingRows, code_rows, split
-from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.experiments import Unit, split_seed
 from dpnb_columnar.training import train
+from studies.paper.coded_rows import CodedRows, Folds, TrainingRows, code_rows, split
+from studies.paper.data_sets import widened
+from studies.paper.experiments import Unit, split_seed
 
 Moments = tuple[float, float]
 """Mean and variance of one attribute within one class, on the attribute's scale."""

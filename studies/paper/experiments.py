@@ -16,8 +16,8 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
 from dpnb_columnar.mechanisms.release_plan import mechanism_named, noise_named
 from dpnb_columnar.report.figures import BASELINES
-from dpnb_columnar.study import data_sets
-from dpnb_columnar.study.data_sets import DataSet
+from studies.paper import data_sets
+from studies.paper.data_sets import DataSet
 
 OWN = "own"
 """Weights: the division of the budget that goes with a method. As in the paper, attributes of a kind have equal shares

@@ -1,0 +1,1 @@
+"""Studies that the program does not need: run from a checkout."""
