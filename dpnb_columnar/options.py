@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
+from dpnb_columnar.core.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_shares
 from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import UsageError

@@ -22,10 +22,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms.attribute_weights import bounded
+from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
+from dpnb_columnar.core.mechanisms.plan import by_unit, plan
+from dpnb_columnar.core.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
+from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
+from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.scores import UNITS, ScoreTable
+from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.scores import UNITS, ScoreTable
-from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.datasets.catalogue import own_declaration
 from dpnb_columnar.domain import Declaration, Domain, digest, document_of, labelled
 from dpnb_columnar.domain.editing import no_label
@@ -40,15 +46,9 @@ from dpnb_columnar.errors import (
     command,
     option,
 )
-from dpnb_columnar.mechanisms.attribute_weights import bounded
-from dpnb_columnar.mechanisms.automatic_choice import resolved_mechanism
-from dpnb_columnar.mechanisms.log_ratios import model_log_ratios
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
-from dpnb_columnar.mechanisms.release_plan import by_unit, plan
+from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
-from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.object_stores import DataFile, stored_objects
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
@@ -88,8 +88,8 @@ class PublicFile:
 
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in its domain, or in one of fewer attributes."""
+        from dpnb_columnar.core.queries.statistics import CellQuery
         from dpnb_columnar.counting.engines import local
-        from dpnb_columnar.counting.statistics import CellQuery
 
         with _named():
             return local.answer(self.source, CellQuery(domain.per_row))
@@ -123,8 +123,8 @@ class PublicRows:
 
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in the file's domain, or in one of fewer attributes."""
+        from dpnb_columnar.core.queries.statistics import CellQuery
         from dpnb_columnar.counting.engines import local
-        from dpnb_columnar.counting.statistics import CellQuery
 
         return local.answer(self.frame, CellQuery(domain.per_row))
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpnb_columnar.api.arguments import payment_of
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
@@ -32,7 +33,6 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
-from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.options import AttributeWeights, Charged, MechanismName, NeighboursName, NoiseName, Terms
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import to_polars

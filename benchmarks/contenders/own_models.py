@@ -27,9 +27,9 @@ class Default:
         """Release a model of the values that the codes stand for, in the declared domain, with noise from a seed."""
         import polars as pl
 
+        from dpnb_columnar.core.noise import ExactSampler, SeededBits
         from dpnb_columnar.counting.inputs import FrameInput
         from dpnb_columnar.domain import read_domain
-        from dpnb_columnar.noise import ExactSampler, SeededBits
         from dpnb_columnar.options import Terms
         from dpnb_columnar.public_sample import planned_release
         from dpnb_columnar.training import train

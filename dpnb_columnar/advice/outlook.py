@@ -10,6 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
+from dpnb_columnar.advice.expected_error import (
+    USUAL_SIZES,
+    SmallCells,
+    WideRange,
+    expected_error,
+    small_cells,
+    wide_ranges,
+)
 from dpnb_columnar.advice.plan_text import (
     IN_ITS_DECLARATION,
     asked_lines,
@@ -28,25 +36,17 @@ from dpnb_columnar.advice.plan_text import (
 )
 from dpnb_columnar.advice.population import parse_class_sizes
 from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise, what_auto_takes
-from dpnb_columnar.budget import Pure
-from dpnb_columnar.budget.amounts import DeclaredRowCount
-from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.advice.rows_asked import rows_asked
+from dpnb_columnar.core.budget import Pure
+from dpnb_columnar.core.budget.amounts import DeclaredRowCount
+from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.declared_domain import predicts, table_lines, weighs_by, whose_rows
 from dpnb_columnar.domain.names import html_fragment, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import command, option
-from dpnb_columnar.mechanisms.expected_error import (
-    USUAL_SIZES,
-    SmallCells,
-    WideRange,
-    expected_error,
-    small_cells,
-    wide_ranges,
-)
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.rows_asked import rows_asked
 from dpnb_columnar.model.guarantee import scope
 from dpnb_columnar.runtime.row_progress import track_work
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.budget import Share, total
-from dpnb_columnar.budget.composition import budget_part, composition_table
-from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.core.budget import Share, total
+from dpnb_columnar.core.budget.composition import budget_part, composition_table
+from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.declared_domain import Declaration, Titles, table_lines, weighs_by, with_title
 from dpnb_columnar.domain.names import named
@@ -16,9 +16,9 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.mechanisms.expected_error import SmallCells, WideRange
-    from dpnb_columnar.mechanisms.model_release import ReleasePlan
-    from dpnb_columnar.mechanisms.public_weights import PublicWeights
+    from dpnb_columnar.advice.expected_error import SmallCells, WideRange
+    from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
+    from dpnb_columnar.core.mechanisms.release import ReleasePlan
     from dpnb_columnar.model.parameters import PublicSource
 
 EFFECTS = {
@@ -52,7 +52,7 @@ def mechanism_line(plan: ReleasePlan) -> str:
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
-    from dpnb_columnar.mechanisms.rows_asked import asked_table, unit_remark
+    from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
 
     yield from table_lines(*asked_table(plan.domain, plan.shares))
     if remark := unit_remark(plan.domain):
@@ -84,7 +84,7 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
 
 def shares_line(plan: ReleasePlan) -> str:
     """Say how the attributes' part of the budget is divided among them by their size."""
-    from dpnb_columnar.mechanisms.attribute_shares import NUMERIC_CELLS
+    from dpnb_columnar.core.mechanisms.attribute_shares import NUMERIC_CELLS
 
     numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
     return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
@@ -92,7 +92,7 @@ def shares_line(plan: ReleasePlan) -> str:
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
-    from dpnb_columnar.mechanisms.mechanism import PRESENCE
+    from dpnb_columnar.core.mechanisms.mechanism import PRESENCE
 
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
@@ -139,7 +139,7 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
+    from dpnb_columnar.core.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.mechanisms.attribute_shares import cells
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.scores import (
     UNITS,
     ClassScores,
     GradientQuery,
@@ -32,12 +33,11 @@ from dpnb_columnar.counting.scores import (
     ScoreCounts,
     ScoreTable,
 )
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.statistics import WEIGHT_CODE, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.mechanisms.attribute_shares import cells
 from dpnb_columnar.model.likelihood import deciding_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 

@@ -23,15 +23,15 @@ from dpnb_columnar.advice.population import (
     population,
     sample,
 )
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms.attribute_weights import attribute_weights
+from dpnb_columnar.core.mechanisms.plan import plan
+from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
-from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.runtime.row_progress import report_work
 
 Integers = NDArray[np.int64]

@@ -32,22 +32,22 @@ from dpnb_columnar.api.arguments import (
     payment_of,
     refuse_table,
 )
-from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
-from dpnb_columnar.budget.amounts import DeclaredRowCount
+from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
+from dpnb_columnar.core.budget.amounts import DeclaredRowCount
+from dpnb_columnar.core.mechanisms.plan import plan_given, reserve_later_pass
+from dpnb_columnar.core.mechanisms.score_calibration import margins_given
+from dpnb_columnar.core.mechanisms.score_release import plan_scores
+from dpnb_columnar.core.queries.scores import ScoreCounts
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
-from dpnb_columnar.counting.scores import ScoreCounts
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.release_plan import plan_given, reserve_later_pass
-from dpnb_columnar.mechanisms.score_calibration import margins_given
-from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores

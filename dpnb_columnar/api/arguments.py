@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal, TypeAlias, Union
 
-from dpnb_columnar.budget import parse_rows
+from dpnb_columnar.core.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LakeInput, LocalInput, local_input, opened_input
 from dpnb_columnar.datasets.catalogue import Entry

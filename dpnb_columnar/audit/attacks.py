@@ -16,9 +16,9 @@ from dpnb_columnar.audit.outcomes import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
 from dpnb_columnar.audit.unit_universe import UnitUniverse, build_units, unit_pairs
 from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.core.mechanisms.release import software
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.workers import run_in_processes
 

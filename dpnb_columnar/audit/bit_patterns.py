@@ -20,12 +20,12 @@ from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.universe import Universe
+from dpnb_columnar.core.mechanisms.smooth_moments import GRID_BITS
+from dpnb_columnar.core.mechanisms.weight_rounds import GRID_BITS as ROUND_GRID_BITS
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
-from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS as ROUND_GRID_BITS
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.model.score_values import ScoreValues
-from dpnb_columnar.noise import ExactSampler, NoiseFamily
 from dpnb_columnar.training import Release
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"

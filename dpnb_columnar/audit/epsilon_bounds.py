@@ -13,7 +13,7 @@ from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.recording import Record, Witness, is_drawn, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
-from dpnb_columnar.budget import Approximate
+from dpnb_columnar.core.budget import Approximate
 
 NUMBER, MODEL = "bound of a number", "bound of whole models"
 """Names of the checks."""

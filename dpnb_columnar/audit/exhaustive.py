@@ -27,9 +27,9 @@ from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
-from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
-from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
+from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.training import Release
 
 Floats = NDArray[np.float64]

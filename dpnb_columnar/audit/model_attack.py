@@ -33,11 +33,11 @@ from dpnb_columnar.audit.membership_bounds import (
     largest_rate,
     surprise,
 )
+from dpnb_columnar.core.mechanisms.release import software
 from dpnb_columnar.domain import Attribute, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, UsageError, command, option
-from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.attack_figures import AttackReport, Flagged, Guessed, Implied, RankedScore, Rate
 from dpnb_columnar.model.exact_evaluation import Ranking, ranking

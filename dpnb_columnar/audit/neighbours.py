@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement
 
 from dpnb_columnar.audit.universe import SHOPS, TRADES, Database, Universe
-from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.domain import Domain, Missing
 
 Pair = tuple[Database, Database]

@@ -8,16 +8,16 @@ from fractions import Fraction
 from functools import cache
 
 from dpnb_columnar.audit.recording import Answers
-from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
-from dpnb_columnar.counting.statistics import assemble
+from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
+from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
+from dpnb_columnar.core.mechanisms.plan import MECHANISMS, mechanism_named, plan
+from dpnb_columnar.core.mechanisms.release import release
+from dpnb_columnar.core.mechanisms.score_release import SCORES, plan_scores
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.core.queries.statistics import assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, mechanism_named, plan
-from dpnb_columnar.mechanisms.score_release import SCORES, plan_scores
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.training import Plan
 

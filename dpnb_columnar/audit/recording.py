@@ -10,12 +10,12 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
+from dpnb_columnar.core.sensitivity import RunLengthColumns, end_to_end
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.model.score_values import ScoreValues
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
-from dpnb_columnar.sensitivity import RunLengthColumns, end_to_end
 from dpnb_columnar.training import Plan, Release, carry_out
 
 COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)

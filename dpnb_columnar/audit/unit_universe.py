@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.outcomes import Finding
 from dpnb_columnar.audit.universe import Database, Universe, frame_of
-from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.core.budget import Neighbours
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpnb_columnar.audit.outcomes import Finding
-from dpnb_columnar.counting.query import AnswerT
-from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.query import AnswerT
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
 from dpnb_columnar.errors import Error
 

@@ -35,6 +35,10 @@ from dpnb_columnar.cli.console import (
 )
 from dpnb_columnar.cli.group_tables import print_groups
 from dpnb_columnar.cli.next_commands import awaits
+from dpnb_columnar.core.mechanisms.attribute_weights import NONE, uncalibrated_line
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
+from dpnb_columnar.core.mechanisms.score_release import SCORES, ScorePlan
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.declaration import weight_document
@@ -42,14 +46,10 @@ from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.mechanisms.attribute_weights import NONE, uncalibrated_line
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.model.evaluation import fold_classes, shown_classes
 from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
-from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.runtime.paths import exists

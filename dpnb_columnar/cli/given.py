@@ -13,19 +13,19 @@ from dpnb_columnar.cli.configuration import DEFAULT, option_origins
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from dpnb_columnar.core.mechanisms.release import ReleasePlan
+    from dpnb_columnar.core.queries.query import Answer
+    from dpnb_columnar.core.queries.scores import Margins, ScoreCounts
+    from dpnb_columnar.core.queries.statistics import Statistics
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.query import Answer
-    from dpnb_columnar.counting.scores import Margins, ScoreCounts
-    from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.mechanisms.model_release import ReleasePlan
 
 Part = TypeVar("Part", bound="Answer")
 
 
 def plan_of(given: Path) -> ReleasePlan:
     """Plan the second release of the model in a file."""
-    from dpnb_columnar.mechanisms.release_plan import plan_given
+    from dpnb_columnar.core.mechanisms.plan import plan_given
     from dpnb_columnar.model.model import load_model
 
     model = load_model(given)
@@ -37,7 +37,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 def query_of(given: Path) -> Margins:
     """Make what the later pass asks for the model in a file."""
-    from dpnb_columnar.mechanisms.score_calibration import margins_given
+    from dpnb_columnar.core.mechanisms.score_calibration import margins_given
 
     model = plan_of(given).given
     assert model is not None
@@ -67,7 +67,7 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
     Args:
         domain: The domain that they must have been counted in; None for the one that they carry.
     """
-    from dpnb_columnar.counting.query import with_whole_units
+    from dpnb_columnar.core.queries.query import with_whole_units
     from dpnb_columnar.counting.statistics_files import load_statistics
 
     _refuse_repeated(files)
@@ -80,7 +80,7 @@ def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> 
     Args:
         query: What must have been counted.
     """
-    from dpnb_columnar.counting.query import with_whole_units
+    from dpnb_columnar.core.queries.query import with_whole_units
     from dpnb_columnar.counting.statistics_files import load_answer
 
     _refuse_repeated(files)

@@ -7,17 +7,17 @@ from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.budget import Share
-from dpnb_columnar.budget.costs import cost_parameters
 from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, domain_file
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.runtime.resources import resource
 
 if TYPE_CHECKING:
+    from dpnb_columnar.advice.expected_error import WideRange
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
-    from dpnb_columnar.mechanisms.expected_error import WideRange
 
 
 def training_command(domain: Declaration, source: object, catalogue: Path) -> str:

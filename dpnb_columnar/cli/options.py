@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
-from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
+from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.query import Answer, AnswerT, Query
+    from dpnb_columnar.core.queries.query import Answer, AnswerT, Query
     from dpnb_columnar.domain import Domain
 
 KnownT = TypeVar("KnownT", bound="Answer")

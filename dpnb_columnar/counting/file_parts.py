@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.counting.query import digest_blocks
+from dpnb_columnar.core.queries.query import digest_blocks
 from dpnb_columnar.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, parse_epsilon
+from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, parse_epsilon
 from dpnb_columnar.datasets.catalogue import (
     CATALOGUE_NAME,
     Entry,

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from dpnb_columnar.core.queries.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.counting.countable import OpenedRows, Rows
-from dpnb_columnar.counting.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.runtime.paths import is_file

@@ -17,8 +17,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     UNITS,
     ClassScores,
@@ -28,7 +28,7 @@ from dpnb_columnar.counting.scores import (
     probabilities,
     sum_columns,
 )
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.nodes import (
     as_column,
     as_double,

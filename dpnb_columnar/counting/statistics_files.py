@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar, cas
 
 import numpy as np
 
-from dpnb_columnar.code_limits import LARGEST_SIZE
-from dpnb_columnar.counting.query import Answer, AnswerT, Query, with_parts
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
+from dpnb_columnar.core.queries.query import Answer, AnswerT, Query, with_parts
+from dpnb_columnar.core.queries.scores import (
     ClassScores,
     GradientQuery,
     GradientSums,
@@ -34,7 +34,7 @@ from dpnb_columnar.counting.scores import (
     ScoreCounts,
     sum_columns,
 )
-from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import weighs_by

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
-from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.core.budget import Approximate, Neighbours, Spent, admits
+from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.ledger import records, refusals, storage
@@ -37,7 +37,7 @@ class Ledger:
         >>> from fractions import Fraction
         >>> from pathlib import Path
         >>> import dpnb_columnar as dpnb
-        >>> from dpnb_columnar.budget import Approximate, Neighbours
+        >>> from dpnb_columnar.core.budget import Approximate, Neighbours
         >>> from dpnb_columnar.ledger import Ledger
         >>> census, path = dpnb.simulate("census.parquet", rows=500, overwrite=True), Path("census.ledger")
         >>> with Ledger.create(path) as ledger:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Neighbours,
     PrivacyCost,
@@ -26,9 +26,9 @@ from dpnb_columnar.budget import (
     Spent,
     remaining,
 )
-from dpnb_columnar.budget.accounting import LARGEST_TOTAL
-from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
-from dpnb_columnar.budget.costs import cost_of_numbers, cost_parameters
+from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
+from dpnb_columnar.core.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
+from dpnb_columnar.core.budget.costs import cost_of_numbers, cost_parameters
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__

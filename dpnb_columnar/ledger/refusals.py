@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
+from dpnb_columnar.core.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import (

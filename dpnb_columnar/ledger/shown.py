@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
+from dpnb_columnar.core.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.ledger.records import Account, Entry, written_relation
 from dpnb_columnar.ledger.refusals import format_amount

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dpnb_columnar.budget import admits
+from dpnb_columnar.core.budget import admits
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.ledger import records

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
-from dpnb_columnar.budget.composition import row_effect
-from dpnb_columnar.budget.costs import cost_parameters, group_cost_within, implies
+from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
+from dpnb_columnar.core.budget.composition import row_effect
+from dpnb_columnar.core.budget.costs import cost_parameters, group_cost_within, implies
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, check_version, excerpt

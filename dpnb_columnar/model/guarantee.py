@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.core.budget import Neighbours, Share
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.declared_domain import counts_by, linked_text, of_whom
 from dpnb_columnar.domain.numbers import number_text

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from dpnb_columnar.budget import Share
-from dpnb_columnar.budget.costs import PrivacyCost, cost_parameters
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.budget.costs import PrivacyCost, cost_parameters
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee

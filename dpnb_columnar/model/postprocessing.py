@@ -10,11 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Share
-from dpnb_columnar.code_limits import squares_shift
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.code_limits import squares_shift
+from dpnb_columnar.core.mechanisms.rules import CLASS_COUNTS, COUNTS
+from dpnb_columnar.core.mechanisms.tuning import (
+    Smoothness,
+    pooled_rows,
+    pure_epsilon,
+    smoothness,
+    trim,
+    trimmed_normal_variance,
+)
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS
 from dpnb_columnar.model.parameters import (
     LARGEST_COUNT,
     AttributeParameters,
@@ -24,7 +32,6 @@ from dpnb_columnar.model.parameters import (
     Presence,
     Table,
 )
-from dpnb_columnar.model.tuning import Smoothness, pooled_rows, pure_epsilon, smoothness, trim, trimmed_normal_variance
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""

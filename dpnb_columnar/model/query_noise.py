@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.budget import Pure, Share
-from dpnb_columnar.budget.composition import GRADIENT
+from dpnb_columnar.core.budget import Pure, Share
+from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.mechanisms.rules import LAPLACE, WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.tuning import POLYPLACE_ALPHA, beta_of, sample_size
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.model.mechanism_rules import LAPLACE, WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import NaiveBayes, Table
-from dpnb_columnar.model.tuning import POLYPLACE_ALPHA, beta_of, sample_size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,7 +149,7 @@ def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None)
     """Tell the noise of moments of whole samples: Laplace noise for the most that one substitution changes.
 
     That is of a sample of N values with codes up to c: c/N of a mean, (N-1)/N^2 c^2 of a variance, sqrt(N-1)/N c of a
-    deviation (docs/privacy.md, section 4; ``sensitivity.moments`` has them exactly).
+    deviation (docs/privacy.md, section 4; ``core.sensitivity.moments`` has them exactly).
 
     Args:
         sizes: Per class, the released number of values.

@@ -19,15 +19,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from dpnb_columnar.budget import Concentrated, Share
-from dpnb_columnar.budget.composition import GRADIENT, calibration_cost, row_effect
-from dpnb_columnar.code_limits import UNITS, squares_shift
-from dpnb_columnar.domain import Categorical, Missing, Numeric
-from dpnb_columnar.errors import excerpt
-from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.bins import adaptive_edges, declared_edges
-from dpnb_columnar.model.document_part import Part
-from dpnb_columnar.model.mechanism_rules import (
+from dpnb_columnar.core.budget import Concentrated, Share
+from dpnb_columnar.core.budget.composition import GRADIENT, calibration_cost, row_effect
+from dpnb_columnar.core.code_limits import UNITS, squares_shift
+from dpnb_columnar.core.mechanisms.bins import adaptive_edges, declared_edges
+from dpnb_columnar.core.mechanisms.rules import (
     CALIBRATED,
     CALIBRATION,
     CALIBRATION_RANGES,
@@ -47,6 +43,11 @@ from dpnb_columnar.model.mechanism_rules import (
     MechanismRules,
     tempered_weight,
 )
+from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
+from dpnb_columnar.domain import Categorical, Missing, Numeric
+from dpnb_columnar.errors import excerpt
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,
@@ -57,7 +58,6 @@ from dpnb_columnar.model.parameters import (
     Table,
 )
 from dpnb_columnar.model.query_noise import model_noise
-from dpnb_columnar.model.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
 
 TOLERANCE = 1e-9
 """Relative. What libraries round differently is far less."""

@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpnb_columnar.core.mechanisms.rules import CLASS_COUNTS, COUNTS, PRESENCE, RULES, SPREAD_FIELDS, WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.intervals import QUANTILE
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS, PRESENCE, RULES, SPREAD_FIELDS, WEIGHTED_COUNTS
 from dpnb_columnar.model.model_document import Leaf, leaves, to_document
 from dpnb_columnar.model.parameters import SPREADS, NaiveBayes
 from dpnb_columnar.model.query_noise import Interval, Key, QueryNoise, model_noise
-from dpnb_columnar.model.tuning import cell_prior
 
 QUERIES = {SPREADS[field]: query for query, field in SPREAD_FIELDS.items()} | {"mean": "mean"}
 """Query of each drawn statistic of a numeric attribute."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpnb_columnar.budget import Concentrated, Pure, Share
+from dpnb_columnar.core.budget import Concentrated, Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
 from dpnb_columnar.domain.names import html_fragment, printable
 from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt

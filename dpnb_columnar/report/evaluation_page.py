@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from dpnb_columnar.budget.composition import composition_table
+from dpnb_columnar.core.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.budget import Budget, parse_epsilon
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.core.budget import Budget, parse_epsilon
+from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
+from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.counting.diagnostics import (
     LABEL,
     ColumnDiagnosis,
@@ -24,9 +27,6 @@ from dpnb_columnar.domain.declared_domain import class_texts, table_lines, with_
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source
 

@@ -14,8 +14,8 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.budget import total
-from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.core.budget import total
+from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain.declared_domain import predicts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, option

@@ -12,11 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from dpnb_columnar.core.mechanisms.attribute_weights import NONE
 from dpnb_columnar.domain.split_parts import SplitPart, kept_apart, read_parts
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Entry
-from dpnb_columnar.mechanisms.attribute_weights import NONE
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.model_document import document_digest, to_json
 from dpnb_columnar.model.model_files import parse_document

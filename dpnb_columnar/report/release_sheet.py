@@ -14,9 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.budget import Neighbours, Share, total
-from dpnb_columnar.budget.composition import budget_part, composition_table
-from dpnb_columnar.budget.costs import cost_parameters
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
+from dpnb_columnar.core.budget import Neighbours, Share, total
+from dpnb_columnar.core.budget.composition import budget_part, composition_table
+from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, constant
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import digest
@@ -36,12 +39,9 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
-from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.log_ratios import log_ratios
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, constant
-from dpnb_columnar.mechanisms.rows_asked import asked_table, unit_remark
 from dpnb_columnar.model.guarantee import Guarantee, scope, statement
 from dpnb_columnar.model.likelihood import log_normalisation
+from dpnb_columnar.model.log_ratios import log_ratios
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
 from dpnb_columnar.model.parameters import (
     AttributeParameters,

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms.attribute_weights import NONE
+from dpnb_columnar.core.mechanisms.plan import plan
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
+from dpnb_columnar.core.mechanisms.samples import on_scale
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.mechanisms.attribute_weights import NONE
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.training import train
 from studies.paper.coded_rows import CodedRows, Folds, TrainingRows, code_rows, split
 from studies.paper.data_sets import widened

@@ -18,8 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.scores import (
     UNITS,
     ClassScores,
     GradientQuery,
@@ -28,16 +30,14 @@ from dpnb_columnar.counting.scores import (
     ScoreCounts,
     ScoreTable,
 )
-from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.model.likelihood import bin_starts, class_terms, line_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
-from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits

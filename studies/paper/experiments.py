@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dpnb_columnar.budget import Budget, SharesRule, parse_delta, parse_epsilon, parse_shares
+from dpnb_columnar.core.budget import Budget, SharesRule, parse_delta, parse_epsilon, parse_shares
+from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, NONE
+from dpnb_columnar.core.mechanisms.plan import mechanism_named, noise_named
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
-from dpnb_columnar.mechanisms.release_plan import mechanism_named, noise_named
 from dpnb_columnar.report.figures import BASELINES
 from studies.paper import data_sets
 from studies.paper.data_sets import DataSet
@@ -37,7 +37,7 @@ class Method:
         noise: Noise family; None where the mechanism takes none.
         delta: Rule for delta, ``NO_DELTA`` or one that ``parse_delta`` knows.
         private: Whether it spends a budget at all; if not, it is run once per fold, whatever the epsilons.
-        attribute_weights: How attributes are weighted (``mechanisms.attribute_weights``).
+        attribute_weights: How attributes are weighted (``core.mechanisms.attribute_weights``).
     """
 
     mechanism: str

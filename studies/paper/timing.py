@@ -1,7 +1,7 @@
 """Training times against the number of rows: this program's two searches, and the paper's direct search.
 
 The direct search for smooth sensitivities works on sorted values, in time quadratic in their number. It exists to be
-timed and to be compared with: its sensitivities are those of ``dpnb_columnar.sensitivity``.
+timed and to be compared with: its sensitivities are those of ``dpnb_columnar.core.sensitivity``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Budget, SharesRule
+from dpnb_columnar.core.budget import Budget, SharesRule
+from dpnb_columnar.core.mechanisms.plan import plan
+from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
+from dpnb_columnar.core.mechanisms.samples import on_scale
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE, trim
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.core.sensitivity import RunLengthColumn, public_size, search_beta
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.samples import on_scale
-from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.model.tuning import SMALLEST_SAMPLE, trim
-from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size, search_beta
 from dpnb_columnar.simulation import simulate_census
 from studies.paper.accuracy import Row
 from studies.paper.experiments import Runtime

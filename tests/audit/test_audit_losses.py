@@ -19,9 +19,9 @@ from dpnb_columnar.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.costs import implies
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.core.budget.costs import implies
+from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
     Gaussian,

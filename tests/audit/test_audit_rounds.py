@@ -20,10 +20,10 @@ from dpnb_columnar.audit.neighbours import Group, forced_sizes, groups, small_pa
 from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record
 from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.core.mechanisms.score_calibration import margins_given
+from dpnb_columnar.core.mechanisms.weight_rounds import GRID_BITS
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.score_calibration import margins_given
-from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MECHANISMS = ("histogram", "smooth", "adaptive-histogram")

@@ -15,9 +15,9 @@ from dpnb_columnar.audit.outcomes import EPSILON, GROUPED, Configuration, config
 from dpnb_columnar.audit.recording import Answers, numbers, record
 from dpnb_columnar.audit.unit_universe import UNIT, AnyUniverse, homes
 from dpnb_columnar.audit.universe import HOURS, TRADES, VALUES, WAGES, YEARS, Universe, build_universe, frame_of
-from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.core.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 from dpnb_columnar.model.score_values import ScoreValues
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.noise_cases import gaussian_delta, precise
 
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
     Concentrated,
@@ -24,8 +24,8 @@ from dpnb_columnar.budget import (
     parse_delta,
     total,
 )
-from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
-from dpnb_columnar.budget.costs import (
+from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
+from dpnb_columnar.core.budget.costs import (
     concentrated_within,
     floor_digits,
     for_one_row,

@@ -17,8 +17,8 @@ from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.inputs import LakeInput
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger

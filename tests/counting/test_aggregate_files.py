@@ -136,7 +136,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 
 MEMORY_SCRIPT = """
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 

@@ -18,9 +18,7 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, listed, queries_of
 
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
     UNITS,
@@ -29,6 +27,8 @@ from dpnb_columnar.counting.scores import (
     ScoreTable,
     probabilities,
 )
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.parquet import open_parquet
 

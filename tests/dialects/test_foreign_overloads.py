@@ -15,9 +15,9 @@ from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.sql_queries import query_sql
-from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.rendering import GRAMMAR
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.column_kinds import kinds_of

@@ -11,7 +11,7 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     CATALOGUE,

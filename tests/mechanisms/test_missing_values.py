@@ -12,15 +12,15 @@ from support.mechanisms import MECHANISMS, PRIVATE, SPREAD
 from support.model_cases import declared
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, total
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget, total
+from dpnb_columnar.core.mechanisms.mechanism import PRESENCE
+from dpnb_columnar.core.mechanisms.plan import plan
+from dpnb_columnar.core.mechanisms.smooth_moments import exact_answers
+from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.mechanisms.mechanism import PRESENCE
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.smooth_moments import exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal
-from dpnb_columnar.noise import NoiseFamily
 
 CLASSES = (1000, 400)
 PRESENT = (600, 100)
@@ -150,7 +150,7 @@ def test_samples_are_as_large_as_what_was_released(
         seen.update(size for each in asked for size in each.sizes)  # type: ignore[attr-defined]
         return exact_answers(asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(f"dpnb_columnar.mechanisms.{module}.exact_answers", recorded)
+    monkeypatch.setattr(f"dpnb_columnar.core.mechanisms.{module}.exact_answers", recorded)
     released(mechanism, Missing.SKIP)
     assert seen == sizes
     seen.clear()

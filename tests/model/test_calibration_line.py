@@ -18,9 +18,9 @@ from support.golden_model import DELETED, changed
 from support.model_cases import declared, model_of, table_of
 from support.scored_queries import compare, kinds_of
 
+from dpnb_columnar.core.mechanisms.score_release import model_scores
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.score_release import model_scores
 from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.core.budget import Neighbours, Pure, Share
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals

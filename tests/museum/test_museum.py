@@ -14,8 +14,8 @@ from write_museum import COMMITS as WRITTEN
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics_files import FORMATS
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.core.mechanisms.plan import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.released_scores import VERSION as SCORES
 
 LARGEST = 150_000

@@ -15,7 +15,7 @@ from support.golden_model import golden_model
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpnb_columnar.counting.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.dialects.cells_query import cells_query, joint_keys

@@ -17,8 +17,8 @@ from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
 
 if TYPE_CHECKING:
+    from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.query import Query
 
 LATER = ".given.parquet"
 """How the default name of a later pass's file ends."""
@@ -95,7 +95,7 @@ def command(
 
 def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[Any], ResolvedDomain]:
     """Return what the rows are asked, and in which domain: its cells, or what a model waits for."""
-    from dpnb_columnar.counting.statistics import CellQuery
+    from dpnb_columnar.core.queries.statistics import CellQuery
 
     if given is not None:
         query = query_of(given)

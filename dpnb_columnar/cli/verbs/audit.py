@@ -20,7 +20,7 @@ from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.audit.outcomes import Audit, Configuration, Outcome
-    from dpnb_columnar.budget import Approximate
+    from dpnb_columnar.core.budget import Approximate
     from dpnb_columnar.model.attack_figures import AttackReport
     from dpnb_columnar.rows.object_stores import DataFile
 

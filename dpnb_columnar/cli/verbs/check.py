@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_confidential, print_lines, print_text, stage
+from dpnb_columnar.core.budget import parse_epsilon
 from dpnb_columnar.errors import DataError
 
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import parse_epsilon
-from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.program import NAME
+from dpnb_columnar.core.budget import parse_epsilon
+from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON
 from dpnb_columnar.errors import OutputError
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.console import (
     LogFormat,
@@ -28,6 +27,7 @@ from dpnb_columnar.cli.console import (
     stage,
 )
 from dpnb_columnar.cli.group_tables import print_groups
+from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
@@ -302,8 +302,8 @@ def command(
         _evaluate(loaded, rows, public, page, divisions, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import FileOutput, payment, print_json, print_scores, rehearse, sampler
+    from dpnb_columnar.core.mechanisms.score_release import plan_scores
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.mechanisms.score_release import plan_scores
     from dpnb_columnar.training import carry_out
 
     budget = Budget(parse_epsilon(epsilon), neighbours)

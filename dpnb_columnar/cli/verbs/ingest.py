@@ -228,15 +228,15 @@ def _print_result(conversion: Conversion, output: Path) -> None:
 
 def _print_plan(domain: Declaration, output: Path) -> None:
     """Say what missing values do and cost in a usual release, and which ranges are too wide for it. Public facts."""
+    from dpnb_columnar.advice.expected_error import USUAL_SIZE, wide_ranges
     from dpnb_columnar.advice.plan_text import missing_lines
-    from dpnb_columnar.budget import Budget
-    from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
     from dpnb_columnar.cli.next_commands import print_wide_ranges
+    from dpnb_columnar.core.budget import Budget
+    from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON
+    from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
+    from dpnb_columnar.core.mechanisms.plan import plan
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.editing import provisional
-    from dpnb_columnar.mechanisms.attribute_weights import AUTO
-    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE, wide_ranges
-    from dpnb_columnar.mechanisms.release_plan import plan
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)
     try:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import is_rule
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_lines, print_text, stage
+from dpnb_columnar.core.budget import is_rule
 from dpnb_columnar.options import Declared, Option, Terms
 
 LARGEST_CLASS = 10**12

@@ -18,12 +18,12 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, Terms, flags_of
 
 if TYPE_CHECKING:
-    from dpnb_columnar.budget.amounts import DeclaredRowCount
+    from dpnb_columnar.core.budget.amounts import DeclaredRowCount
+    from dpnb_columnar.core.queries.query import Query
+    from dpnb_columnar.core.queries.statistics import Statistics
     from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.inputs import DatabaseInput
-    from dpnb_columnar.counting.query import Query
-    from dpnb_columnar.counting.statistics import Statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +103,8 @@ def command(
           --output calibrated.model.json
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
+    from dpnb_columnar.core.mechanisms.plan import reserve_later_pass
     from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.mechanisms.release_plan import reserve_later_pass
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import planned_release, public_path
     from dpnb_columnar.training import train
@@ -192,7 +192,7 @@ def _rows(
         raise UsageError(
             f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
         )
-    from dpnb_columnar.counting.statistics import CellQuery
+    from dpnb_columnar.core.queries.statistics import CellQuery
 
     return named, _rows_of(database, CellQuery(named.domain))
 

@@ -22,7 +22,7 @@ from dpnb_columnar.runtime.outputs import check_target
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from dpnb_columnar.counting.query import Query
+    from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.rows.object_stores import DataFile
 
@@ -256,8 +256,8 @@ def statistics_command(
       dpnb-columnar sql statistics --dataset census --like postgresql://curator@db/census
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
+    from dpnb_columnar.core.queries.statistics import CellQuery
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.counting.statistics import CellQuery
     from dpnb_columnar.rows.input_files import resolve_files
 
     files = resolve_files(data) if data else ()

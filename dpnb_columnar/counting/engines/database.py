@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dpnb_columnar.core.queries.query import AnswerT, Query
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.query import AnswerT, Query
 from dpnb_columnar.counting.statistics_files import COUNT, answer_of, result_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of

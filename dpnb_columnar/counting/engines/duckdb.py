@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.counting.statistics import Cells
+from dpnb_columnar.core.queries.statistics import Cells
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.duckdb_query import reported_query
 from dpnb_columnar.rows.parquet import ParquetSource

@@ -6,11 +6,11 @@ from functools import partial, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.core.queries.query import AnswerT, Query, with_parts
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.engines.polars import reduce_rows
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.query import AnswerT, Query, with_parts
-from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.errors import DataError

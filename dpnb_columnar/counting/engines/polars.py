@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.scores import UNITS, ClassScores, GradientQuery, GradientSums, ScoreCounts, ScoreTable
+from dpnb_columnar.core.queries.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import UNITS, ClassScores, GradientQuery, GradientSums, ScoreCounts, ScoreTable
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dpnb_columnar.core.queries.query import AnswerT, Query, with_parts
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.engines.spark_files import SparkFile, read_rows
-from dpnb_columnar.counting.query import AnswerT, Query, with_parts
 from dpnb_columnar.counting.sql_queries import query_sql
-from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query

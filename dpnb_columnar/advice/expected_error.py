@@ -1,0 +1,219 @@
+"""The expected error of a planned release, and attributes of which it says nothing, from public facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.code_limits import squares_shift
+from dpnb_columnar.core.mechanisms.global_moments import CONSTANT_MOMENTS
+from dpnb_columnar.core.mechanisms.mechanism import COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
+from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS, moment_noise
+from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
+from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, search_beta
+from dpnb_columnar.domain import Domain, Numeric, Transform
+from dpnb_columnar.model.intervals import LEVEL
+from dpnb_columnar.model.query_noise import moments_noise, query_noise
+
+REFERENCE_RUNS = 1000
+"""Most distinct values of the reference column."""
+
+USUAL_SIZE = 10_000
+"""Rows of a class, where none are declared, to expect errors for. Public."""
+
+USUAL_SIZES = (USUAL_SIZE, 1_000_000)
+
+
+def expected_error(domain: Domain, share: Share, size: int) -> float:
+    """Compute the bound below which 95 % of the noise of one query stays.
+
+    Where the sensitivity is a public constant, the bound is exact. Where noise follows the smooth sensitivity of the
+    data, it is that of a public reference column instead, whose values fill the middle tenth of the declared range
+    evenly.
+
+    Returns:
+        The bound, in rows for counts, in the weight's unit for sums of weights, in the attribute's unit for means and
+        deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
+        decide.
+    """
+    noise = query_noise(domain, share, [size])
+    if noise is not None:
+        in_unit = float(domain.weight.step) if share.query == WEIGHTED_COUNTS and domain.weight is not None else 1.0
+        return noise.quantile() * in_unit
+    attribute = domain[share.attribute or ""]
+    assert isinstance(attribute, Numeric)
+    cells = attribute.scale.cells
+    pooled = share.values == 1  # one number for all classes together
+    return moment_error(
+        attribute, share, size * len(domain.classes) if pooled else size, (cells * 9 // 20, cells * 11 // 20)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SmallCells:
+    """A table whose noise is larger than its counts are on average. Public facts alone.
+
+    Attributes:
+        attribute: Name of the categorical attribute.
+        categories: Number of its categories.
+        rows: Rows of a class that each of them has on average.
+        error: Rows that 95 % of the noise stays below.
+    """
+
+    attribute: str
+    categories: int
+    rows: float
+    error: float
+
+
+def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[SmallCells, ...]:
+    """Find the tables whose noise hides what a category has on average."""
+    tables = {each.name: each.size for each in domain.categorical}
+    found = (
+        SmallCells(
+            share.attribute,
+            tables[share.attribute],
+            size / tables[share.attribute],
+            expected_error(domain, share, size),
+        )
+        for share in shares
+        if share.attribute is not None and share.attribute in tables and share.query == COUNTS
+    )
+    return tuple(each for each in found if each.rows < each.error)
+
+
+def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:
+    """Compute the bound below which 95 % of the noise of a moment stays.
+
+    Args:
+        filled: First and last code of its scale that the values fill evenly. Only noise that follows the smooth
+            sensitivity of the data depends on them.
+
+    Returns:
+        The bound, in the attribute's unit for means and deviations, in its square for variances.
+    """
+    if (constant := moments_noise(attribute, share, [size])) is not None:
+        return constant.quantile()
+    cells, size = attribute.scale.cells, sample_size(size)
+    column, noise = _reference_column(size, *filled), moment_noise(share)
+    bound = noise.quantile(1 - LEVEL)
+    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * bound
+
+
+def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
+    """Compute the smooth sensitivity of a moment of the reference column."""
+    moment, noise = MOMENTS[share.query], moment_noise(share)
+    columns = moment.columns_of(end_to_end([sample], [cells]))
+    return moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
+
+
+def _unit(attribute: Numeric, query: str) -> float:
+    """Return the length of one unit of a released number on the attribute's scale, or on its square."""
+    step = attribute.scale.step
+    if query == "mean":
+        return step
+    return step**2 * (2 ** squares_shift(attribute.scale.cells) if MOMENTS[query].squares else 1)
+
+
+def _reference_column(size: int, low: int, high: int) -> RunLengthColumn:
+    """Spread ``size`` values evenly over the codes from ``low`` to ``high``."""
+    codes = np.unique(np.linspace(low, high, min(high - low + 1, REFERENCE_RUNS, size)).astype(np.int64))
+    counts = np.full(len(codes), size // len(codes), dtype=np.int64)
+    counts[: size % len(codes)] += 1
+    return RunLengthColumn(codes, counts)
+
+
+# Attributes declared so widely that noise hides whatever their values say. A codebook states the width of a column, not
+# how large its amounts are: nines in nine digits are no income. Noise that grows with the declared range then hides
+# what amounts differ by, and the attribute's share of the budget is lost.
+
+DIFFERENCE = 50_000
+"""Whole units that amounts differ by: about the standard deviation of persons' incomes in dollars, one of the largest
+amounts that censuses and surveys ask for."""
+
+FILLED = 4
+"""Values are assumed to fill this many times as many units from zero on: evenly filled, they deviate by 1.15 times
+``DIFFERENCE``."""
+
+NARROWEST = 200_000
+"""Upper bound of the narrowest range that is suggested: where published tables of incomes end (ACS table B19001)."""
+
+LOSSES = 10
+"""The lower bound suggested is at most this part of the upper one below zero."""
+
+NARROW = NARROWEST + NARROWEST // LOSSES
+"""Ranges of no more units are not too wide, however few the rows are."""
+
+
+@dataclass(frozen=True, slots=True)
+class WideRange:
+    """An attribute whose declared range is too wide for a release to say anything about it.
+
+    Attributes:
+        attribute: The attribute.
+        hidden: Differences of up to so many units are hidden by the noise.
+        suggested: The widest round bounds under which it hides less than half of ``DIFFERENCE``; those of ``NARROWEST``
+            where the rows are too few for any.
+    """
+
+    attribute: Numeric
+    hidden: float
+    suggested: tuple[Fraction, Fraction]
+
+
+def wide_ranges(plan: ReleasePlan, size: int) -> tuple[WideRange, ...]:
+    """Find the attributes whose moments are released with noise that hides what amounts differ by.
+
+    Histograms are not asked: the bins of an amount grow with its distance from zero, however wide it is declared.
+    """
+    found = []
+    for attribute in plan.domain.numeric:
+        shares = [
+            share
+            for share in plan.shares
+            if share.attribute == attribute.name and share.query in {*MOMENTS, *CONSTANT_MOMENTS} and share.values > 1
+        ]
+        hidden = _hidden(attribute, shares, size)
+        if hidden > DIFFERENCE:
+            fitting = (narrow for narrow in _narrower(attribute) if 2 * _hidden(narrow, shares, size) <= DIFFERENCE)
+            suggested = next(fitting, _bounded(attribute, NARROWEST))
+            found.append(WideRange(attribute, hidden, (suggested.lower, suggested.upper)))
+    return tuple(found)
+
+
+def _hidden(attribute: Numeric, shares: Sequence[Share], size: int) -> float:
+    """Compute the difference between two classes, in units of the column, that the noise of a moment hides."""
+    if (
+        attribute.transform is not Transform.IDENTITY
+        or attribute.step < 1
+        or attribute.upper - attribute.lower <= NARROW
+    ):
+        return 0
+    zero = int(min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(attribute.cells)))
+    filled = zero, min(zero + int(FILLED * DIFFERENCE / attribute.step), attribute.cells)
+    errors = {share.query: moment_error(attribute, share, size, filled) for share in shares}
+    linear = ("mean", "deviation")
+    return max((error if query in linear else math.sqrt(error) for query, error in errors.items()), default=0)
+
+
+def _narrower(attribute: Numeric) -> Iterator[Numeric]:
+    """Yield the attribute with ever narrower bounds: 5, 2 and 1 times powers of ten, down to ``NARROWEST``."""
+    for digits in range(len(str(int(attribute.upper - attribute.lower))), len(str(NARROWEST)) - 2, -1):
+        for first in (5, 2, 1):
+            if first * 10**digits >= NARROWEST:
+                yield _bounded(attribute, first * 10**digits)
+
+
+def _bounded(attribute: Numeric, bound: int) -> Numeric:
+    """Narrow an attribute's range to a bound above zero, or above its bound next to zero, in whole steps from below."""
+    step, zero = attribute.step, min(max(Fraction(0), attribute.lower), attribute.upper)
+    lower = max(attribute.lower, zero - bound // LOSSES)
+    lower = attribute.lower + (lower - attribute.lower) // step * step
+    upper = lower + (min(attribute.upper, zero + bound) - lower) // step * step
+    return replace(attribute, lower=lower, upper=upper)

@@ -1,0 +1,1 @@
+"""What is believed: budgets, noise, sensitivities, queries, and the mechanisms that draw."""

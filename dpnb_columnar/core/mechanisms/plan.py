@@ -1,0 +1,424 @@
+"""Plan a release before rows are read: ``plan(Domain, Budget)``, and ``plan_given(NaiveBayes)`` of weights after it.
+
+Everything that is decided about a release is decided and checked here.
+
+How large a planned model's document may become: a bound from public facts, before anything is charged or drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpnb_columnar.core.budget import (
+    Budget,
+    Concentrated,
+    Division,
+    PrivacyCost,
+    Pure,
+    Share,
+    SharesRule,
+    compose,
+    total,
+)
+from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.mechanisms.attribute_shares import divide_by_size, sized_attribute
+from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, resolved_method
+from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
+from dpnb_columnar.core.mechanisms.baselines import Majority, Plain
+from dpnb_columnar.core.mechanisms.global_moments import Global, GlobalVariance
+from dpnb_columnar.core.mechanisms.histogram import AdaptiveHistogram, BinCounts
+from dpnb_columnar.core.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
+from dpnb_columnar.core.mechanisms.public_weights import PUBLIC, PublicWeights
+from dpnb_columnar.core.mechanisms.release import ReleasePlan
+from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.core.mechanisms.smooth import Paper, Smooth, TrimmedMean
+from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.mechanisms.weight_rounds import later_requests
+from dpnb_columnar.core.sensitivity.search import SMALLEST_BETA
+from dpnb_columnar.domain import Categorical, Domain, Missing
+from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.errors import ConfigurationError, UsageError, option
+from dpnb_columnar.model.model_document import (
+    LARGEST_MODEL_FILE,
+    MOST_CONTAINERS,
+    MOST_PARAMETERS,
+    to_document,
+    to_json,
+)
+from dpnb_columnar.model.parameters import (
+    LARGEST_COUNT,
+    MOST_MARGINS,
+    AttributeParameters,
+    AttributeWeights,
+    CalibrationLine,
+    ClassCounts,
+    Histogram,
+    NaiveBayes,
+    Normal,
+    Presence,
+    Table,
+)
+
+LONGEST_FLOAT = -2.2250738585072014e-308
+"""Of all floats in their shortest exact form none is longer than this one: sign, 17 digits and a point, exponent."""
+
+SEPARATOR = len(", ")
+FLOAT = len(repr(LONGEST_FLOAT)) + SEPARATOR
+COUNT = len(str(-LARGEST_COUNT)) + SEPARATOR
+EDGE = len(str(2**33)) + SEPARATOR
+"""Characters of a number in a list: a float, a released count, and an edge between bins, a code of the widest scale."""
+
+ROW = len(" " * 10 + "[],\n")
+"""Characters of a list within a list but for its numbers; none is indented further."""
+
+LISTED = len("\n" + "\n" + " " * 8)
+"""Characters by which a list of lists is longer than these, and an empty one's brackets."""
+
+SLACK = 2**12
+"""Characters of what a plan does not know to the letter: the versions of three packages; and where weights are released
+later, sums of shares in place of the budget (three numbers of at most 601 characters) and another heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize:
+    """Upper bounds of a model.
+
+    Attributes:
+        bytes: Of its JSON document.
+        containers: Objects and lists in it; brackets in names count as well.
+        parameters: Rows of a Parquet model.
+    """
+
+    bytes: int
+    containers: int
+    parameters: int
+
+
+def check_size(plan: ReleasePlan) -> None:
+    """Refuse a plan whose model no program might read again, before it is charged."""
+    size = largest_model(plan)
+    limits = {
+        f"{size.parameters} parameters": (size.parameters, MOST_PARAMETERS),
+        f"{size.containers} lists": (size.containers, MOST_CONTAINERS),
+        f"{size.bytes} bytes": (size.bytes, LARGEST_MODEL_FILE),
+    }
+    for found, (number, most) in limits.items():
+        if number > most:
+            largest, cells = max(_cells(plan), key=lambda each: each[1], default=("its label", 1))
+            raise ConfigurationError(
+                f"domain {plan.domain.name!r}: a model of it may have {found}, and a model file has at most {most}: "
+                f"{len(plan.domain.classes)} classes, times {cells} cells of {largest}; merge categories with groups, "
+                "leave attributes out, or declare fewer classes"
+            )
+
+
+def largest_model(plan: ReleasePlan) -> ModelSize:
+    """Bound the size of a planned model.
+
+    The document is written with everything that the plan decides: domain, guarantee, names and keys. Its other lists
+    are empty, and hold, in the model, numbers alone; so the document is longer by
+
+    * ``FLOAT`` for every float, and ``COUNT`` for every count: counts are cut off at ``LARGEST_COUNT``, and what
+      separates the last number of a list is not there;
+    * per list within a list ``ROW``, and per list of these ``LISTED``: each is on a line of its own, while a list of
+      numbers is on one line.
+
+    A histogram has at most the bins that its share pays for, so at most one more edge. Names may be of any alphabet,
+    and are measured in bytes; numbers are ASCII. Every number of a model is a parameter or the released number that it
+    was made of, so each cell of a table or histogram, and each class of a moment, is one parameter.
+    """
+    attributes = list(_skeletons(plan))
+    classes, skeleton = len(plan.domain.classes), _skeleton(plan, attributes)
+    text = to_json(to_document(skeleton))
+    longer = sum(_characters(part, cells, classes) for part, cells in attributes)
+    lists = sum(2 * classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
+    cells = sum(cells + 2 * _is_counted(part) for part, cells in attributes)
+    priors = classes * (1 if plan.domain.weight is None else 2)
+    return ModelSize(
+        bytes=len(text.encode()) + longer + SLACK,
+        containers=text.count("[") + text.count("{") + lists,
+        parameters=priors + classes * cells + _parameters_of_weights(plan, skeleton),
+    )
+
+
+def _cells(plan: ReleasePlan) -> Iterator[tuple[str, int]]:
+    """Yield the attributes that a model has parameters of, and the most cells that each has in a class.
+
+    A moment is two cells: the mean and the deviation.
+    """
+    paid = {share.attribute: share.values for share in plan.shares if share.query == COUNTS}
+    asked = {share.attribute for share in plan.shares}
+    for attribute in plan.released.attributes:
+        if plan.mechanism.private and attribute.name not in asked:
+            continue  # majority: an attribute without a query has no parameters
+        if isinstance(attribute, Categorical):
+            yield attribute.name, attribute.size
+        else:
+            yield attribute.name, paid.get(attribute.name, 2 * len(plan.domain.classes)) // len(plan.domain.classes)
+
+
+def _skeletons(plan: ReleasePlan) -> Iterator[tuple[AttributeParameters, int]]:
+    """Yield the parameters of each attribute without their numbers, and how many cells they are of in a class."""
+    declared = {attribute.name: attribute for attribute in plan.released.attributes}
+    for name, cells in _cells(plan):
+        attribute = declared[name]
+        if isinstance(attribute, Categorical):
+            yield Table(name, (), ()), cells
+            continue
+        presence = Presence((), ()) if attribute.missing in (Missing.SKIP, Missing.CATEGORY) else None
+        if plan.mechanism.binned:
+            placed = LONGEST_FLOAT if plan.mechanism.smooth else None  # by a released mean and variance
+            yield Histogram(name, (), (), (), presence, placed, placed), cells
+        else:
+            yield Normal(name, (), None, (), (), released_deviation=(), presence=presence, bound=LONGEST_FLOAT), cells
+
+
+def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int]]) -> NaiveBayes:
+    """Make a model of what a plan decides, with the longest numbers per class and none per attribute."""
+    classes, names = len(plan.domain.classes), len(attributes)
+    counts = ClassCounts((-LARGEST_COUNT,) * classes, (LONGEST_FLOAT,) * classes)
+    weights = None if plan.public is None else plan.public.attribute_weights
+    if plan.attribute_weights is not None and weights is None:
+        fitted = (LONGEST_FLOAT,) * names, (LONGEST_FLOAT,) * classes
+        weights = AttributeWeights(plan.attribute_weights, *fitted, line=_line(plan))
+    return NaiveBayes(
+        domain=plan.domain,
+        guarantee=plan.guarantee(plan.shares, seeded=False),
+        classes=counts,
+        attributes=tuple(part for part, _ in attributes),
+        software={},
+        attribute_weights=weights,
+        weighted_classes=None if plan.domain.weight is None else counts,
+    )
+
+
+def _parameters_of_weights(plan: ReleasePlan, skeleton: NaiveBayes) -> int:
+    """Count the parameters of attribute weights: of classes, of attributes, and of the points of a line."""
+    if plan.attribute_weights is None:
+        return 0
+    line = None if skeleton.attribute_weights is None else skeleton.attribute_weights.line
+    points = 0 if line is None else len(line.margins) + len(line.log_odds) + len(line.others) + bool(line.others)
+    return len(plan.domain.classes) + len(skeleton.attributes) + points
+
+
+def _line(plan: ReleasePlan) -> CalibrationLine | None:
+    """Make the longest line that weights fitted to the rows may have."""
+    if plan.attribute_weights not in (CALIBRATED, LEARNED):
+        return None
+    points, names = (LONGEST_FLOAT,) * MOST_MARGINS, plan.domain.classes
+    longest = max(range(len(names)), key=lambda place: len(to_json({"class": names[place]}).encode()))
+    return CalibrationLine(longest, points, points, points if len(names) > 2 else (), LONGEST_FLOAT)
+
+
+def _characters(part: AttributeParameters, cells: int, classes: int) -> int:
+    """Bound the characters that the numbers of an attribute add to its empty lists."""
+    presence = _table_characters(2, classes) if _is_counted(part) else 0
+    if isinstance(part, Normal):
+        return presence + 4 * classes * FLOAT
+    return presence + _table_characters(cells, classes) + (cells + 1) * EDGE * isinstance(part, Histogram)
+
+
+def _table_characters(cells: int, classes: int) -> int:
+    """Bound the characters of a table of counts, and of one of the probabilities that are made of them."""
+    return classes * (cells * (COUNT + FLOAT) + 2 * ROW) + 2 * LISTED
+
+
+def _is_counted(part: AttributeParameters) -> bool:
+    """Return whether the rows that have a value are counted."""
+    return not isinstance(part, Table) and part.presence is not None
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    mechanism.name: mechanism
+    for mechanism in (
+        Smooth(),
+        Paper(),
+        TrimmedMean(),
+        Global(),
+        GlobalVariance(),
+        AdaptiveHistogram(),
+        BinCounts(),
+        Majority(),
+        Plain(),
+    )
+}
+"""each mechanism by its name on the command line; ``auto`` names one of them (``automatic_choice``)."""
+
+
+def plan(
+    domain: Domain,
+    budget: Budget,
+    mechanism: str = AUTO,
+    noise: str | None = None,
+    attribute_weights: str | PublicWeights = NONE,
+    rows: int | None = None,
+    *,
+    repeatable: bool = True,
+) -> ReleasePlan:
+    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
+
+    Args:
+        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
+        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
+            classes, or ``auto``; or what a public file says (``public_sample``), which also says which
+            attributes to release, and divides the budget among them.
+        rows: Declared number of rows, on which what ``auto`` chooses depends; None if there is none. Public.
+
+    Raises:
+        UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
+            together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
+            is not pure, or if the budget is too small for the number of queries.
+    """
+    budget = by_unit(budget, domain)
+    choice = resolved_mechanism(mechanism, domain, budget.row_epsilon, rows, noise)
+    chosen = mechanism_named(choice.name, AUTO)
+    public = attribute_weights if isinstance(attribute_weights, PublicWeights) else None
+    weights, best = (
+        PUBLIC
+        if isinstance(attribute_weights, PublicWeights)
+        else resolved_method(attribute_weights, chosen, domain, budget.row_epsilon, rows, repeatable=again)
+        for again in (repeatable, True)
+    )
+    family = noise_named(chosen, noise)
+    rule = budget.division or (chosen.shares_rule if public is None else SharesRule.BY_SIZE)
+    if public is not None:
+        if rule is not SharesRule.BY_SIZE:
+            raise UsageError(
+                f"shares: the public file divides the budget among the attributes; leave {option('shares')} out"
+            )
+        domain = public.counted(domain)
+    released = domain if public is None else public.released(domain)
+    requests = chosen.requests(released, rule if isinstance(rule, Division) else chosen.division, family)
+    by_size = rule is SharesRule.BY_SIZE and any(map(sized_attribute, requests))
+    if by_size:
+        requests = divide_by_size(requests, released, None if public is None else public.shares_by)
+    if domain.weight is not None:
+        requests.insert(1, weighted_counts_request(domain, requests[0]))
+    requests += later_requests(domain, weights, requests)
+    needs_delta = {request.kind for request in requests} != {Pure}
+    if domain.unit is not None and (needs_delta or budget.delta):
+        raise UsageError(
+            f"unit {named(domain.unit.columns)}: a guarantee for whole units is of pure noise alone, without a delta; "
+            f"leave {option('delta')} out, and choose {option('noise')} polyplace or student-3"
+        )
+    if needs_delta and not budget.delta:
+        raise UsageError(f"noise: {family} spends a delta, and none is given; give {option('delta')}, such as 1e-6")
+    if budget.delta and not needs_delta:
+        spends_none = f"noise {family}" if chosen.smooth else f"mechanism {chosen.name}"
+        able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
+        raise UsageError(
+            f"delta: {spends_none} spends none; leave {option('delta')} out, or choose mechanism smooth with noise "
+            f"{able}"
+        )
+    shares = compose(requests, budget)
+    _check_digits(shares)
+    if chosen.smooth:
+        _check_smoothness(shares)
+    planned = ReleasePlan(
+        domain,
+        budget,
+        chosen,
+        family if chosen.smooth else None,
+        shares,
+        weights,
+        public,
+        by_size=by_size,
+        automatic=attribute_weights == AUTO,
+        uncalibrated=best != weights,
+        mechanism_reason=choice.reason,
+    )
+    check_size(planned)
+    return planned
+
+
+def by_unit(budget: Budget, domain: Domain) -> Budget:
+    """Return a budget as one for the unit of a domain: as it is where the domain declares none."""
+    return budget if domain.unit is None else replace(budget, unit_rows=domain.unit.rows)
+
+
+def reserve_later_pass(plan: ReleasePlan) -> ReleasePlan:
+    """Leave the share of a calibration for another release, given the model of this one (``plan_given``)."""
+    reserved = plan.calibration
+    if reserved is None:
+        return plan
+    shares = tuple(share for share in plan.shares if share is not reserved)
+    spent, budget = total(shares), plan.budget
+    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from both releases' rho together
+        budget = replace(budget, epsilon=spent.epsilon)
+    return replace(plan, budget=budget, shares=shares, reserved=reserved)
+
+
+def plan_given(model: NaiveBayes) -> ReleasePlan:
+    """Plan the second release of a model whose tables were released: of its weights, for the share that was left.
+
+    Raises:
+        UsageError: if the model left no share, or has no score that this share is for.
+    """
+    guarantee = model.guarantee
+    relation, share = guarantee.neighbours, guarantee.reserved
+    # The noise is pure whatever it is accounted as.
+    if share is None or relation is None or share.query != CALIBRATION or not isinstance(share.row_cost, Pure):
+        raise UsageError(
+            "given: this model left no part of its budget for attribute weights, or has spent it; release one from "
+            f"statistics with {option('attribute-weights', 'calibrated')}"
+        )
+    if len(model.domain.classes) < 2 or not model.attributes:
+        raise UsageError("given: only a model of two classes or more, with attributes, has a margin to calibrate")
+    unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
+    budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
+    mechanism = mechanism_named(guarantee.mechanism)
+    return ReleasePlan(model.domain, budget, mechanism, None, (share,), CALIBRATED, given=model)
+
+
+def mechanism_named(name: str, *others: str) -> Mechanism:
+    """Look up a mechanism."""
+    if name not in MECHANISMS:
+        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join((*others, *MECHANISMS))}")
+    return MECHANISMS[name]
+
+
+def noise_named(mechanism: Mechanism, name: str | None) -> str:
+    """Name the noise family of a mechanism: the one chosen, or its default."""
+    if name is not None and not mechanism.smooth:
+        raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave {option('noise')} out")
+    return smooth_family(mechanism.default_noise if name is None else name).name
+
+
+def _check_digits(shares: Sequence[Share]) -> None:
+    """Refuse shares of more digits than a model file holds."""
+    try:
+        for share in shares:
+            for loss in (share.cost, share.row_cost):
+                for number in cost_parameters(loss).values():
+                    exact_number(number)
+    except ValueError:
+        raise UsageError(
+            "epsilon: a share has more digits than a model file holds; give epsilon, delta and shares fewer digits"
+        ) from None
+
+
+def _check_smoothness(shares: Sequence[Share]) -> None:
+    """Refuse shares so small that the searches for smooth sensitivity could not tell their beta from 0."""
+    moments = [share for share in shares if share.query in MOMENTS]
+    if moments and min(map(_beta, moments)) < SMALLEST_BETA:
+        raise UsageError(
+            f"epsilon is too small for {len(shares)} queries: the smallest share is "
+            f"{min(float(_size(share.cost)) for share in moments):.2g}; raise {option('epsilon')}, declare fewer "
+            f"attributes, or choose other {option('shares')}"
+        )
+
+
+def _beta(share: Share) -> Fraction:
+    """Calibrate a share's noise, and return the smoothness that it allows for."""
+    try:
+        return smooth_noise(share.noise, share.row_cost).beta
+    except ValueError as error:
+        raise UsageError(f"noise: {error}; lower {option('epsilon')}, or choose other noise") from None
+
+
+def _size(loss: PrivacyCost) -> Fraction:
+    return loss.rho if isinstance(loss, Concentrated) else loss.epsilon

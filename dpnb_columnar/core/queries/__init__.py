@@ -1,0 +1,1 @@
+"""What the rows are asked, and exact answers: all of them confidential."""
