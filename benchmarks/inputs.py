@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn
-from dpnb_columnar.counting.statistics_files import save_answer
+from dpnb_columnar.counting.answer_files import save_answer
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 

@@ -71,7 +71,7 @@ __all__ = [
 ]
 
 
-PLACES = {"Domain": "domain", "Error": "errors", "Model": "model.model", "Statistics": "counting.statistics"}
+PLACES = {"Domain": "domain", "Error": "errors", "Model": "model.model", "Statistics": "core.queries.statistics"}
 """Modules of the classes, for annotations; functions are those of ``api``."""
 
 if not TYPE_CHECKING:  # a type checker that sees this function takes every name, misspelt or not, for Any

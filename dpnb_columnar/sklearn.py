@@ -36,7 +36,7 @@ from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.options import AttributeWeights, Charged, MechanismName, NeighboursName, NoiseName, Terms
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import to_polars
-from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
+from dpnb_columnar.rows.row_rules import cell_of, is_pandas, plain, series_of, text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.training import train
 

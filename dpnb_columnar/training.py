@@ -29,11 +29,11 @@ from dpnb_columnar.core.mechanisms.score_release import ScorePlan
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_scores, read_scores, scores_document
+from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import model_in
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.model_document import to_document, to_json
-from dpnb_columnar.model.released_scores import ReleasedScores, load_scores, read_scores, scores_document
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.row_progress import begin_work
 

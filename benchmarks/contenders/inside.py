@@ -89,14 +89,14 @@ def polars_alone(source: ParquetSource, domain: Domain) -> Statistics:
 def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """Scan once in DuckDB, with a grouping set for each attribute."""
     from dpnb_columnar.core.queries.statistics import assemble
-    from dpnb_columnar.counting.engines import duckdb
+    from dpnb_columnar.counting.engines import local as duckdb
 
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
 
 
 def categories_in_duckdb(source: ParquetSource, domain: Domain) -> list[Cells]:
     """Count classes and categories as ``train`` does with large files."""
-    from dpnb_columnar.counting.engines import duckdb
+    from dpnb_columnar.counting.engines import local as duckdb
 
     return duckdb.count_cells(source, domain, domain.categorical)
 
@@ -140,7 +140,7 @@ def time_pass(data: str, kind: str) -> None:
 
 def time_release(statistics_file: str) -> None:
     """Time a release, after one of three rows whose shares of epsilon are others: nothing depends on them."""
-    from dpnb_columnar.counting.statistics_files import load_statistics
+    from dpnb_columnar.counting.answer_files import load_statistics
 
     counted = load_statistics(Path(statistics_file))
     released(three_rows(), Fraction(7, 3))
@@ -153,7 +153,7 @@ def released(counted: Statistics, epsilon: Fraction) -> str:
     from dpnb_columnar.core.mechanisms.plan import plan
     from dpnb_columnar.core.mechanisms.release import release
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
-    from dpnb_columnar.model.model_document import to_document, to_json
+    from dpnb_columnar.model.document import to_document, to_json
 
     return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)), ExactSampler(SystemBits()))))
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.code_limits import squares_shift
-from dpnb_columnar.core.mechanisms.global_moments import CONSTANT_MOMENTS
+from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
 from dpnb_columnar.core.mechanisms.mechanism import COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
-from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS, moment_noise
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS, moment_noise
 from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
 from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, search_beta
 from dpnb_columnar.domain import Domain, Numeric, Transform

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpnb_columnar.core.mechanisms.attribute_shares import cells
+from dpnb_columnar.core.mechanisms.attribute_weights import cells
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import (
     UNITS,

@@ -42,16 +42,15 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
-from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
+from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.domain.editing import Number, provisional
-from dpnb_columnar.domain.groupings import By, divisions_of
-from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
+from dpnb_columnar.domain.groupings import TEST, TRAIN, VALIDATION, By, divisions_of
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.evaluation.released_scores import ReleasedScores
+from dpnb_columnar.evaluation.released_scores import load_scores as read_scores_file
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
-from dpnb_columnar.model.released_scores import ReleasedScores
-from dpnb_columnar.model.released_scores import load_scores as read_scores_file
 from dpnb_columnar.options import (
     AttributeWeights,
     Charged,
@@ -68,17 +67,17 @@ from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
-from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.rows.streaming import NAME, Source
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.outlook import Outlook
+    from dpnb_columnar.evaluation.evaluation import Evaluation
+    from dpnb_columnar.extensions.attack.attack_figures import AttackReport
     from dpnb_columnar.extracts.convert import Conversion
-    from dpnb_columnar.model.attack_figures import AttackReport
-    from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.report.findings import Findings
     from dpnb_columnar.report.page import Page
 
@@ -295,7 +294,7 @@ def check(
         >>> [column.above for column in findings.diagnosis.columns if column.name == "age"]
         [1]
     """
-    from dpnb_columnar.advice.plan_text import IN_ITS_DECLARATION
+    from dpnb_columnar.advice.outlook import IN_ITS_DECLARATION
     from dpnb_columnar.report.findings import find
 
     named = LabelledDomain(dataset=dataset, label=label)
@@ -709,10 +708,10 @@ def sheet(
         >>> "Release sheet: Wages" in page
         True
     """
-    from dpnb_columnar.model.model_document import document_digest
+    from dpnb_columnar.model.document import document_digest
+    from dpnb_columnar.papers.release_papers import read_papers
+    from dpnb_columnar.papers.release_sheet import release_sheet, write_release_sheet
     from dpnb_columnar.report.page import check_single_page
-    from dpnb_columnar.report.release_papers import read_papers
-    from dpnb_columnar.report.release_sheet import release_sheet, write_release_sheet
 
     papers = read_papers(
         model,
@@ -758,8 +757,8 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
         >>> [group.values for group in by_sex.groups]
         [('1',), ('2',), (None,)]
     """
-    from dpnb_columnar.model.exact_evaluation import evaluate as evaluate_rows
-    from dpnb_columnar.model.exact_evaluation import open_evaluated
+    from dpnb_columnar.evaluation.exact_evaluation import evaluate as evaluate_rows
+    from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
 
     divisions = divisions_of(by, model.domain)
     if is_frame(data):
@@ -796,8 +795,8 @@ def attack(
         >>> report.exceeded, round(report.implied.advantage, 3)
         ((), 0.462)
     """
-    from dpnb_columnar.audit.model_attack import attack as attack_model
-    from dpnb_columnar.audit.model_attack import batches_of_frame
+    from dpnb_columnar.extensions.attack.model_attack import attack as attack_model
+    from dpnb_columnar.extensions.attack.model_attack import batches_of_frame
 
     trained, fresh = (
         batches_of_frame(rows, f"{NAME} of {name}")

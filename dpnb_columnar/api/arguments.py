@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias, Union
 from dpnb_columnar.core.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LakeInput, LocalInput, local_input, opened_input
-from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
+from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
 from dpnb_columnar.rows.frames import Frame, is_frame, unknown_rows
-from dpnb_columnar.rows.lake_tables import table_object
+from dpnb_columnar.rows.lakes import table_object
 from dpnb_columnar.training import Payment, Plan, payment_for
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]

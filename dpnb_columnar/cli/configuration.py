@@ -68,7 +68,7 @@ Config = Annotated[
 
 def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping[str, Any]:
     """Read the settings that a file holds for a verb."""
-    from dpnb_columnar.domain.documents import parse_toml
+    from dpnb_columnar.domain.field_reader import parse_toml
 
     try:
         with path.open("rb") as stream:

@@ -1,6 +1,10 @@
 """The file that a release is written to, and the lines on the way to it; what a dry run says instead. Public.
 
 ``train`` and ``release`` write a model, ``evaluate --epsilon`` released scores.
+
+What messages ask the user to do next: train by a domain, edit it, release what a model waits for.
+
+Figures of groups on the terminal: for whom a model is worse. As confidential as the figures.
 """
 
 from __future__ import annotations
@@ -9,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import join, quote
 from typing import TYPE_CHECKING, TypeAlias
 
-from dpnb_columnar.advice.plan_text import (
+from dpnb_columnar.advice.outlook import (
     budget_line,
     composition_facts,
     composition_lines,
@@ -33,33 +38,122 @@ from dpnb_columnar.cli.console import (
     print_warning,
     stage,
 )
-from dpnb_columnar.cli.group_tables import print_groups
-from dpnb_columnar.cli.next_commands import awaits
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.core.mechanisms.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.core.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
+from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label, weighs_by
+from dpnb_columnar.domain.declared_domain import SHORT, Declaration, Domain, class_texts, value_with_label, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.model.evaluation import fold_classes, shown_classes
+from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+from dpnb_columnar.evaluation.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
+from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
-from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.runtime.paths import exists
+from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.training import Output, Plan, Release, checked_rows, kind_of
 
 if TYPE_CHECKING:
-    from dpnb_columnar.model.noisy_intervals import Estimate
+    from dpnb_columnar.advice.expected_error import WideRange
+    from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.evaluation.group_figures import DivisionFigures
+    from dpnb_columnar.evaluation.noisy_intervals import Estimate
     from dpnb_columnar.options import ChargedRun
-    from dpnb_columnar.rows.object_stores import DataFile
+    from dpnb_columnar.rows.stored import DataFile
     from dpnb_columnar.training import Payment
+
+
+def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
+    """Print two tables of each division, and the groups for which the model is worse by the whole interval."""
+    from dpnb_columnar.domain.groupings import group_text
+    from dpnb_columnar.evaluation.group_figures import BY_CHANCE, figure_tables
+
+    for division in divisions:
+        names = [group_text(domain, division.columns, each.values, SHORT) for each in division.known]
+        columns = named(division.columns)
+        for table in figure_tables(division, class_texts(domain, SHORT)):
+            print_line()
+            header = [columns, "rows", *(cell for name in table.header for cell in (name, ""))]
+            rows = zip(names, division.known, table.figures, strict=True)
+            print_table(
+                header,
+                [
+                    [name, group.rows, *(cell for figure in figures for cell in _group_cells(figure))]
+                    for name, group, figures in rows
+                ],
+            )
+        if division.remark:
+            print_line(f"  {division.remark}")
+        worse = [group_text(domain, division.columns, each.values, SHORT) for each in division.worse]
+        print_line(f"Accuracy below that of all rows by the whole interval: {'; '.join(worse) or 'no group'}.")
+    if divisions:
+        print_line(BY_CHANCE)
+
+
+def _group_cells(estimate: Estimate | None) -> tuple[str, str]:
+    """Write a figure and its interval."""
+    from dpnb_columnar.evaluation.group_figures import is_known
+
+    if estimate is None or not is_known(estimate):
+        return "none", ""
+    return f"{estimate.value:.4f}", f"({estimate.interval[0]:.4f} to {estimate.interval[1]:.4f})"
+
+
+def training_command(domain: Declaration, source: object, catalogue: Path) -> str:
+    """Return the command that trains by an entry, wherever it was written."""
+    named = ["--dataset", domain.name]
+    if isinstance(source, Path) and catalogue.resolve() == domain_file(source).resolve():
+        named = []
+    elif catalogue.resolve() != Path(CATALOGUE_NAME).resolve():
+        named = ["--dataset", f"{catalogue}:{domain.name}"]
+    label = "" if isinstance(domain, Domain) else ' --label "..."'
+    return f"dpnb-columnar train {join([str(source or 'DATA.parquet'), *named])}{label}"
+
+
+def declared_in(source: object, found: ResolvedDeclaration | ResolvedDomain, dataset: str | None) -> str:
+    """Say where a domain is declared, or how to write a declaration of it, for what is to be changed in it."""
+    entry = found.entry
+    if entry is not None and found.origin == str(entry) and entry.catalogue != resource(CATALOGUE_NAME):
+        return f"in {CATALOGUE_NAME if entry.catalogue == Path.cwd() / CATALOGUE_NAME else entry.catalogue}"
+    if not isinstance(source, Path):
+        return f"in an entry of {CATALOGUE_NAME}"
+    target = domain_file(source)
+    if dataset is None:
+        return f"in {target}, which is written by: dpnb-columnar domain edit {quote(str(source))}"
+    show = join(["domain", "show", str(source), "--dataset", dataset, "--toml"])
+    return f"in {target}, which is written by: dpnb-columnar {show} > {quote(str(target))}"
+
+
+def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: Path) -> None:
+    """Print the attributes that a release would say nothing about, and what mends it; nothing for none."""
+    from dpnb_columnar.advice.outlook import hidden_ranges, narrower_ranges
+
+    if not wide:
+        return
+    command = f"dpnb-columnar domain edit {quote(str(source))}"
+    change = f"declare {narrower_ranges(wide)} in {domain_file(source)}, which is written by: {command}"
+    names = [one.attribute.name for one in wide]
+    print_line(f"{hidden_ranges(wide, circumstances)}: {change}", "wide ranges", attributes=names, command=command)
+
+
+def awaits(share: Share, path: Path) -> str:
+    """Say what a model that left a share of its budget needs next, in one line."""
+    costs = ", ".join(f"{name} {number_text(number)}" for name, number in cost_parameters(share.cost).items())
+    return (
+        f"its attribute weights wait for one more pass ({share.query}), which costs {costs}: count the rows with "
+        f"dpnb-columnar aggregate DATA --given {path}, or sql statistics --given {path}, and release the result with "
+        f"--given {path}"
+    )
 
 
 Line: TypeAlias = tuple[str, str, dict[str, object]]

@@ -68,7 +68,7 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
         domain: The domain that they must have been counted in; None for the one that they carry.
     """
     from dpnb_columnar.core.queries.query import with_whole_units
-    from dpnb_columnar.counting.statistics_files import load_statistics
+    from dpnb_columnar.counting.answer_files import load_statistics
 
     _refuse_repeated(files)
     return _added(files, [with_whole_units(load_statistics(file, domain), whole_units) for file in files])
@@ -81,7 +81,7 @@ def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> 
         query: What must have been counted.
     """
     from dpnb_columnar.core.queries.query import with_whole_units
-    from dpnb_columnar.counting.statistics_files import load_answer
+    from dpnb_columnar.counting.answer_files import load_answer
 
     _refuse_repeated(files)
     return _added(files, [with_whole_units(load_answer(file, query), whole_units) for file in files])

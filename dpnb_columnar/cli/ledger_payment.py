@@ -36,9 +36,9 @@ def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
 
 def _content(file: Path) -> tuple[str, bool]:
     """Return the digest of a file's document as a ledger keeps it, and whether it carries a guarantee."""
+    from dpnb_columnar.evaluation.released_scores import holds_scores, load_scores, scores_document
+    from dpnb_columnar.model.document import document_digest, to_json
     from dpnb_columnar.model.model import load_model
-    from dpnb_columnar.model.model_document import document_digest, to_json
-    from dpnb_columnar.model.released_scores import holds_scores, load_scores, scores_document
 
     if holds_scores(file):
         scores = load_scores(file)

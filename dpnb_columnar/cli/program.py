@@ -26,6 +26,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.registry import extension_verbs, verb_module
 from dpnb_columnar.version import __version__
 
 PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
@@ -173,9 +174,8 @@ class PlainGroup(PlainParameters, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, parser and remaining arguments of the command that is typed."""
-        offered = self.list_commands(ctx)
-        if not args[0].startswith("-") and args[0] not in offered and not ctx.resilient_parsing:
-            raise unknown(args[0], offered, ctx.command_path)
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            raise unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
 
 
@@ -206,15 +206,12 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "predict": "Write every row's class, and the probability of each.",
         "evaluate": "Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.",
         "show": "Show what a model predicts and from what, its guarantee.",
-        "audit": "Try to break the guarantee; lower bounds on epsilon.",
-        "datasets": "List the data sets of datasets.toml, prepare raw files.",
         "domain": "Show the declared domain of a file, or change it.",
         "sql": "Print SQL that scores rows, or that counts them.",
-        "export": "Write a model as a script for R, Stata, SAS or SPSS, or as an ONNX graph.",
         "ledger": "Keep account of privacy budgets: init, show, verify.",
     }
 )
-"""Every verb and its line in the help, in the order of the help."""
+"""Every verb and its line in the help, in the order of the help; then come those of extensions."""
 
 BATCH_VERBS = ("ingest", "train", "aggregate", "release", "predict")
 """Verbs that take ``--config``, and options from variables."""
@@ -225,11 +222,11 @@ class VerbGroup(PlainGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of all verbs."""
-        return [*VERBS]
+        return [*VERBS, *extension_verbs()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the parser of a verb; None if there is no such verb."""
-        return verb_parser(cmd_name) if cmd_name in VERBS else None
+        return verb_parser(cmd_name) if cmd_name in VERBS or verb_module(cmd_name) else None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what is typed; ``help VERB`` and ``version`` are words for options."""
@@ -240,13 +237,14 @@ class VerbGroup(PlainGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the help line of every verb without building its parser."""
         with formatter.section("Commands"):
-            formatter.write_dl([*VERBS.items()])
+            formatter.write_dl([*VERBS.items(), *extension_verbs().items()])
 
 
 @cache
 def verb_parser(name: str) -> Any:
     """Build the parser of a verb."""
-    module = import_module(f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}")
+    own = f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}"
+    module = import_module(own if name in VERBS else verb_module(name) or own)
     if hasattr(module, "app"):
         parser = typer.main.get_command(module.app)
         parser.name = name

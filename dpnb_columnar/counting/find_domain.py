@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, parse_epsilon
-from dpnb_columnar.datasets.catalogue import (
+from dpnb_columnar.domain import Declaration, Domain, digest, labelled
+from dpnb_columnar.domain.catalogue import (
     CATALOGUE_NAME,
     Entry,
     entry_declaring,
@@ -17,7 +18,6 @@ from dpnb_columnar.datasets.catalogue import (
     entry_named,
     entry_of_file,
 )
-from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.editing import (
     Number,
@@ -29,8 +29,8 @@ from dpnb_columnar.domain.editing import (
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
-from dpnb_columnar.rows.object_stores import DataFile
 from dpnb_columnar.rows.parquet import read_metadata, read_schema
+from dpnb_columnar.rows.stored import DataFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from dpnb_columnar.runtime.paths import is_file
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.rows.database_query import SelectedRows
+    from dpnb_columnar.rows.databases import SelectedRows
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.lake_tables import LakeTable, NamedTable
-    from dpnb_columnar.rows.object_stores import DataFile
+    from dpnb_columnar.rows.lakes import LakeTable, NamedTable
     from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
+    from dpnb_columnar.rows.stored import DataFile
     from dpnb_columnar.rows.streaming import OpenedFrame
 
 
@@ -112,7 +112,7 @@ def opened_input(
         )
     if any(map(PASSWORD.search, (*(data or ()), table or ""))):
         raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
-    from dpnb_columnar.counting.engines.spark_inputs import LazySession, SparkFiles, SparkTable
+    from dpnb_columnar.extensions.spark.spark_inputs import LazySession, SparkFiles, SparkTable
 
     with ExitStack() as stack:
         session = LazySession(stack)
@@ -141,7 +141,7 @@ def local_input(
 
 def lake_table_in(data: Sequence[str]) -> NamedTable | None:
     """Return the lake table among what a user names; None if there is none."""
-    from dpnb_columnar.rows.lake_tables import named_table
+    from dpnb_columnar.rows.lakes import named_table
 
     tables = [table for name in data if (table := named_table(name))]
     if tables and len(data) > 1:
@@ -189,7 +189,7 @@ class LakeInput:
     @classmethod
     def of(cls, named: NamedTable) -> LakeInput:
         """Open the table that a user names."""
-        from dpnb_columnar.rows.lake_tables import open_table
+        from dpnb_columnar.rows.lakes import open_table
 
         return cls(open_table(named))
 
@@ -232,7 +232,7 @@ class LakeInput:
     def open_once(self, domain: Domain) -> OpenedFrame:
         """Check the table as ``open`` does, and that no data file is a copy of another."""
         from dpnb_columnar.counting.file_parts import refuse_copies
-        from dpnb_columnar.rows.lake_tables import gone
+        from dpnb_columnar.rows.lakes import gone
 
         opened = self.open(domain)
         try:
@@ -314,7 +314,7 @@ class LocalFiles:
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch."""
-        from dpnb_columnar.datasets.catalogue import entry_of_file
+        from dpnb_columnar.domain.catalogue import entry_of_file
         from dpnb_columnar.domain.declaration import domain_metadata
         from dpnb_columnar.rows.holdout import batches_of_files
 
@@ -461,7 +461,7 @@ class DatabaseInput:
         from dpnb_columnar.dialects.rendering import parse_table, select_columns
         from dpnb_columnar.dialects.table_size import size_query
         from dpnb_columnar.rows.column_checks import matched_columns
-        from dpnb_columnar.rows.database_query import SelectedRows, query_columns
+        from dpnb_columnar.rows.databases import SelectedRows, query_columns
 
         query = self.select()
         table = None if self.table is None else parse_table(self.table, self.database.dialect).name

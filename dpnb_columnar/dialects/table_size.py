@@ -36,7 +36,7 @@ def lock_statement(table: str) -> str:
 
 
 def rows_in_range(table: str, names: Mapping[str, str]) -> exp.Subquery:
-    """Build the query for some columns of the rows in a range of pages, which ``rows.postgres_query`` sets."""
+    """Build the query for some columns of the rows in a range of pages, which ``rows.databases`` sets."""
     rows = renamed_table(table, names, Dialect.POSTGRES)
     rows.this.where(sections("table_size")["in_range"], dialect=Dialect.POSTGRES.value, copy=False)
     return rows

@@ -35,8 +35,7 @@ from dpnb_columnar.domain.declared_domain import (
     UnlabelledDomain,
     Weight,
 )
-from dpnb_columnar.domain.documents import parse_json
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults, parse_json
 from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_text

@@ -5,15 +5,18 @@ in a group of their own. A *division* is the groups of one column, or those of s
 
 ``SEX,RACE`` names two divisions, of one column each. ``SEX:RACE`` names one, of every value of the one with every
 value of the other.
+
+Which splits made the rows of a file, as its metadata and a ledger tell: public facts, computed from no row.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import Domain, value_with_label
@@ -21,6 +24,63 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LONGEST_VALUE
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, printable
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import UsageError, excerpt, option
+
+PART_KEY = b"dpnb_columnar.part"
+"""Key, in the metadata of a file, of the splits that made its rows: a JSON list, the latest last."""
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+PARTS = (TRAIN, VALIDATION, TEST)
+
+
+class SplitPart(TypedDict):
+    """A part of a split.
+
+    Attributes:
+        split: Digest of all that divides rows: seed, share, columns, and the splits before.
+        part: One of ``PARTS``.
+        by: Columns that name the units which were kept together; none for rows by themselves.
+    """
+
+    split: str
+    part: str
+    by: list[str]
+
+
+def read_parts(text: str | bytes) -> list[SplitPart]:
+    """Read a list of parts that somebody may have written; empty where it is something else."""
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    valid = isinstance(parts, list) and all(
+        isinstance(each, dict)
+        and {*each} == {*SplitPart.__annotations__}
+        and isinstance(each["split"], str)
+        and each["part"] in PARTS
+        and isinstance(each["by"], list)
+        and all(isinstance(name, str) for name in each["by"])
+        for each in parts
+    )
+    return parts if valid else []
+
+
+def parts_in(metadata: Mapping[bytes, bytes]) -> list[SplitPart]:
+    """Read the parts that a file's metadata name."""
+    return read_parts(metadata.get(PART_KEY, b"[]"))
+
+
+def kept_apart(first: Sequence[SplitPart], second: Sequence[SplitPart]) -> tuple[str, ...] | None:
+    """Return by which units a split kept two files apart; empty for rows by themselves, None if none did.
+
+    A split puts a row, or a unit, into the same part of every file, by its own values alone (``rows.holdout``). So what
+    is in one part of it is in no file of another part.
+    """
+    for part in first:
+        for other in second:
+            if part["split"] == other["split"] and part["part"] != other["part"]:
+                return tuple(part["by"])
+    return None
+
 
 MOST_RANGES = 8
 """Equal ranges that the declared range of a numeric attribute is divided into, where nothing else is typed."""

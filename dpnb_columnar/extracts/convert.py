@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpnb_columnar.datasets.catalogue import entry_named, own_declaration
+from dpnb_columnar.domain.catalogue import entry_named, own_declaration
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, digest, domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, whose_rows
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpnb_columnar.domain.column_kinds import Kind
+
+
+# Parquet that another program made of an extract: its columns are the codebook's, by their names.
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declared_domain import Declaration, UnlabelledDomain
-from dpnb_columnar.domain.documents import LARGEST_DOCUMENT, parse_toml
+from dpnb_columnar.domain.field_reader import LARGEST_DOCUMENT, parse_toml
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import for_columns, notes_on, stated_universe, unused_names

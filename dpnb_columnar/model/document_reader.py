@@ -17,9 +17,9 @@ from dpnb_columnar.core.budget.costs import cost_parameters, group_cost_within, 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, check_version, excerpt
+from dpnb_columnar.model.document import DECLARED_PUBLIC, FORMAT
 from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,

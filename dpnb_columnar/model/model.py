@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.domain.database_address import DialectName
     from dpnb_columnar.domain.groupings import By
-    from dpnb_columnar.model.evaluation import Evaluation
+    from dpnb_columnar.evaluation.evaluation import Evaluation
     from dpnb_columnar.rows.frames import Frame
 
 FrameT = TypeVar("FrameT", bound="Frame")
@@ -182,7 +182,7 @@ class Model(NaiveBayes):
         like: str | PathLike[str] | None = None,
         names: str | None = None,
     ) -> str:
-        """Write a query that scores every row of a table; see ``dpnb_columnar.model.scoring_query.scoring_query``.
+        """Write a query that scores every row of a table; see ``dpnb_columnar.dialects.scoring_query.scoring_query``.
 
         Args:
             dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``; None for that of
@@ -191,7 +191,7 @@ class Model(NaiveBayes):
             keys: Columns to carry over, placed first; empty for all.
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
             parameters: Name of a table of the model's terms for the query to join; it is written by
-                ``dpnb_columnar.model.joined_query.write_table``.
+                ``dpnb_columnar.dialects.joined_query.write_table``.
             like: Address of the database, or a DuckDB or SQLite file, whose catalogue tells the types and the spelling
                 of the table's columns; or a Parquet file like the table. No row is read. It stands for ``kinds``.
             names: How the table spells its columns, where no catalogue tells it: ``lower``, ``upper`` or ``declared``.
@@ -214,9 +214,9 @@ class Model(NaiveBayes):
             >>> print(query.splitlines()[1])
             -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
         """
+        from dpnb_columnar.dialects.scoring_query import scoring_query
+        from dpnb_columnar.dialects.sql_columns import sql_columns
         from dpnb_columnar.domain.database_address import parse_dialect, parse_spelling
-        from dpnb_columnar.model.scoring_query import scoring_query
-        from dpnb_columnar.model.sql_columns import sql_columns
 
         if like is not None and kinds is not None:
             raise UsageError("kinds and like both say what the columns hold; give one of them")
@@ -273,8 +273,7 @@ class Model(NaiveBayes):
             >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
-        from dpnb_columnar.model.export_targets import parse_target
-        from dpnb_columnar.model.exports import write_export
+        from dpnb_columnar.extensions.exports.exports import parse_target, write_export
 
         write_export(self, Path(path), parse_target(to), overwrite=overwrite)
         return Path(path)

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.domain.documents import distinct_keys
+from dpnb_columnar.domain.field_reader import distinct_keys
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.model.document_reader import GIVE_A_MODEL, not_a_model, read_document
-from dpnb_columnar.model.model_document import (
+from dpnb_columnar.model.document import (
     LARGEST_MODEL_FILE,
     MOST_CONTAINERS,
     MOST_PARAMETERS,
@@ -21,6 +20,7 @@ from dpnb_columnar.model.model_document import (
     to_document,
     to_json,
 )
+from dpnb_columnar.model.document_reader import GIVE_A_MODEL, not_a_model, read_document
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 

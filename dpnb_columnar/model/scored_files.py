@@ -20,7 +20,7 @@ from dpnb_columnar.rows.streaming import scan
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, opened, parquet_writer
 from dpnb_columnar.runtime.row_progress import begin_pass, report_rows
-from dpnb_columnar.runtime.write_errors import write_error
+from dpnb_columnar.runtime.unfinished import write_error
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""

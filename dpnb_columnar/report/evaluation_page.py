@@ -17,12 +17,10 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
-from dpnb_columnar.model.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
-from dpnb_columnar.model.guarantee import drawn_from, statement
-from dpnb_columnar.model.intervals import Interval, interval_text
-from dpnb_columnar.model.noisy_intervals import Estimate
-from dpnb_columnar.model.released_scores import (
+from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
+from dpnb_columnar.evaluation.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
+from dpnb_columnar.evaluation.noisy_intervals import Estimate
+from dpnb_columnar.evaluation.released_scores import (
     BANDS,
     UNRANKED,
     ReleasedScores,
@@ -32,7 +30,9 @@ from dpnb_columnar.model.released_scores import (
     roc_points,
     rows_text,
 )
-from dpnb_columnar.model.score_values import EDGES
+from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.model.guarantee import drawn_from, statement
+from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
 from dpnb_columnar.report.page import write_single_page
 

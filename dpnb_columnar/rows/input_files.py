@@ -24,7 +24,8 @@ from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLA
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError, command, option
 from dpnb_columnar.rows.lazy_rows import lazy_rows
-from dpnb_columnar.rows.object_stores import (
+from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of
+from dpnb_columnar.rows.stored import (
     DataFile,
     StoredObject,
     failure_of,
@@ -32,12 +33,11 @@ from dpnb_columnar.rows.object_stores import (
     resolve_address,
     scan_stored,
 )
-from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
 from dpnb_columnar.runtime.paths import exists, is_file, is_folder
-from dpnb_columnar.runtime.write_errors import os_error_number
+from dpnb_columnar.runtime.unfinished import os_error_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -33,10 +33,10 @@ from dpnb_columnar.rows.input_files import (
     types_by_arrow,
     unread_columns,
 )
-from dpnb_columnar.rows.object_stores import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.rows.parquet_footer import unpacked_bytes
+from dpnb_columnar.rows.stored import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.machine_memory import machine_memory
+from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:

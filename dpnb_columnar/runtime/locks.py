@@ -19,8 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dpnb_columnar.errors import BusyError, OutputError, option
-from dpnb_columnar.runtime.unfinished import NO_LINK, remove_abandoned, removed_at_end
-from dpnb_columnar.runtime.write_errors import output_errors, write_error
+from dpnb_columnar.runtime.unfinished import NO_LINK, output_errors, remove_abandoned, removed_at_end, write_error
 
 LOCK_MODE = 0o644
 """Permissions of a lock file: whoever wants to write the same output may read who holds its lock."""

@@ -21,8 +21,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from dpnb_columnar.errors import OutputError, UsageError, option
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.paths import exists, is_file, is_folder
-from dpnb_columnar.runtime.unfinished import NO_LINK, removed_at_end, unfinished_name
-from dpnb_columnar.runtime.write_errors import is_write_error, output_errors, write_error
+from dpnb_columnar.runtime.unfinished import (
+    NO_LINK,
+    is_write_error,
+    output_errors,
+    removed_at_end,
+    unfinished_name,
+    write_error,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -252,7 +252,7 @@ def _schema(domain: Domain) -> pa.Schema:
 
 def _declared_domain() -> Domain:
     """Read the packaged domain: a catalogue in the working directory describes other data sets, not this one."""
-    from dpnb_columnar.datasets.catalogue import packaged_entries
+    from dpnb_columnar.domain.catalogue import packaged_entries
 
     return next(entry.domain for entry in packaged_entries() if entry.name == DATASET)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.attribute_weights import NONE
+from dpnb_columnar.core.mechanisms.mechanism import on_scale
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
-from dpnb_columnar.core.mechanisms.samples import on_scale
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Budget, SharesRule
+from dpnb_columnar.core.mechanisms.mechanism import on_scale
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
-from dpnb_columnar.core.mechanisms.samples import on_scale
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.core.noise import ExactSampler, SeededBits

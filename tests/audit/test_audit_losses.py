@@ -11,14 +11,6 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.exhaustive import (
-    claimed,
-    composed,
-    concentrated_epsilon,
-    concentrated_together,
-    measured,
-    worst_admissible,
-)
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.core.budget.costs import implies
 from dpnb_columnar.core.noise import (
@@ -31,6 +23,14 @@ from dpnb_columnar.core.noise import (
     PolyPlace,
     StudentT,
     UniformLogNormal,
+)
+from dpnb_columnar.extensions.audit.exhaustive import (
+    claimed,
+    composed,
+    concentrated_epsilon,
+    concentrated_together,
+    measured,
+    worst_admissible,
 )
 
 Floats = np.ndarray

@@ -33,7 +33,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import aggregate
 from dpnb_columnar.core.mechanisms import plan as release_plan
 from dpnb_columnar.core.mechanisms.automatic_choice import MechanismChoice
-from dpnb_columnar.counting.statistics_files import load_statistics
+from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Measure

@@ -25,12 +25,12 @@ from dpnb_columnar.core.mechanisms.plan import plan, plan_given, reserve_later_p
 from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION, margins_given
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import load_answer, save_answer
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.training import train
 
 REPEATED = repeated_document(6)

@@ -13,7 +13,7 @@ from support.aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declar
 from support.memory import peak
 from support.rows_in_python import counts_of, expected_counts
 
-from dpnb_columnar.counting.engines import polars_units
+from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 

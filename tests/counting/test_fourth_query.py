@@ -24,13 +24,7 @@ from dpnb_columnar.core.budget import Parallel
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.queries.query import check_disjoint, digest_blocks, with_whole_units
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.countable import AskedRows
-from dpnb_columnar.counting.engines.database import DatabaseRows
-from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows
-from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
-from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
-from dpnb_columnar.counting.sql_queries import over_steps, query_sql
-from dpnb_columnar.counting.statistics_files import (
+from dpnb_columnar.counting.answer_files import (
     FORMATS,
     Format,
     answer_of,
@@ -38,6 +32,11 @@ from dpnb_columnar.counting.statistics_files import (
     load_answer,
     save_answer,
 )
+from dpnb_columnar.counting.countable import AskedRows
+from dpnb_columnar.counting.engines.database import DatabaseRows
+from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows, stream_counted_rows
+from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
+from dpnb_columnar.dialects.later_queries import over_steps, query_sql
 from dpnb_columnar.dialects.nodes import as_column, own_column, text
 from dpnb_columnar.dialects.rendering import render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds

@@ -18,7 +18,8 @@ from support.tables import into_duckdb, into_sqlite
 
 from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local, polars_units
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError

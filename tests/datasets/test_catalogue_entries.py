@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, SHAPES, published
 
-from dpnb_columnar.datasets.prepare import READERS, checksum
 from dpnb_columnar.domain import Categorical, Missing, Numeric, document_of
+from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 
 
 def test_catalogue_holds_the_declared_data_sets() -> None:

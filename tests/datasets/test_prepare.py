@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -30,8 +27,8 @@ from support.raw_files import (
 )
 from support.watching import Watching
 
-from dpnb_columnar.datasets import Prepared, prepare
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.extensions.datasets.prepare import Prepared, prepare
 from dpnb_columnar.runtime.row_progress import watch_progress
 
 
@@ -139,16 +136,3 @@ def test_prepared_file_carries_its_domain(tmp_path: Path) -> None:
     texts = {key.decode(): value.decode() for key, value in stored.items()}
     assert domain_from_metadata(texts, str(done.path)) == CATALOGUE["seeds"].domain
     assert json.loads(texts[DOMAIN_KEY], parse_float=Decimal)["name"] == "seeds"
-
-
-def test_importing_data_sets_loads_no_engine() -> None:
-    program = (
-        "import sys, dpnb_columnar.datasets; heavy = {'polars', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_package_and_module_give_the_same_function() -> None:
-    assert importlib.import_module("dpnb_columnar.datasets.prepare").prepare is prepare

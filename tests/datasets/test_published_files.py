@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.catalogue_cases import CATALOGUE, DATA, outside, published
 
-from dpnb_columnar.datasets import Prepared, prepare
+from dpnb_columnar.extensions.datasets.prepare import Prepared, prepare
 
 PUBLISHED = {
     # name: (rows, rows of each class); UCI's and the Census Bureau's own counts

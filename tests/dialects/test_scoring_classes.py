@@ -12,8 +12,8 @@ from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_queries import CLOSE, compare, kinds_of, numbered
 from support.scored_rows import AGE
 
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.model.scoring import probability_column
-from dpnb_columnar.model.scoring_query import scoring_query
 
 
 @pytest.mark.slow

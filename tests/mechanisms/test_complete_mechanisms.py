@@ -15,7 +15,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.mechanisms import attribute_weights
 from dpnb_columnar.core.mechanisms import plan as release_plan
-from dpnb_columnar.core.mechanisms.global_moments import Global
+from dpnb_columnar.core.mechanisms.baselines import Global
 from dpnb_columnar.core.mechanisms.histogram import BinCounts
 from dpnb_columnar.core.mechanisms.rules import RULES
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family

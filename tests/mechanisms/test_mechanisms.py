@@ -18,9 +18,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, SharesRule
+from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
 from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.samples import pooled, sample_size
-from dpnb_columnar.core.mechanisms.smooth_moments import MomentQueries, exact_answers
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.core.mechanisms.tuning import trim
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics

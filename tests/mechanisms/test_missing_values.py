@@ -15,7 +15,7 @@ from support.releases import plan_and_release
 from dpnb_columnar.core.budget import Budget, total
 from dpnb_columnar.core.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.smooth_moments import exact_answers
+from dpnb_columnar.core.mechanisms.smooth import exact_answers
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing

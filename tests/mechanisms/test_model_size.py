@@ -25,8 +25,8 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
 
 

@@ -30,10 +30,10 @@ from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.training import train
 

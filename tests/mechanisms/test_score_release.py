@@ -24,11 +24,11 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Weight, read_domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
+from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, scores_document
-from dpnb_columnar.model.score_values import EDGES
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)

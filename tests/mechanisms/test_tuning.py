@@ -13,7 +13,7 @@ from support.model_cases import declared
 from support.people import people_domain
 
 from dpnb_columnar.core.budget import Concentrated, Pure
-from dpnb_columnar.core.mechanisms.samples import on_scale
+from dpnb_columnar.core.mechanisms.mechanism import on_scale
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
 from dpnb_columnar.core.sensitivity import RunLengthColumn

@@ -18,9 +18,9 @@ from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
 from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.model_document import to_document
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:

@@ -30,8 +30,8 @@ from dpnb_columnar.core.queries.scores import (
 )
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.training import train
 

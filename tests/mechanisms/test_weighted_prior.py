@@ -28,8 +28,8 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.postprocessing import class_counts
 
 ATTRIBUTES = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}

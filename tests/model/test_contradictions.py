@@ -37,8 +37,8 @@ from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_fa
 from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import from_document, load_model
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.model_files import save_model
 
 Document = Mapping[str, Any]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from dpnb_columnar.evaluation.noisy_intervals import area
 from dpnb_columnar.model.intervals import (
     LEVEL,
     QUANTILE,
@@ -20,7 +21,6 @@ from dpnb_columnar.model.intervals import (
     paired_difference,
     wilson_interval,
 )
-from dpnb_columnar.model.noisy_intervals import area
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 50), (50, 50), (3, 7), (81, 263), (9999, 10000)])

@@ -18,8 +18,8 @@ from dpnb_columnar.core.mechanisms.mechanism import WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.postprocessing import USUAL_TILT, ClassSizes, class_counts, population_shares
 
 DRAWS = 400

@@ -13,10 +13,10 @@ from support.museum import COMMITS, MUSEUM, READINGS, files_of, reading, unpack
 from write_museum import COMMITS as WRITTEN
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics_files import FORMATS
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.model.released_scores import VERSION as SCORES
+from dpnb_columnar.counting.answer_files import FORMATS
+from dpnb_columnar.evaluation.released_scores import VERSION as SCORES
 
 LARGEST = 150_000
 """Bytes of what was written."""

@@ -71,15 +71,15 @@ def test_contracts_are_kept() -> None:
         ("extracts/codebooks/ddi.py", "import dpnb_columnar.core.mechanisms.mechanism"),
         ("extracts/fixed_width.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/accounts.py", "import dpnb_columnar.model.model"),
-        ("rows/database_query.py", "import dpnb_columnar.model.model"),
+        ("rows/databases.py", "import dpnb_columnar.model.model"),
         ("core/sensitivity/columns.py", "import dpnb_columnar.domain"),
         ("core/noise/sampler.py", "import dpnb_columnar.core.mechanisms.release"),
         ("errors.py", "import dpnb_columnar.domain"),
-        ("domain/declared_domain.py", "import dpnb_columnar.datasets.catalogue"),
+        ("domain/declared_domain.py", "import dpnb_columnar.domain.catalogue"),
         ("model/parameters.py", "import dpnb_columnar.model.model"),
         ("rows/row_rules.py", "import dpnb_columnar.rows.parquet"),
         (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
-        ("core/mechanisms/score_release.py", "import dpnb_columnar.model.released_scores"),
+        ("core/mechanisms/score_release.py", "import dpnb_columnar.evaluation.released_scores"),
         ("ledger/accounts.py", "import dpnb_columnar.training"),
     ],
 )
@@ -156,6 +156,6 @@ def test_public_side_loads_nothing_private() -> None:
 
 def test_public_facts_load_no_engine_and_no_numpy() -> None:
     modules = loaded(
-        "import dpnb_columnar, dpnb_columnar.core.budget, dpnb_columnar.domain, dpnb_columnar.datasets.catalogue"
+        "import dpnb_columnar, dpnb_columnar.core.budget, dpnb_columnar.domain, dpnb_columnar.domain.catalogue"
     )
     assert modules.isdisjoint({*ENGINES, "numpy", "scipy", "flint"})

@@ -39,8 +39,8 @@ WRITERS = frozenset({"runtime/outputs.py", "runtime/locks.py"})
 OTHERS = {
     "runtime/confinement.py": "standard error of native libraries goes to the null device",
     "cli/console.py": "standard output goes to the null device when nobody reads it",
-    "audit/universe.py": "made-up rows that are attacked, in a folder that goes with the block",
-    "audit/unit_universe.py": "made-up rows that are attacked, in a folder that goes with the block",
+    "extensions/audit/universe.py": "made-up rows that are attacked, in a folder that goes with the block",
+    "extensions/audit/unit_universe.py": "made-up rows that are attacked, in a folder that goes with the block",
 }
 """Modules that write what is no output, and why."""
 

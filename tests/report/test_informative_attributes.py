@@ -25,6 +25,7 @@ from dpnb_columnar.model.parameters import (
 )
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 from dpnb_columnar.report.informative_attributes import (
+    Evidence,
     Noises,
     beyond_noise,
     informative_attributes,
@@ -33,7 +34,6 @@ from dpnb_columnar.report.informative_attributes import (
     mutual_information,
     ratio_text,
 )
-from dpnb_columnar.report.noisy_tables import Evidence
 
 CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import runs_of
 from support.tiers import Tenth
 
-from dpnb_columnar.core.mechanisms.global_moments import CONSTANT_MOMENTS
-from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS
+from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
 from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.core.sensitivity.moments import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpnb_columnar.datasets.catalogue import packaged_entries
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain.catalogue import packaged_entries
 from support.real_data import FOLDER as DATA
 
 CATALOGUE = {entry.name: entry for entry in packaged_entries()}

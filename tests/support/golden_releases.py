@@ -28,9 +28,9 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.evaluation.released_scores import scores_document
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import to_document
-from dpnb_columnar.model.released_scores import scores_document
 from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.training import carry_out, train
 from support.golden_model import golden_model

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.datasets import Prepared, prepare
-from dpnb_columnar.datasets.catalogue import Entry
+from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.extensions.datasets.prepare import Prepared, prepare
 from support.catalogue_cases import CATALOGUE
 
 ADULT_TRAIN = (

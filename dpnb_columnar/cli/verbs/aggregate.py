@@ -67,7 +67,7 @@ def command(
       dpnb-columnar aggregate --engine spark --table lake.census.person \\
           --dataset census
     """
-    from dpnb_columnar.counting.statistics_files import save_answer
+    from dpnb_columnar.counting.answer_files import save_answer
 
     if given is not None:
         refuse_fixed(context, (*flags_of(Declared).values(), "--report"))

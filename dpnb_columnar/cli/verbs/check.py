@@ -46,7 +46,7 @@ def command(
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
       dpnb-columnar check census.duckdb --table person --dataset census
     """
-    from dpnb_columnar.cli.next_commands import declared_in
+    from dpnb_columnar.cli.file_output import declared_in
     from dpnb_columnar.counting.inputs import LocalFiles, local_input
     from dpnb_columnar.report.findings import find
 

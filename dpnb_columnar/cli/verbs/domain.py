@@ -16,7 +16,7 @@ from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
-    from dpnb_columnar.datasets.catalogue import Entry
+    from dpnb_columnar.domain.catalogue import Entry
 
 
 CODEBOOKS = (".xml", ".xml.gz")
@@ -58,7 +58,7 @@ def other_keys(name: str, source: Path | None, entry: Entry | None) -> dict[str,
     from fnmatch import fnmatchcase
     from glob import escape
 
-    from dpnb_columnar.datasets.catalogue import ENTRY_KEYS
+    from dpnb_columnar.domain.catalogue import ENTRY_KEYS
 
     table = {} if entry is None else {key: entry.table[key] for key in ENTRY_KEYS if key in entry.table}
     if source is None:
@@ -119,8 +119,8 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.datasets.catalogue import entry_toml
     from dpnb_columnar.domain import document_of
+    from dpnb_columnar.domain.catalogue import entry_toml
     from dpnb_columnar.domain.declared_domain import domain_lines
 
     if toml + json + every > 1:
@@ -172,9 +172,9 @@ def edit(
       dpnb-columnar domain edit census.parquet --label "INCWAGE > 1500"
       dpnb-columnar domain edit usa_00001.parquet --codebook usa_00001.xml
     """
-    from dpnb_columnar.cli.next_commands import training_command
-    from dpnb_columnar.datasets.catalogue import domain_file, entry_toml, read_catalogue
+    from dpnb_columnar.cli.file_output import training_command
     from dpnb_columnar.domain import labelled
+    from dpnb_columnar.domain.catalogue import domain_file, entry_toml, read_catalogue
     from dpnb_columnar.runtime.outputs import atomic_output
 
     target = domain_file(source) if output is None else output

@@ -26,14 +26,14 @@ from dpnb_columnar.cli.console import (
     print_warning,
     stage,
 )
-from dpnb_columnar.cli.group_tables import print_groups
+from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.evaluation import Evaluation, fold_classes, shown_classes
+from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.options import ChargedRun, Option
 from dpnb_columnar.runtime.outputs import check_target, default_name
@@ -41,19 +41,19 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
     from dpnb_columnar.domain.groupings import Divisions
+    from dpnb_columnar.evaluation.evaluation import ClassFigures
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
-    from dpnb_columnar.model.evaluation import ClassFigures
     from dpnb_columnar.model.intervals import Interval
     from dpnb_columnar.model.model import Model
-    from dpnb_columnar.rows.lake_tables import LakeTable
+    from dpnb_columnar.rows.lakes import LakeTable
 
 
 def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files, or a table, that were counted for the model."""
     from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
-    from dpnb_columnar.model.model_document import document_digest
+    from dpnb_columnar.model.document import document_digest
 
     digest = document_digest(model)
     if isinstance(rows, LocalFiles):
@@ -356,7 +356,7 @@ def _evaluate(
     every: bool,
 ) -> None:
     """Print exact figures, and write their page."""
-    from dpnb_columnar.model.exact_evaluation import evaluate, open_evaluated
+    from dpnb_columnar.evaluation.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
         from dpnb_columnar.public_sample import model_beside
@@ -462,7 +462,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
-    from dpnb_columnar.model.group_figures import error_text
+    from dpnb_columnar.evaluation.group_figures import error_text
 
     print_line(f"rows               {evaluation.rows}")
     if lacking := evaluation.lacking:
@@ -500,7 +500,7 @@ def _print_weighted(evaluation: Evaluation, weight: Weight) -> None:
         return
     print_line(f"weight             {weighted.weight:.0f}  ({column}, at most {number_text(weight.cap)} a row)")
     print_line()
-    from dpnb_columnar.model.evaluation import weighted_rows
+    from dpnb_columnar.evaluation.evaluation import weighted_rows
 
     rows = [[name, *map(_number, values)] for name, *values in weighted_rows(evaluation, weighted)]
     print_table(["figure", "by rows", "by weight"], rows)

@@ -229,8 +229,8 @@ def _print_result(conversion: Conversion, output: Path) -> None:
 def _print_plan(domain: Declaration, output: Path) -> None:
     """Say what missing values do and cost in a usual release, and which ranges are too wide for it. Public facts."""
     from dpnb_columnar.advice.expected_error import USUAL_SIZE, wide_ranges
-    from dpnb_columnar.advice.plan_text import missing_lines
-    from dpnb_columnar.cli.next_commands import print_wide_ranges
+    from dpnb_columnar.advice.outlook import missing_lines
+    from dpnb_columnar.cli.file_output import print_wide_ranges
     from dpnb_columnar.core.budget import Budget
     from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON
     from dpnb_columnar.core.mechanisms.attribute_weights import AUTO

@@ -88,7 +88,7 @@ def command(
       dpnb-columnar plan census.parquet --declared-rows 250000 --class-shares 94:6
     """
     from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
-    from dpnb_columnar.cli.next_commands import declared_in
+    from dpnb_columnar.cli.file_output import declared_in
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.public_sample import planned_release
     from dpnb_columnar.rows.input_files import resolve_files

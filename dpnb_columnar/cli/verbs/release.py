@@ -239,6 +239,6 @@ def _named(declared: QueryDeclared) -> ResolvedDomain | None:
 def _carried(total: Statistics) -> ResolvedDomain:
     """Return the domain that statistics files carry, and the entry that declares the same."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.datasets.catalogue import entry_declaring
+    from dpnb_columnar.domain.catalogue import entry_declaring
 
     return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.advice.plan_text import composition_lines, source_text
+from dpnb_columnar.advice.outlook import composition_lines, source_text
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
-from dpnb_columnar.cli.next_commands import awaits
+from dpnb_columnar.cli.file_output import awaits
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declared_domain import (
     SHORT,
@@ -120,11 +120,11 @@ def command(
       dpnb-columnar show census.model.json --registry --record release.toml
       dpnb-columnar show census.model.json --card --output card.md
     """
+    from dpnb_columnar.evaluation.released_scores import holds_scores
+    from dpnb_columnar.model.document import leaves, to_document, to_json
     from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
-    from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
-    from dpnb_columnar.model.released_scores import holds_scores
 
     papers = Papers(record, ledger, scores, audit)
     kinds = [name for name, chosen in (("--html", html), ("--registry", registry), ("--card", card)) if chosen]
@@ -158,7 +158,7 @@ def command(
         return
     document = to_document(loaded)
     if as_json and every:
-        from dpnb_columnar.model.released_intervals import intervals_document
+        from dpnb_columnar.model.probability_intervals import intervals_document
 
         document["intervals"] = intervals_document(loaded, document)
     if as_json:
@@ -210,7 +210,7 @@ def command(
 def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: bool, *, as_json: bool) -> None:
     """Show released scores, or write their page."""
     from dpnb_columnar.cli.file_output import print_json, print_scores
-    from dpnb_columnar.model.released_scores import load_scores
+    from dpnb_columnar.evaluation.released_scores import load_scores
 
     if ledger is not None and html is not None:
         raise UsageError("--ledger with --html is for a model's release sheet; leave it out for released scores")
@@ -265,19 +265,19 @@ def _write_page(
     """Write the release sheet of a model file, its entry of the registry, or its card."""
     from hashlib import sha256
 
-    from dpnb_columnar.model.model_document import to_json
+    from dpnb_columnar.model.document import to_json
     from dpnb_columnar.model.model_files import read_bytes
-    from dpnb_columnar.report.release_papers import read_papers
+    from dpnb_columnar.papers.release_papers import read_papers
     from dpnb_columnar.runtime.outputs import atomic_output
 
     read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
     if registry:
-        from dpnb_columnar.report.registry_entry import registry_entry
+        from dpnb_columnar.papers.registry_entry import registry_entry
 
         text = to_json(registry_entry(loaded, read))
     elif card:
-        from dpnb_columnar.report.model_card import model_card
+        from dpnb_columnar.papers.model_card import model_card
 
         text = model_card(loaded, read, model.name, digest)
     if confidential:
@@ -289,7 +289,7 @@ def _write_page(
         with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
             partial.write_text(text, encoding="utf-8")
     else:
-        from dpnb_columnar.report.release_sheet import write_release_sheet
+        from dpnb_columnar.papers.release_sheet import write_release_sheet
 
         write_release_sheet(loaded, model.name, digest, output, read, overwrite=overwrite)
     print_line(f"wrote {output}", "written", output=str(output))
@@ -300,7 +300,7 @@ def _write_page(
 
 def _print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
-    from dpnb_columnar.advice.plan_text import prior_line
+    from dpnb_columnar.advice.outlook import prior_line
     from dpnb_columnar.model.guarantee import persons_text
     from dpnb_columnar.model.parameters import prior_header, prior_rows
 
@@ -362,10 +362,10 @@ def _shortened(telling: str) -> str:
 
 def _print_parameters(model: NaiveBayes) -> None:
     """Print every released number beside the parameter that is made of it."""
-    from dpnb_columnar.model.model_document import leaves, to_document
+    from dpnb_columnar.model.document import leaves, to_document
     from dpnb_columnar.model.parameters import Histogram
+    from dpnb_columnar.model.probability_intervals import NoiseIntervals
     from dpnb_columnar.model.query_noise import NOT_TOLD, model_noise
-    from dpnb_columnar.model.released_intervals import NoiseIntervals
     from dpnb_columnar.report.informative_attributes import bin_texts
 
     bins: dict[tuple[str | None, str | None], str] = {}

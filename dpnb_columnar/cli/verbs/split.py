@@ -69,7 +69,7 @@ def command(
       dpnb-columnar split census.parquet --test 0.2 --validation 0.2
     """
     from dpnb_columnar.counting.inputs import local_input
-    from dpnb_columnar.domain.split_parts import TEST, TRAIN, VALIDATION
+    from dpnb_columnar.domain.groupings import TEST, TRAIN, VALIDATION
     from dpnb_columnar.rows.holdout import size_remarks, split_of, split_outputs, split_rows
 
     split = split_of(test, options.columns_of(by), seed, validation)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.dialects.rules import Kinds
-    from dpnb_columnar.rows.object_stores import DataFile
+    from dpnb_columnar.rows.stored import DataFile
 
 SCORE = "score"
 
@@ -169,9 +169,9 @@ def score_command(
       dpnb-columnar sql census.model.json --dialect postgres --key serial \\
           --parameters-table census_terms --parameters terms.sql --output score.sql
     """
+    from dpnb_columnar.dialects.scoring_query import scoring_query
+    from dpnb_columnar.dialects.sql_columns import sql_columns
     from dpnb_columnar.model.model import load_model
-    from dpnb_columnar.model.scoring_query import scoring_query
-    from dpnb_columnar.model.sql_columns import sql_columns
 
     _check_parameters(parameters_table, parameters, template, output)
     for target in filter(None, (output, parameters)):
@@ -191,7 +191,7 @@ def score_command(
         names=columns.names,
     )
     if parameters_table is not None:
-        from dpnb_columnar.model.joined_query import table_statements, write_table
+        from dpnb_columnar.dialects.joined_query import table_statements, write_table
 
         if parameters is None:
             statements = table_statements(loaded, parameters_table, dialect)
@@ -294,9 +294,9 @@ def _write_counting(
     overwrite: bool,
 ) -> None:
     """Write the SQL of a query to the rows, by what is known of the table's columns."""
-    from dpnb_columnar.counting.sql_queries import query_sql
+    from dpnb_columnar.dialects.later_queries import query_sql
     from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
-    from dpnb_columnar.dialects.table_columns import SPELLED, columns_like, dialect_like
+    from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like
     from dpnb_columnar.domain.column_kinds import kind_of
     from dpnb_columnar.domain.database_address import parse_database
     from dpnb_columnar.rows.column_checks import check_columns
@@ -343,7 +343,7 @@ def _check_parameters(
     table: str | None, parameters: Path | None, template: Template | None, output: Path | None
 ) -> None:
     """Refuse options for the table of the model's terms that contradict one another."""
-    from dpnb_columnar.model.joined_query import check_suffix
+    from dpnb_columnar.dialects.joined_query import check_suffix
 
     if parameters is None:
         if table is not None and template is not None:

@@ -18,7 +18,7 @@ from dpnb_columnar.runtime.paths import exists, is_folder
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
     from dpnb_columnar.domain import Declaration
-    from dpnb_columnar.rows.object_stores import DataFile
+    from dpnb_columnar.rows.stored import DataFile
 
 WARNING = """\
 # CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.
@@ -49,7 +49,7 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --output draft.toml
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
-    from dpnb_columnar.cli.next_commands import training_command
+    from dpnb_columnar.cli.file_output import training_command
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.counting.suggestion import draft, profile
     from dpnb_columnar.domain import UnlabelledDomain
@@ -88,7 +88,7 @@ def command(
 
 def _refuse_other_entries(output: Path, name: str) -> None:
     """Refuse to replace a catalogue by a draft, which is confidential and has a file of its own."""
-    from dpnb_columnar.datasets.catalogue import read_catalogue
+    from dpnb_columnar.domain.catalogue import read_catalogue
 
     if exists(output) and any(entry.name != name for entry in read_catalogue(output)):
         raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
@@ -98,7 +98,7 @@ def _text(suggestion: Draft, domain: Declaration, files: Sequence[DataFile]) -> 
     """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 
-    from dpnb_columnar.datasets.catalogue import comment, entry_toml
+    from dpnb_columnar.domain.catalogue import comment, entry_toml
 
     claimed: dict[str, object] = {"files": [escape(file.name) for file in files]} if files else {}
     entry = entry_toml(domain, claimed, suggestion.remarks)

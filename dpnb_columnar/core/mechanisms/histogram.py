@@ -20,11 +20,14 @@ from dpnb_columnar.core.mechanisms.mechanism import (
     counts_request,
     noisy_counts,
     noisy_table,
+    on_scale,
+    pooled,
+    pooled_size,
     presence,
     presence_requests,
+    released_sizes,
 )
-from dpnb_columnar.core.mechanisms.samples import on_scale, pooled, pooled_size, released_sizes
-from dpnb_columnar.core.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
+from dpnb_columnar.core.mechanisms.smooth import ExactAnswer, MomentQueries, exact_answers, moment_noise
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.core.mechanisms.tuning import MOST_BINS, cell_prior, share_bins
 from dpnb_columnar.domain import Categorical, Domain, Numeric

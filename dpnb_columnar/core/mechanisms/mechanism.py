@@ -1,4 +1,7 @@
-"""The interface of a mechanism, and the queries that the private ones share: counts of classes, cells and values."""
+"""The interface of a mechanism, and the queries that the private ones share: counts of classes, cells and values.
+
+Samples of public size: how large they are, and the confidential columns that they are drawn from.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
+
+import numpy as np
 
 from dpnb_columnar.core.budget import Division, Parallel, Pure, Request, RowEffect, Share, SharesRule
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
@@ -15,10 +20,12 @@ from dpnb_columnar.core.mechanisms.rules import LAPLACE as LAPLACE
 from dpnb_columnar.core.mechanisms.rules import PRESENCE as PRESENCE
 from dpnb_columnar.core.mechanisms.rules import WEIGHTED_COUNTS as WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
-from dpnb_columnar.core.mechanisms.tuning import cell_prior
+from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size
 from dpnb_columnar.core.noise import Laplace, NoiseFamily, Sampler
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.core.sensitivity import RunLengthColumn
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, Transform
+from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Presence, Table
@@ -259,3 +266,41 @@ def presence(context: QueryContext, attribute: Numeric) -> Presence | None:
         return None
     prior = cell_prior(context.shares[PRESENCE, attribute.name])
     return postprocessing.presence(context.presence[attribute.name], context.sizes, prior)
+
+
+def released_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
+    """Return the released number of values per class; where it was not asked for, the released class counts."""
+    if attribute.name in context.presence:
+        return [present for present, *_ in context.presence[attribute.name]]
+    return list(context.sizes)
+
+
+def sample_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
+    """Return the public size of an attribute's sample in every class."""
+    return list(map(sample_size, released_sizes(context, attribute)))
+
+
+def pooled_size(context: QueryContext, attribute: Numeric) -> int:
+    """Return the public size of an attribute's sample of all classes together."""
+    return sample_size(positive_sum(released_sizes(context, attribute)))
+
+
+def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:
+    """Carry a column of grid codes to codes of the attribute's scale. Confidential in, confidential out."""
+    if attribute.transform is Transform.IDENTITY:
+        return column
+    distinct, first = np.unique(scale_codes(attribute, column.codes), return_index=True)
+    counts = np.add.reduceat(column.counts, first) if len(first) else column.counts
+    return RunLengthColumn(distinct, counts)
+
+
+def pooled(columns: Sequence[RunLengthColumn]) -> RunLengthColumn:
+    """Merge the columns of all classes, for a sample of ``pooled_size``.
+
+    One row more or less is at most one value more or less of the merged column. A replaced row is one replaced, added
+    or removed value, since either row may lack it (docs/privacy.md, Lemma 2.6). Confidential in, confidential out.
+    """
+    codes, places = np.unique(np.concatenate([column.codes for column in columns]), return_inverse=True)
+    counts = np.zeros(len(codes), dtype=np.int64)
+    np.add.at(counts, places, np.concatenate([column.counts for column in columns]))
+    return RunLengthColumn(codes, counts)

@@ -23,18 +23,23 @@ from dpnb_columnar.core.budget import (
     total,
 )
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.attribute_shares import divide_by_size, sized_attribute
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, resolved_method
+from dpnb_columnar.core.mechanisms.attribute_weights import (
+    AUTO,
+    CALIBRATED,
+    LEARNED,
+    NONE,
+    divide_by_size,
+    resolved_method,
+    sized_attribute,
+)
 from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
-from dpnb_columnar.core.mechanisms.baselines import Majority, Plain
-from dpnb_columnar.core.mechanisms.global_moments import Global, GlobalVariance
+from dpnb_columnar.core.mechanisms.baselines import Global, GlobalVariance, Majority, Plain
 from dpnb_columnar.core.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.core.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
 from dpnb_columnar.core.mechanisms.public_weights import PUBLIC, PublicWeights
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
-from dpnb_columnar.core.mechanisms.smooth import Paper, Smooth, TrimmedMean
-from dpnb_columnar.core.mechanisms.smooth_moments import MOMENTS
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS, Paper, Smooth, TrimmedMean
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.mechanisms.weight_rounds import later_requests
 from dpnb_columnar.core.sensitivity.search import SMALLEST_BETA
@@ -42,7 +47,7 @@ from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
-from dpnb_columnar.model.model_document import (
+from dpnb_columnar.model.document import (
     LARGEST_MODEL_FILE,
     MOST_CONTAINERS,
     MOST_PARAMETERS,

@@ -51,8 +51,8 @@ from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.version import __version__
 

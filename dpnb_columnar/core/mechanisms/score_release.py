@@ -1,9 +1,9 @@
 """Released scores: noisy counts of labelled rows by class and by the score that a released model gives them.
 
-Of two classes the bins are ranges of the score; of more they are the predicted classes. Whatever says how well a model
-does is computed from these counts (``model.released_scores``). Bins and scores are fixed by the model, so one row is in
-one cell at most, and all counts are one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second
-pass, so every engine counts the same.
+Of two classes the bins are ranges of the score; of more they are the predicted classes. Every figure of a model's
+quality is computed from these counts (``evaluation.released_scores``). Bins and scores are fixed by the model, so one
+row is in one cell at most, and all counts are one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a
+second pass, so every engine counts the same.
 
 By group, released are the rows by class and predicted class and, of two classes, the sum of the probabilities of the
 second: few numbers, so that the figures of a small group have little noise. Groups follow from the declaration alone. A
@@ -33,13 +33,13 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.groupings import Divisions
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
+from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
-from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.postprocessing import within_largest
-from dpnb_columnar.model.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 
 SCORES = "score counts"
 """Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""

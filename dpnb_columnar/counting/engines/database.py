@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dpnb_columnar.core.queries.query import AnswerT, Query
+from dpnb_columnar.counting.answer_files import COUNT, answer_of, result_of
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.statistics_files import COUNT, answer_of, result_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
-from dpnb_columnar.rows.database_query import query_columns, read_query, table_sizes
-from dpnb_columnar.rows.postgres_query import PageRanges
+from dpnb_columnar.rows.databases import PageRanges, query_columns, read_query, table_sizes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import is_watched
 
@@ -123,7 +122,7 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
 @confined()
 def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
     """Answer a query over the rows of a table, inside the database."""
-    from dpnb_columnar.counting.sql_queries import query_sql
+    from dpnb_columnar.dialects.later_queries import query_sql
 
     ranges = source.ranges(query)
     text = query_sql(query, source.kinds, source.rows(ranges), source.database.dialect)

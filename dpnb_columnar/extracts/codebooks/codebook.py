@@ -1,14 +1,28 @@
-"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts."""
+"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts.
+
+The content of codebook files, read within a bound of size, and checks that an extract can be as a codebook says.
+
+Every reader of codebooks begins with the content and ends with ``check_codebook``.
+"""
 
 from __future__ import annotations
 
+import gzip
 import re
-from collections.abc import Collection
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO, cast
 
 from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, MOST_FAULTS
+from dpnb_columnar.domain.names import is_printable, listed
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, excerpt
 
 
 class Form(StrEnum):
@@ -229,3 +243,187 @@ def _meaning_of_label(text: str) -> Meaning:
             return Meaning.VALUE
         words += len(spelled)
     return Meaning.UNKNOWN if words else Meaning.VALUE
+
+
+LONGEST_NAME = 256
+"""Characters of a variable's name, a record type or a code."""
+
+LONGEST_LABEL = 2000
+"""Characters of a label; a longer one is cut, since labels are for people."""
+
+MOST_VARIABLES = LARGEST_DECLARATION
+
+MOST_CODES = 1_000_000
+"""Codes of all variables together."""
+
+LONGEST_LINE = 1_000_000
+"""Characters of a line of data; no variable may lie beyond them."""
+
+MOST_DECIMALS = 18
+"""Implied decimals; a 64-bit float holds no more digits."""
+
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf8": "utf-8",
+    "iso-8859-1": "iso-8859-1",
+    "latin-1": "iso-8859-1",
+    "us-ascii": "ascii",
+    "ascii": "ascii",
+    "windows-1252": "windows-1252",
+}
+"""Encodings that a codebook may name, in lower case, and their names in ``Codebook.encoding``."""
+
+
+def inconsistency_error(source: str, faults: Sequence[Fault]) -> ConfigurationError:
+    """Build the error for a codebook with faults."""
+    lines = "".join(f"\n  {fault}" for fault in faults[:MOST_FAULTS])
+    more = f"\n  and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+    return ConfigurationError(
+        f"{source}: the codebook does not fit any extract; get it again from where the extract comes from, or correct "
+        "it:"
+        f"{lines}{more}"
+    )
+
+
+def check_codebook(codebook: Codebook) -> Codebook:
+    """Check a codebook, and return it."""
+    faults = [*_codebook_faults(codebook)]
+    for variable in codebook.variables:
+        faults += [Fault(excerpt(variable.name), text) for text in _variable_faults(variable, codebook.record_types)]
+    if not faults:  # positions are compared only where each of them is valid
+        for record_type in codebook.record_types or ("",):
+            faults += _record_faults(codebook, record_type)
+    if faults:
+        raise inconsistency_error(codebook.source, faults)
+    return codebook
+
+
+def _codebook_faults(codebook: Codebook) -> Iterator[Fault]:
+    variables = codebook.variables
+    if not _is_name(codebook.name):
+        yield Fault("name", f"the data set's name is printable text of at most {LONGEST_NAME} characters")
+    if not variables:
+        yield Fault("variables", "there is none")
+    if len(variables) > MOST_VARIABLES:
+        yield Fault("variables", f"more than {MOST_VARIABLES}")
+    if sum(len(variable.codes) for variable in variables) > MOST_CODES:
+        yield Fault("codes", f"more than {MOST_CODES} of all variables together")
+    unplaced = [variable.name for variable in variables if variable.start is None]
+    if 0 < len(unplaced) < len(variables):
+        yield Fault("variables", f"{listed(unplaced)} have no place in the line, others have one")
+    if codebook.encoding not in ENCODINGS.values():
+        yield Fault("encoding", f"expected one of {', '.join(ENCODINGS)}, found {excerpt(codebook.encoding)}")
+    if codebook.provenance is not None and not all(map(is_printable, codebook.provenance.known().values())):
+        yield Fault("source", "its name, producer, place or citation holds a control character")
+    for record_type in codebook.record_types:
+        if not _is_name(record_type):
+            yield Fault("record types", f"{excerpt(record_type)} is no record type; give printable text")
+    if len(set(codebook.record_types)) < len(codebook.record_types):
+        yield Fault("record types", "one appears twice")
+    if codebook.record_types and codebook.record_type_variable is None:
+        yield Fault("record types", "no variable holds a line's record type")
+
+
+def _variable_faults(variable: Variable, record_types: Sequence[str]) -> Iterator[str]:
+    if not _is_name(variable.name):
+        yield f"a name is printable text of at most {LONGEST_NAME} characters"
+    if variable.width is not None and variable.width < 1:
+        yield f"its width is {variable.width}; a variable has at least one character"
+    if variable.start is not None:
+        if variable.width is None:
+            yield "its place in the line has no end"
+        elif variable.start < 0 or variable.start + variable.width > LONGEST_LINE:
+            yield f"it lies outside of columns 1 to {LONGEST_LINE} of the line"
+    if variable.decimals < 0 or (variable.width is not None and variable.decimals > variable.width):
+        yield f"it has {excerpt(variable.decimals)} implied decimals in {variable.width} characters"
+    if variable.decimals > MOST_DECIMALS:
+        yield f"it has more than {MOST_DECIMALS} implied decimals"
+    if variable.form is Form.TEXT and variable.decimals:
+        yield "text has no implied decimals"
+    if record_types and not variable.record_types:
+        yield f"it is on no record type; the codebook has {listed(record_types)}"
+    if unknown := [kind for kind in variable.record_types if kind not in record_types]:
+        known = f"has {listed(record_types)}" if record_types else "is of a rectangular extract"
+        yield f"record type {listed(unknown)} is unknown; the codebook {known}"
+    if wrong := [code.value for code in variable.codes if code.value and not _is_name(code.value)]:
+        yield f"{listed(wrong)} is no code: printable text of at most {LONGEST_NAME} characters"
+    if not all(map(is_printable, (variable.label, variable.concept, variable.universe))):
+        yield "its label, concept or universe holds a control character"
+    if not all(is_printable(code.label) for code in variable.codes):
+        yield "the label of a code holds a control character"
+
+
+def _record_faults(codebook: Codebook, record_type: str) -> Iterator[Fault]:
+    """Find the faults among the variables of one record type, or of a rectangular extract."""
+    variables = codebook.variables_of(record_type)
+    on = f" on record type {excerpt(record_type)}" if record_type else ""
+    by_case = defaultdict(list)
+    for variable in variables:  # engines do not distinguish AGE and age
+        by_case[variable.name.casefold()].append(variable.name)
+    for names in by_case.values():
+        if len(names) > 1:
+            yield Fault(excerpt(names[0]), f"{len(names)} variables of this name{on}")
+    if record_type:
+        yield from _record_type_variable_faults(codebook, record_type, variables)
+    spans = sorted((*variable.span, variable.name) for variable in variables if variable.start is not None)
+    for (_, end, before), (start, _, after) in pairwise(spans):
+        if start < end:
+            yield Fault(excerpt(after), f"column {start + 1} of the line belongs to {excerpt(before)} as well{on}")
+
+
+def _record_type_variable_faults(
+    codebook: Codebook, record_type: str, variables: Sequence[Variable]
+) -> Iterator[Fault]:
+    """Find the faults of the variable that holds the record type: every line must have it at the same position."""
+    name = codebook.record_type_variable
+    places = {(variable.start, variable.width) for variable in codebook.variables if variable.name == name}
+    if all(variable.name != name for variable in variables):
+        yield Fault(
+            excerpt(name),
+            f"it holds the record type of a line, but is not on record type {excerpt(record_type)}",
+        )
+    elif len(places) > 1:
+        yield Fault(excerpt(name), "it holds the record type of a line, but has more than one position in the line")
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_NAME and not text.isspace() and is_printable(text)
+
+
+# The content of a codebook file, decompressed, and never more of it than a codebook can sensibly have.
+
+LARGEST_CODEBOOK = 64 * 2**20
+"""Bytes after decompression; the codebook of every variable of IPUMS USA has a tenth of that."""
+
+GZIP_SIGNATURE = b"\x1f\x8b"
+CHUNK = 2**24
+"""Bytes of a piece. An XML parser scans an unfinished token again with every piece, so pieces must not be many."""
+
+
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """Read a codebook file piece by piece, decompressed where its first bytes are those of gzip."""
+    total = 0
+    try:
+        with path.open("rb") as raw:
+            compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
+            raw.seek(0)
+            file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
+            while chunk := file.read(CHUNK):
+                total += len(chunk)
+                if total > LARGEST_CODEBOOK:
+                    raise ConfigurationError(
+                        f"{path}: larger than {LARGEST_CODEBOOK >> 20} MiB; give the codebook, not the data"
+                    )
+                yield chunk
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise ConfigurationError(f"{path}: ends early or is damaged; get the codebook again") from None
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; give the extract's codebook") from None
+
+
+def read_content(path: Path) -> str:
+    """Read a whole codebook file as text."""
+    try:
+        return b"".join(read_chunks(path)).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: not UTF-8 text; save the codebook as UTF-8") from None

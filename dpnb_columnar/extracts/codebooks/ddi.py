@@ -45,16 +45,20 @@ from defusedxml.ElementTree import XMLParser
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.domain.words import LONGEST, one_line
 from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
-from dpnb_columnar.extracts.codebooks.checks import (
+from dpnb_columnar.extracts.codebooks.codebook import (
     ENCODINGS,
     LONGEST_LABEL,
     MOST_CODES,
     MOST_VARIABLES,
+    Code,
+    Codebook,
+    Form,
+    Measure,
+    Variable,
     check_codebook,
     inconsistency_error,
     read_chunks,
 )
-from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 MEASURES = {"contin": Measure.CONTINUOUS, "discrete": Measure.DISCRETE}
 

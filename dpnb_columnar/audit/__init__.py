@@ -1,6 +1,0 @@
-"""Attacks on the program's guarantee through its public functions. Synthetic rows only: nothing here is confidential.
-
-Rows go through the engine, statistics through ``release``, and the released models are compared with the guarantee that
-they state: exactly for every pair of neighbours on small domains (``exhaustive``), by counting releases
-(``epsilon_bounds``), and bit by bit (``bit_patterns``).
-"""

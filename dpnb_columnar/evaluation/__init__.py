@@ -1,0 +1,1 @@
+"""How good a model is: exact figures, and those of released scores."""

@@ -1,0 +1,1 @@
+"""What nobody needs in order to release a model: each folder may be deleted (``registry``)."""

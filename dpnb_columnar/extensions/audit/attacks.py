@@ -1,0 +1,265 @@
+"""The whole audit: every attack on every configuration, with one probability of error for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from dpnb_columnar.core.mechanisms.release import software
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
+from dpnb_columnar.extensions.audit.epsilon_bounds import count_outcomes, promising
+from dpnb_columnar.extensions.audit.neighbours import Group, adversarial_pairs, forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Finding, Outcome
+from dpnb_columnar.extensions.audit.recording import Record, Witness, record, remembered_searches
+from dpnb_columnar.extensions.audit.unit_universe import UnitUniverse, build_units, unit_pairs
+from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.runtime.row_progress import report_work, track_work
+from dpnb_columnar.runtime.workers import run_in_processes
+
+ERROR = 0.001
+"""Probability that an audit of correct code reports any finding."""
+
+
+UNITS_TOGETHER = 2
+"""Most units of the databases of units, all of which are compared, and their pairs of neighbours."""
+
+
+MOST_ROWS_OF_COPIES = 1
+"""Most rows of the databases of rows with copies of an attribute, all of which are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Amount of work per configuration.
+
+    Attributes:
+        rows: Most rows of the small databases, all of which are compared.
+        duplicates: Sizes of the databases of many equal rows.
+        scenarios: Number of forced class counts that each pair is compared under.
+        domains: Domains whose small databases are compared; models of the first are released to bound epsilon.
+        scouted: Releases of each database by which the most telling pairs are chosen; 0 to take the first ones.
+        pairs: Number of pairs of neighbours that are released.
+        releases: Number of releases of each of their databases.
+        processes: Number of processes.
+        members: Most rows of a unit, where databases are of units.
+    """
+
+    rows: int
+    duplicates: tuple[int, ...]
+    scenarios: int
+    domains: tuple[Domain, ...]
+    scouted: int
+    pairs: int
+    releases: int
+    processes: int
+    members: int = 2
+
+
+QUICK = Effort(
+    rows=2,
+    duplicates=(12,),
+    scenarios=2,
+    domains=(YEARS, HOURS),
+    scouted=0,
+    pairs=1,
+    releases=250,
+    processes=2,
+)
+FULL = Effort(
+    rows=3,
+    duplicates=(5, 12, 50, 300),
+    scenarios=5,
+    domains=(YEARS, WAGES, HOURS),
+    scouted=400,
+    pairs=2,
+    releases=5000,
+    processes=2,
+    members=3,
+)
+
+
+def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
+    """Attack some configurations.
+
+    Every lower bound and every test of the whole audit holds together with probability 99.9 %.
+    """
+    wide = dict.fromkeys(filter(None, map(_wide_domain, configurations)))
+    counted = [build_universe(domain) for domain in (*effort.domains, *wide)]
+    universes = tuple(universe for universe, _ in counted)
+    attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
+    outcomes = {}
+    with track_work(len(configurations), "configurations"):
+        for configuration, outcome in run_in_processes(
+            attack, configurations, min(effort.processes, len(configurations))
+        ):
+            outcomes[configuration] = outcome
+            report_work(1)
+    in_order = tuple(outcomes[configuration] for configuration in configurations)
+    return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
+
+
+def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
+    if configuration.few:
+        universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
+        outcome = attack_units(configuration, universe, effort, error)
+        return replace(outcome, findings=(*findings, *outcome.findings))
+    wide = _wide_domain(configuration)
+    if wide is not None:  # rows of many attributes, whose releases take time
+        effort = replace(effort, rows=min(effort.rows, MOST_ROWS_OF_COPIES))
+    ours = tuple(each for each in universes if each.domain in (effort.domains if wide is None else (wide,)))
+    return attack_one(configuration, ours, effort, error)
+
+
+def _wide_domain(configuration: Configuration) -> Domain | None:
+    """Return the domain of copies of an attribute that a configuration is audited in; None where it is in others."""
+    return TRADES if configuration.classes > 2 else SHOPS if configuration.copies else None
+
+
+def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
+    """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights."""
+    relation = configuration.budget.neighbours
+    with remembered_searches():
+        claim = exhaustive.claim_of(configuration, universe)
+        together = UNITS_TOGETHER if configuration.unit_rows else max(UNITS_TOGETHER, effort.rows)
+        near = list(small_pairs(len(universe.rows), relation, together))
+        sizes = forced_sizes(universe.domain, effort.scenarios)
+        compared = exhaustive.compare(configuration, universe, [Group(near, sizes)], claim)
+        pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
+        counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
+    return Outcome(
+        configuration=configuration,
+        claim=claim,
+        loss=compared.loss,
+        number_bound=counted.number,
+        model_bound=counted.model,
+        pairs=compared.pairs,
+        releases=counted.releases,
+        findings=(*compared.findings, *counted.findings),
+    )
+
+
+def attack_one(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
+    """Run all attacks on one configuration."""
+    relation, universe = configuration.budget.neighbours, universes[0]
+    with remembered_searches():
+        claim = exhaustive.claim_of(configuration, universe)
+        compared = [
+            exhaustive.compare(
+                configuration,
+                each,
+                groups(each, relation, effort.rows, effort.duplicates, effort.scenarios),
+                claim,
+            )
+            for each in universes
+        ]
+        pairs = adversarial_pairs(universe, relation)
+        chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
+        counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, error / 2)
+        records = [counted.records, *(_released_again(configuration, each) for each in universes[1:])]
+        findings = [finding for each in compared for finding in each.findings]
+        findings += counted.findings
+        for each, released in zip(universes, records, strict=True):
+            findings += _bit_patterns(configuration, each, released, error / (2 * len(universes)))
+    return Outcome(
+        configuration=configuration,
+        claim=claim,
+        loss=max(each.loss for each in compared),
+        number_bound=counted.number,
+        model_bound=counted.model,
+        pairs=sum(each.pairs for each in compared),
+        releases=counted.releases,
+        findings=tuple(findings),
+    )
+
+
+def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:
+    """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
+    plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
+    databases = [universe.counted(database) for database in (pair.one, pair.two)]
+    return [record(plan, rows, Witness()) for rows in databases for _ in range(bit_patterns.AGAIN)]
+
+
+def _bit_patterns(
+    configuration: Configuration, universe: Universe, records: Sequence[Record], error: float
+) -> Iterator[Finding]:
+    """Yield what any check of bit patterns finds in a universe, correct code with a probability of ``error``."""
+    pairs = adversarial_pairs(universe, configuration.budget.neighbours)
+    yield from bit_patterns.check_released(universe.domain, records, error)
+    for pair in pairs:
+        yield from bit_patterns.check_reachable(configuration, universe, pair)
+    yield from bit_patterns.check_repeats(configuration, universe, pairs[0])
+
+
+FORMAT = "dpnb_columnar audit"
+VERSION = 1
+
+
+def to_document(audit: Audit) -> dict[str, Any]:
+    """Make the document of an audit, for archives and for other programs.
+
+    Version 1 holds::
+
+        {"format": "dpnb_columnar audit", "version": 1, "software": {name: version},
+         "confidence": probability that every bound holds together,
+         "holds": whether every check passed,
+         "findings": [finding between rows and statistics, ...],
+         "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
+                             "classes": how many, "copies": whether of copies of an attribute in two classes,
+                             "unit_rows": rows of a unit that count; null where databases are of rows,
+                             "weighted": whether rows have a weight, of which prior and released scores are made,
+                             "by": divisions into groups of released scores, as typed; none where there are none,
+                             "epsilon", "delta": exact text, as claimed,
+                             "exhaustive_loss", "number_bound", "model_bound": measured epsilon; null where infinite,
+                             "bit_patterns": whether all of them are public; null for units and weights,
+                             "pairs", "releases": how many were compared and released,
+                             "findings": [{"check", "pair", "seen"}, ...]}, ...]}
+
+    The rows are synthetic, so nothing in it is confidential.
+    """
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "software": software(),
+        "confidence": audit.confidence,
+        "holds": audit.holds,
+        "findings": _plain(audit.findings),
+        "configurations": [_configuration(outcome) for outcome in audit.outcomes],
+    }
+
+
+def _configuration(outcome: Outcome) -> dict[str, Any]:
+    configuration = outcome.configuration
+    return {
+        "mechanism": configuration.mechanism,
+        "noise": configuration.noise,
+        "neighbours": configuration.budget.neighbours.value,
+        "attribute_weights": configuration.attribute_weights,
+        "classes": configuration.classes,
+        "copies": configuration.copies,
+        "unit_rows": configuration.unit_rows,
+        "weighted": configuration.weighted,
+        "by": list(configuration.by),
+        "epsilon": number_text(outcome.claim.epsilon),
+        "delta": number_text(outcome.claim.delta),
+        "exhaustive_loss": _number(outcome.loss),
+        "number_bound": _number(outcome.number_bound),
+        "model_bound": _number(outcome.model_bound),
+        "bit_patterns": None if configuration.few else not outcome.broken(*bit_patterns.CHECKS),
+        "pairs": outcome.pairs,
+        "releases": outcome.releases,
+        "findings": _plain(outcome.findings),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _plain(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    return [asdict(finding) for finding in findings]

@@ -1,0 +1,298 @@
+"""``dpnb-columnar audit``: tries to break the guarantee, of the installed program or of one model.
+
+Of the program it reports lower bounds on epsilon, which are public. Of a model it reads exact rows: CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import print_confidential, print_line, print_table, print_text, stage
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.runtime.outputs import check_target
+
+if TYPE_CHECKING:
+    from dpnb_columnar.core.budget import Approximate
+    from dpnb_columnar.extensions.attack.attack_figures import AttackReport
+    from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
+    from dpnb_columnar.rows.stored import DataFile
+
+BROKEN = 1
+"""Exit code where a check does not hold."""
+
+
+OF_PROGRAM = {"quick": "--quick", "mechanism": "--mechanism"}
+"""Parameters that attack the installed program, and cannot be used with --model."""
+
+OF_MODEL = {
+    **{"members": "--members", "others": "--others", "sensitive": "--sensitive"},
+    **{"html": "--html", "as_json": "--json"},
+}
+"""Parameters that can only be used with --model."""
+
+
+def command(
+    context: typer.Context,
+    quick: Annotated[bool, typer.Option("--quick", help="Minutes in place of hours, with less power.")] = False,
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Mechanism to attack, or "score counts" for released scores; repeat for more.',
+            metavar="NAME",
+            show_default="every private mechanism, and released scores",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Attack this model instead, by rows that trained it and rows that did not. CONFIDENTIAL.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Rows that trained the model, all or some: a Parquet file, a folder or a quoted pattern; repeat for "
+            "more.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Rows of the same population that did not, such as split holds out; repeat for more.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --model, print JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write measurements and findings as JSON.", metavar="FILE.json", show_default=False),
+    ] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Try to break the guarantee; lower bounds on epsilon.
+
+    Releases models of small synthetic databases that differ in one row, with
+    every mechanism and noise family, and with calibrated and with learned
+    attribute weights under pure noise, noise with a delta and concentrated
+    noise, under both neighbouring relations; and of some that differ in one
+    whole unit of rows. Releases scores of a fixed model likewise, of all rows and
+    by group. All pairs of a small domain are compared exactly;
+    lower bounds on epsilon come from counting releases, and hold all
+    together with probability 99.9 %. No user's data is read, so what is printed
+    and written is not confidential. The full audit takes hours.
+
+    With --model, attacks one model as an output checker asks: who was a member,
+    by the likelihood ratio and by the best of several scores, and what a member's
+    values are; beside the bounds that the guarantee implies for every attack, and
+    whether anything exceeds them beyond sampling error. Reads exact rows:
+    CONFIDENTIAL. Half of the rows choose scores and thresholds, the other half
+    measures them. Members and others are divided as split does; rows that are in
+    both are refused. See docs/audit.md.
+
+    Exit code 1 means that a check does not hold, or that a bound is exceeded; the
+    lines after the table say which, and for which databases.
+
+    \b
+    Examples:
+      dpnb-columnar audit --quick
+      dpnb-columnar audit --mechanism smooth --output audit.json
+      dpnb-columnar audit --model census.model.json --members census.train.parquet \\
+        --others census.test.parquet --html attack.html
+      dpnb-columnar audit --model census.model.json --members census.train.parquet \\
+        --others census.test.parquet --sensitive INCWAGE,RACE
+    """
+    if output is not None and output.suffix.lower() != ".json":
+        raise UsageError(f"{output}: measurements and findings are written as JSON; end its name in .json")
+    typed = [name for name in (OF_PROGRAM | OF_MODEL) if _is_typed(context, name)]
+    if model is not None:
+        if refused := [OF_PROGRAM[name] for name in typed if name in OF_PROGRAM]:
+            raise UsageError(f"{refused[0]} is for attacks on the program; leave it or --model out")
+        if not members or not others:
+            raise UsageError(
+                f"Missing option '--{'others' if members else 'members'}': --model is attacked by rows that trained it "
+                "(--members) and rows that did not (--others)"
+            )
+        _attack(
+            *(model, members, others, (sensitive or "").split(",") if sensitive else ()),
+            *(Written(html, output, overwrite), as_json),
+        )
+        return
+    if refused := [OF_MODEL[name] for name in typed if name in OF_MODEL]:
+        raise UsageError(
+            f"{refused[0]} can only be used with --model, which attacks one model; add that or leave it out"
+        )
+    from dpnb_columnar.extensions.audit import attacks
+    from dpnb_columnar.extensions.audit.outcomes import configurations
+    from dpnb_columnar.model.document import to_json
+    from dpnb_columnar.runtime.outputs import atomic_output, check_output
+
+    chosen = configurations(mechanism or ())
+    if output is not None:
+        check_output(output, overwrite)
+    with stage("auditing"):
+        audit = attacks.audit(chosen, attacks.QUICK if quick else attacks.FULL)
+    _report(audit)
+    if output is not None:
+        with atomic_output(output, overwrite=overwrite) as partial:
+            partial.write_text(to_json(attacks.to_document(audit)), encoding="utf-8")
+    if not audit.holds:
+        raise typer.Exit(BROKEN)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an attack writes: a page and a document, each None for none."""
+
+    html: Path | None
+    output: Path | None
+    overwrite: bool
+
+    def check(self, inputs: Sequence[DataFile]) -> None:
+        """Refuse outputs that could not be written, before any row is read."""
+        from dpnb_columnar.report.page import check_single_page
+
+        if self.html is not None:
+            check_single_page(self.html, self.overwrite)
+        for output in (self.html, self.output):
+            if output is not None:
+                check_target(output, self.overwrite, inputs)
+
+
+def _attack(
+    model: Path,
+    members: Sequence[str],
+    others: Sequence[str],
+    sensitive: Sequence[str],
+    written: Written,
+    as_json: bool,
+) -> None:
+    """Attack one model, print the report, and write what is asked for."""
+    from dpnb_columnar.counting.inputs import files_of
+    from dpnb_columnar.extensions.attack.model_attack import attack, to_document
+    from dpnb_columnar.model.document import document_digest, to_json
+    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.runtime.outputs import atomic_output
+
+    rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
+    loaded = load_model(model)
+    written.check([model, *(file for each in rows for file in each.files)])
+    with stage("attacking"):
+        report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
+    document = to_document(report, document_digest(loaded))
+    if written.html is not None:
+        from dpnb_columnar.extensions.attack.attack_page import write_attack_page
+
+        write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
+    if written.output is not None:
+        with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
+            partial.write_text(to_json(document), encoding="utf-8")
+    if as_json:
+        print_text(to_json(document).rstrip())
+    else:
+        print_confidential()
+        _print_attack(report)
+        for path in (written.html, written.output):
+            if path is not None:
+                print_line(f"wrote {path}", "written", output=str(path))
+    if report.exceeded:
+        raise typer.Exit(BROKEN)
+
+
+def _print_attack(report: AttackReport) -> None:
+    from dpnb_columnar.extensions.attack import attack_figures as figures
+
+    for line in figures.summary(report):
+        print_line(line)
+    print_line()
+    print_table(*figures.score_table(report))
+    print_line()
+    print_table(*figures.flagged_table(report))
+    if report.guessed:
+        shown = figures.shown_guesses(report)
+        print_line()
+        print_table(*figures.guessed_table(report, shown))
+        if others := len(report.guessed) - len(shown):
+            print_line(f"  and {others} attributes of smaller differences; all of them with --json")
+    print_line()
+    for line in figures.notes(report):
+        print_line(line)
+
+
+def _report(audit: Audit) -> None:
+    print_table(
+        [
+            *("mechanism", "noise", "neighbours", "weights", "for one", "claimed"),
+            *("worst", "one number", "model", "bits", "pairs", "releases"),
+        ],
+        [
+            [
+                outcome.configuration.mechanism,
+                outcome.configuration.noise or "",
+                outcome.configuration.budget.neighbours,
+                outcome.configuration.attribute_weights,
+                _protected(outcome.configuration),
+                _claimed(outcome.claim),
+                *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
+                _bits(outcome),
+                outcome.pairs,
+                outcome.releases,
+            ]
+            for outcome in audit.outcomes
+        ],
+    )
+    print_line()
+    print_line("claimed: epsilon, and delta where there is one. worst: largest epsilon of any pair, from exact")
+    print_line(
+        "distributions. one number, model: lower bounds on epsilon, from releases. bits: which values can appear."
+    )
+    broken = [("rows", finding) for finding in audit.findings]
+    broken += [(str(outcome.configuration), finding) for outcome in audit.outcomes for finding in outcome.findings]
+    for where, finding in broken:
+        print_line(f"BROKEN {finding.check}: {where}: {finding.pair}: {finding.seen}")
+    if audit.holds:
+        print_line(f"every check holds (confidence {audit.confidence:.1%})")
+
+
+def _protected(configuration: Configuration) -> str:
+    """Say what neighbours differ in."""
+    unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
+    classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
+    return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)
+
+
+def _bits(outcome: Outcome) -> str:
+    """Say whether bit patterns are public; nothing for units and weights, whose draws are those of other rows."""
+    from dpnb_columnar.extensions.audit.bit_patterns import CHECKS
+
+    if outcome.configuration.few:
+        return ""
+    return "differ" if outcome.broken(*CHECKS) else "alike"
+
+
+def _claimed(claim: Approximate) -> str:
+    return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")
