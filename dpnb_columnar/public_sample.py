@@ -23,11 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.mechanisms.attribute_weights import bounded
-from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
-from dpnb_columnar.core.mechanisms.plan import by_unit, plan
-from dpnb_columnar.core.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
-from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.scores import UNITS, ScoreTable
 from dpnb_columnar.core.queries.statistics import Statistics
@@ -49,6 +44,11 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.model.recipes import bounded
+from dpnb_columnar.releases.automatic_choice import resolved_mechanism
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import by_unit, plan
+from dpnb_columnar.releases.public_weights import LEAST_WEIGHT, PublicWeights
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import column

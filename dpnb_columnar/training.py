@@ -1,8 +1,8 @@
 """From confidential rows to a release: plan, pay, ask, release, ask given that, keep.
 
 The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release: of
-tables or of the weights of a model (``core.mechanisms.plan``), or of the scores that it gives
-(``core.mechanisms.score_release``). A plan knows what it asks the rows, and how it draws what is released of the
+tables or of the weights of a model (``releases.plan``), or of the scores that it gives
+(``releases.score_plan``). A plan knows what it asks the rows, and how it draws what is released of the
 answers. ``carry_out`` carries it out; where the result is kept an ``Output`` says.
 
 The ledger's modules are imported where a ledger pays: SQLite is nothing that other runs should wait for.
@@ -22,10 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from dpnb_columnar.core.budget import Budget, Remaining, remaining
-from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism
-from dpnb_columnar.core.mechanisms.release import Pass, ReleasePlan, release
-from dpnb_columnar.core.mechanisms.score_release import ScorePlan
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
@@ -34,6 +31,9 @@ from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import model_in
 from dpnb_columnar.model.model import Model, from_document, load_model
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, NONE
+from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
+from dpnb_columnar.releases.score_plan import ScorePlan
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.row_progress import begin_work
 
@@ -155,7 +155,7 @@ def carry_out(
             return released
         output.check()
         # Ask. Columns are checked first: whatever is wrong is found before a row is read.
-        checked, passes = checked_rows(plan, rows), plan.passes()
+        checked, passes = checked_rows(plan, rows), plan.passes(seeded=not draw.private)
         output.announce(plan, payment)
         first = next(passes)
         with output.stage(first.asking):
@@ -184,10 +184,10 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
 
     Its tables are released of no rows in ``REHEARSED``, by noise that anybody can repeat, and the document is read as
     every reader does. That takes milliseconds, the same for every domain. How large a model becomes ``plan`` has
-    checked (``core.mechanisms.plan.check_size``).
+    checked (``releases.plan.check_size``).
     """
-    from dpnb_columnar.core.mechanisms.plan import plan, reserve_later_pass
     from dpnb_columnar.core.queries.statistics import CellQuery
+    from dpnb_columnar.releases.plan import plan, reserve_later_pass
 
     domain = read_domain("rehearsal", REHEARSED, "rehearsal")
     tables = CALIBRATED if weights == LEARNED else weights  # of which the tables are the same
@@ -199,7 +199,7 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
         missing = f"no entry {error}" if isinstance(error, KeyError) else str(error)
         raise ConfigurationError(
             f"mechanism {name!r} is incomplete: its model cannot be read again: {missing}; give it an entry "
-            "in RULES (core/mechanisms/rules.py) and, if it releases moments, in NORMALS (model/postprocessing.py)"
+            "in RULES (model/mechanism_rules.py) and, if it releases moments, in NORMALS (model/postprocessing.py)"
         ) from None
 
 

@@ -111,13 +111,13 @@ def numbers_in_polars(source: ParquetSource, domain: Domain) -> list[Cells]:
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.core.budget import Budget
-    from dpnb_columnar.core.mechanisms.plan import plan
-    from dpnb_columnar.core.mechanisms.release import release
-    from dpnb_columnar.core.mechanisms.score_calibration import margins_given
-    from dpnb_columnar.core.mechanisms.weight_rounds import start_rounds
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
     from dpnb_columnar.counting.engines import local
     from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.releases.model_plan import release
+    from dpnb_columnar.releases.plan import plan
+    from dpnb_columnar.releases.score_calibration import margins_given
+    from dpnb_columnar.releases.weight_rounds import start_rounds
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -150,10 +150,10 @@ def time_release(statistics_file: str) -> None:
 def released(counted: Statistics, epsilon: Fraction) -> str:
     """Release the text of a model."""
     from dpnb_columnar.core.budget import Budget
-    from dpnb_columnar.core.mechanisms.plan import plan
-    from dpnb_columnar.core.mechanisms.release import release
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
     from dpnb_columnar.model.document import to_document, to_json
+    from dpnb_columnar.releases.model_plan import release
+    from dpnb_columnar.releases.plan import plan
 
     return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)), ExactSampler(SystemBits()))))
 

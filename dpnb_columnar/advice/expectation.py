@@ -14,11 +14,11 @@ from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
 from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, families, fewer, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
-from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 WIDE = 10

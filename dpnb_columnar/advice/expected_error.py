@@ -11,15 +11,15 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.code_limits import squares_shift
+from dpnb_columnar.core.measurement import COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
-from dpnb_columnar.core.mechanisms.mechanism import COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS, moment_noise
 from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
 from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, search_beta
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.model.intervals import LEVEL
 from dpnb_columnar.model.query_noise import moments_noise, query_noise
+from dpnb_columnar.releases.model_plan import ReleasePlan
 
 REFERENCE_RUNS = 1000
 """Most distinct values of the reference column."""

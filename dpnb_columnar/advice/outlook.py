@@ -29,7 +29,6 @@ from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import weight_document
@@ -46,12 +45,13 @@ from dpnb_columnar.domain.names import html_fragment, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import command, option
 from dpnb_columnar.model.guarantee import relation_text, scope
+from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import SmallCells, WideRange
-    from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.model.parameters import PublicSource
+    from dpnb_columnar.releases.public_weights import PublicWeights
 
 
 EFFECTS = {
@@ -117,7 +117,7 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
 
 def shares_line(plan: ReleasePlan) -> str:
     """Say how the attributes' part of the budget is divided among them by their size."""
-    from dpnb_columnar.core.mechanisms.attribute_weights import NUMERIC_CELLS
+    from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
 
     numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
     return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
@@ -125,7 +125,7 @@ def shares_line(plan: ReleasePlan) -> str:
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
-    from dpnb_columnar.core.mechanisms.mechanism import PRESENCE
+    from dpnb_columnar.core.measurement import PRESENCE
 
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
@@ -172,7 +172,7 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.core.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
+    from dpnb_columnar.releases.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)

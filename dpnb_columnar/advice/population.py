@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpnb_columnar.core.mechanisms.attribute_weights import cells
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import (
     UNITS,
@@ -40,6 +39,7 @@ from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.likelihood import deciding_terms
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.releases.attribute_weights import cells
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -12,12 +12,12 @@ from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, is_worse, usua
 from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
-from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
-from dpnb_columnar.core.mechanisms.plan import by_unit, mechanism_named, plan
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.releases.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
+from dpnb_columnar.releases.automatic_choice import resolved_mechanism
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan
 from dpnb_columnar.runtime.row_progress import report_work
 
 MAJORITY = "majority"

@@ -24,14 +24,14 @@ from dpnb_columnar.advice.population import (
     sample,
 )
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.releases.attribute_weights import attribute_weights
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.runtime.row_progress import report_work
 
 Integers = NDArray[np.int64]
@@ -254,9 +254,8 @@ class Stage:
             planned.attribute_weights, len(drawn.model.attributes), len(drawn.model.classes.probability)
         )
         model, noise = replace(drawn.model, attribute_weights=weights), RepeatableNoise(-1 - seed)
-        passes = planned.passes()
-        next(passes)  # of the tables, which are there
-        released: Any = model
+        passes = planned.later_passes(model, seeded=True)
+        released: Any = None
         while True:
             try:
                 later = passes.send(released)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from dpnb_columnar.core.budget import Share, total
 from dpnb_columnar.core.budget.composition import GRADIENT, budget_part
-from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION, planned_margins
-from dpnb_columnar.core.mechanisms.weight_rounds import planned_gradient
+from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.core.queries.query import Answer, Query
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
+from dpnb_columnar.releases.score_calibration import planned_margins
+from dpnb_columnar.releases.weight_rounds import planned_gradient
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,6 @@ from dpnb_columnar.api.arguments import (
 )
 from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
-from dpnb_columnar.core.mechanisms.plan import plan_given, reserve_later_pass
-from dpnb_columnar.core.mechanisms.score_calibration import margins_given
-from dpnb_columnar.core.mechanisms.score_release import plan_scores
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
@@ -64,6 +61,9 @@ from dpnb_columnar.options import (
     Terms,
 )
 from dpnb_columnar.public_sample import planned_release
+from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.releases.score_plan import plan_scores
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files

@@ -40,9 +40,6 @@ from dpnb_columnar.cli.console import (
 )
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.attribute_weights import NONE, uncalibrated_line
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
-from dpnb_columnar.core.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -56,6 +53,9 @@ from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
 from dpnb_columnar.evaluation.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
+from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.runtime.paths import exists

@@ -13,20 +13,20 @@ from dpnb_columnar.cli.configuration import DEFAULT, option_origins
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.core.mechanisms.release import ReleasePlan
     from dpnb_columnar.core.queries.query import Answer
     from dpnb_columnar.core.queries.scores import Margins, ScoreCounts
     from dpnb_columnar.core.queries.statistics import Statistics
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.releases.model_plan import ReleasePlan
 
 Part = TypeVar("Part", bound="Answer")
 
 
 def plan_of(given: Path) -> ReleasePlan:
     """Plan the second release of the model in a file."""
-    from dpnb_columnar.core.mechanisms.plan import plan_given
     from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.releases.plan import plan_given
 
     model = load_model(given)
     try:
@@ -37,7 +37,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 def query_of(given: Path) -> Margins:
     """Make what the later pass asks for the model in a file."""
-    from dpnb_columnar.core.mechanisms.score_calibration import margins_given
+    from dpnb_columnar.releases.score_calibration import margins_given
 
     model = plan_of(given).given
     assert model is not None

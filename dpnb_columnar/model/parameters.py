@@ -19,9 +19,6 @@ VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
-LARGEST_COUNT = 2**53
-"""Released counts are cut off here, so that both file formats hold them exactly."""
-
 SPREADS = {
     "released_variance": "variance",
     "released_deviation": "standard deviation",

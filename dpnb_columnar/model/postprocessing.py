@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.code_limits import squares_shift
-from dpnb_columnar.core.mechanisms.rules import CLASS_COUNTS, COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, finite, to_file_float, within_largest
 from dpnb_columnar.core.mechanisms.tuning import (
     Smoothness,
     pooled_rows,
@@ -24,7 +24,6 @@ from dpnb_columnar.core.mechanisms.tuning import (
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.model.parameters import (
-    LARGEST_COUNT,
     AttributeParameters,
     ClassCounts,
     Histogram,
@@ -38,9 +37,6 @@ Counts = Sequence[Sequence[int]]
 
 Moments = Sequence[Fraction | float]
 """Per class, a released moment: as it was drawn, or as a file holds it."""
-
-LARGEST_RELEASED = 1e280
-"""Released moments beyond these are cut off: any 10,000 of them times counts of 2**53 add up to a finite float."""
 
 HIDDEN = 1 / 3
 """Added to the size of every class, in deviations of the noise in it."""
@@ -196,7 +192,7 @@ def normal(
         sizes: Public sizes of the samples.
     """
     scale = attribute.scale
-    codes, spreads = (list(map(_finite, moments)) for moments in (means, variances))
+    codes, spreads = (list(map(finite, moments)) for moments in (means, variances))
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
     corrected = [variance / correction for variance, correction in zip(spreads, corrections, strict=True)]
@@ -286,27 +282,8 @@ def variance_normal(
     return normal(attribute, means, variances, [1.0] * len(sizes), sizes, weight)
 
 
-def to_file_float(released: Fraction | float, unit: float, origin: float = 0.0) -> float:
-    """Convert a released number of units above an origin to a model file's float, within ``LARGEST_RELEASED``."""
-    number = origin + unit * _finite(released)
-    return min(max(number, -LARGEST_RELEASED), LARGEST_RELEASED)
-
-
-def _finite(released: Fraction | float) -> float:
-    """Convert a released moment in codes to the nearest float within ``LARGEST_RELEASED``."""
-    if isinstance(released, float):
-        return min(max(released, -LARGEST_RELEASED), LARGEST_RELEASED)
-    largest = Fraction(LARGEST_RELEASED)
-    return float(min(max(released, -largest), largest))
-
-
 def _rows_within_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(map(within_largest, row)) for row in counts)
-
-
-def within_largest(count: int) -> int:
-    """Bound a released count by what a file holds: no draw may make a run fail."""
-    return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
 
 
 # What follows is post-processing as the paper does it: values below zero are truncated to zero, and nothing else

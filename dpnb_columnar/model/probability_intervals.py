@@ -35,21 +35,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpnb_columnar.core.mechanisms.rules import (
-    CLASS_COUNTS,
-    COUNTS,
-    LAPLACE,
-    PRESENCE,
-    RULES,
-    SPREAD_FIELDS,
-    WEIGHTED_COUNTS,
-)
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import Leaf, leaves, to_document
 from dpnb_columnar.model.intervals import QUANTILE
+from dpnb_columnar.model.mechanism_rules import RULES, SPREAD_FIELDS
 from dpnb_columnar.model.parameters import SPREADS, Histogram, NaiveBayes, Normal
 from dpnb_columnar.model.query_noise import NOT_TOLD, Interval, Key, QueryNoise, model_noise
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.core.budget import Pure, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
-from dpnb_columnar.core.mechanisms.rules import LAPLACE, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import LAPLACE, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.tuning import POLYPLACE_ALPHA, beta_of, sample_size
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.domain.names import quoted

@@ -22,32 +22,27 @@ from itertools import product
 from dpnb_columnar.core.budget import Concentrated, Share
 from dpnb_columnar.core.budget.composition import GRADIENT, calibration_cost, row_effect
 from dpnb_columnar.core.code_limits import UNITS, squares_shift
+from dpnb_columnar.core.measurement import CALIBRATION, CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.bins import adaptive_edges, declared_edges
-from dpnb_columnar.core.mechanisms.rules import (
+from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
+from dpnb_columnar.domain import Categorical, Missing, Numeric
+from dpnb_columnar.errors import excerpt
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.document_part import Part
+from dpnb_columnar.model.mechanism_rules import (
     CALIBRATED,
-    CALIBRATION,
     CALIBRATION_RANGES,
-    CLASS_COUNTS,
-    COUNTS,
-    LAPLACE,
     LARGEST_LOG_RATIO,
     LEARNED,
-    PRESENCE,
     PUBLIC,
     ROUND_LOG_ODDS,
     ROUND_WEIGHTS,
     RULES,
     SPREAD_FIELDS,
     TEMPERED,
-    WEIGHTED_COUNTS,
     MechanismRules,
     tempered_weight,
 )
-from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
-from dpnb_columnar.domain import Categorical, Missing, Numeric
-from dpnb_columnar.errors import excerpt
-from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,

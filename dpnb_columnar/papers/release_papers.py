@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.core.mechanisms.attribute_weights import NONE
 from dpnb_columnar.domain.groupings import SplitPart, kept_apart, read_parts
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_scores, scores_document
@@ -23,6 +22,7 @@ from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.model_files import parse_document
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.papers.release_record import ReleaseRecord, read_record, record_of
+from dpnb_columnar.releases.attribute_weights import NONE
 
 AUDIT_FORMAT, AUDIT_VERSION = "dpnb_columnar audit", 1
 """Those of ``extensions.audit.attacks.to_document``."""

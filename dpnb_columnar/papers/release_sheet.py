@@ -19,7 +19,8 @@ from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
 from dpnb_columnar.core.budget import Neighbours, Share, total
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, constant
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.mechanism import constant
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration import digest

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.advice.expected_error import expected_error
 from dpnb_columnar.core.budget import Budget, parse_epsilon
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.counting.diagnostics import (
     LABEL,
     ColumnDiagnosis,
@@ -27,6 +25,8 @@ from dpnb_columnar.domain.declared_domain import class_texts, table_lines, with_
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
+from dpnb_columnar.releases.attribute_weights import AUTO
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source
 

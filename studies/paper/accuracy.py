@@ -11,16 +11,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.mechanisms.attribute_weights import NONE
 from dpnb_columnar.core.mechanisms.mechanism import on_scale
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.releases.attribute_weights import NONE
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.training import train
 from studies.paper.coded_rows import CodedRows, Folds, TrainingRows, code_rows, split
 from studies.paper.data_sets import widened

@@ -18,8 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.core.mechanisms.attribute_weights import NONE as UNWEIGHTED
+from dpnb_columnar.releases.attribute_weights import AUTO
+from dpnb_columnar.releases.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.report.figures import (
     BASELINES,
     NONE,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from dpnb_columnar.core.budget import Budget, SharesRule, parse_delta, parse_epsilon, parse_shares
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, NONE
-from dpnb_columnar.core.mechanisms.plan import mechanism_named, noise_named
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.releases.attribute_weights import AUTO, NONE
+from dpnb_columnar.releases.plan import mechanism_named, noise_named
 from dpnb_columnar.report.figures import BASELINES
 from studies.paper import data_sets
 from studies.paper.data_sets import DataSet
@@ -37,7 +37,7 @@ class Method:
         noise: Noise family; None where the mechanism takes none.
         delta: Rule for delta, ``NO_DELTA`` or one that ``parse_delta`` knows.
         private: Whether it spends a budget at all; if not, it is run once per fold, whatever the epsilons.
-        attribute_weights: How attributes are weighted (``core.mechanisms.attribute_weights``).
+        attribute_weights: How attributes are weighted (``releases.attribute_weights``).
     """
 
     mechanism: str

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.core.mechanisms.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
+from dpnb_columnar.releases.attribute_weights import NONE as UNWEIGHTED
+from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.report.figures import MAJORITY, NONE, legend_order
 from studies.paper.averages import (
     METHOD,

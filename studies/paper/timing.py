@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Budget, SharesRule
 from dpnb_columnar.core.mechanisms.mechanism import on_scale
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.release import ReleasePlan, release
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
@@ -27,6 +25,8 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn, public_size, search_beta
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulation import simulate_census
 from studies.paper.accuracy import Row

@@ -15,9 +15,9 @@ from dpnb_columnar.advice.expectation import Expectation, expect, releases, reme
 from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
 from dpnb_columnar.advice.rehearsal import Errors, Outcome
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
-from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.releases.plan import plan
 
 DOMAIN = people_domain()
 

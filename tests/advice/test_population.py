@@ -25,7 +25,6 @@ from dpnb_columnar.advice.population import (
 )
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.domain import Domain, Numeric, read_domain
@@ -33,6 +32,7 @@ from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
+from dpnb_columnar.releases.plan import MECHANISMS
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
-from dpnb_columnar.core.mechanisms.score_release import SCORES
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.neighbours import (
@@ -22,6 +20,8 @@ from dpnb_columnar.extensions.audit.neighbours import (
 )
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.releases.plan import MECHANISMS
+from dpnb_columnar.releases.score_plan import SCORES
 
 
 @pytest.fixture(scope="module", params=[YEARS, WAGES, HOURS], ids=lambda domain: domain.name)

@@ -9,7 +9,6 @@ from support.audited import compared, counted_units
 from support.planting import plant
 
 from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.core.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit import exhaustive
@@ -28,6 +27,7 @@ from dpnb_columnar.extensions.audit.universe import (
     build_universe,
     frame_of,
 )
+from dpnb_columnar.releases.score_plan import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 ATTACKED = configurations([SCORES])

@@ -19,8 +19,8 @@ from dpnb_columnar.core.budget import (
     Spent,
 )
 from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.releases.plan import MECHANISMS, plan
 
 EPSILON, DELTA = Fraction(3, 7), Fraction(1, 10**6)
 

@@ -15,9 +15,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Pure
-from dpnb_columnar.core.mechanisms import release as model_release
-from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.releases import model_plan as model_release
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes

@@ -19,7 +19,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, SharesRule
 from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
-from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.core.mechanisms.tuning import trim
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
@@ -29,6 +28,7 @@ from dpnb_columnar.core.sensitivity.moments import squares_shift
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import Normal, Table
+from dpnb_columnar.releases.plan import plan
 
 
 @dataclass

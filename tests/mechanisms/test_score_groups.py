@@ -19,15 +19,6 @@ from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
-from dpnb_columnar.core.mechanisms import score_release
-from dpnb_columnar.core.mechanisms.score_release import (
-    GROUP_COUNTS,
-    GROUP_PROBABILITIES,
-    SCORES,
-    ScorePlan,
-    plan_scores,
-    release_scores,
-)
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
@@ -40,6 +31,15 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.releases import score_plan as score_release
+from dpnb_columnar.releases.score_plan import (
+    GROUP_COUNTS,
+    GROUP_PROBABILITIES,
+    SCORES,
+    ScorePlan,
+    plan_scores,
+    release_scores,
+)
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 BY = ["sex,hours=2", "sex:hours", "region=n,s"]

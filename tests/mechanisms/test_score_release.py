@@ -16,8 +16,6 @@ from support.recorded_draws import Forced, total_loss
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
-from dpnb_columnar.core.mechanisms import score_release
-from dpnb_columnar.core.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores
 from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.inputs import FrameInput
@@ -29,6 +27,8 @@ from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.releases import score_plan as score_release
+from dpnb_columnar.releases.score_plan import FINER, ScorePlan, model_scores, plan_scores, release_scores
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)

@@ -17,11 +17,6 @@ from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
 from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.core.mechanisms import score_calibration
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.score_calibration import margins_given
-from dpnb_columnar.core.mechanisms.score_release import FINER, model_scores
-from dpnb_columnar.core.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.scores import (
     UNITS,
@@ -33,6 +28,11 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
+from dpnb_columnar.releases import score_calibration
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.releases.score_plan import FINER, model_scores
+from dpnb_columnar.releases.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.training import train
 
 ONE = Fraction(1)

@@ -20,8 +20,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import on_scale, presence_counts
-from dpnb_columnar.core.mechanisms.rules import WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics

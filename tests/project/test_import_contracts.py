@@ -62,7 +62,7 @@ def test_contracts_are_kept() -> None:
         ("advice/population.py", "import polars"),
         ("advice/rehearsal.py", "import dpnb_columnar.rows.parquet"),
         ("core/mechanisms/smooth.py", "import dpnb_columnar.rows.parquet"),
-        ("core/mechanisms/release.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
+        ("releases/model_plan.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
         (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.core.noise"),
         (f"{PRIVATE_SIDE}/engines/local.py", "import dpnb_columnar.model.model"),
         ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
@@ -73,13 +73,13 @@ def test_contracts_are_kept() -> None:
         ("ledger/accounts.py", "import dpnb_columnar.model.model"),
         ("rows/databases.py", "import dpnb_columnar.model.model"),
         ("core/sensitivity/columns.py", "import dpnb_columnar.domain"),
-        ("core/noise/sampler.py", "import dpnb_columnar.core.mechanisms.release"),
+        ("core/noise/sampler.py", "import dpnb_columnar.releases.model_plan"),
         ("errors.py", "import dpnb_columnar.domain"),
         ("domain/declared_domain.py", "import dpnb_columnar.domain.catalogue"),
         ("model/parameters.py", "import dpnb_columnar.model.model"),
         ("rows/row_rules.py", "import dpnb_columnar.rows.parquet"),
         (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
-        ("core/mechanisms/score_release.py", "import dpnb_columnar.evaluation.released_scores"),
+        ("releases/score_plan.py", "import dpnb_columnar.evaluation.released_scores"),
         ("ledger/accounts.py", "import dpnb_columnar.training"),
     ],
 )
@@ -104,8 +104,8 @@ def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
 from dpnb_columnar.{PRIVATE_SIDE}.statistics import Cells, assemble
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
-from dpnb_columnar.core.mechanisms.release import release
+from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.core.noise import ExactSampler, SystemBits

@@ -15,7 +15,6 @@ from support.golden_model import golden_model
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,
@@ -24,6 +23,7 @@ from dpnb_columnar.model.parameters import (
     Normal,
 )
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
+from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.report.informative_attributes import (
     Evidence,
     Noises,

@@ -19,7 +19,6 @@ from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensiti
 from support.releases import plan_and_release
 
 from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.mechanisms.tuning import trim
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
@@ -37,6 +36,7 @@ from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.releases.plan import MECHANISMS
 
 ROWS = 10**10
 DOMAIN = read_domain(

@@ -20,8 +20,6 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
-from dpnb_columnar.core.mechanisms.score_release import plan_scores
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
@@ -32,6 +30,8 @@ from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import resolve_attribute_weights
+from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.score_plan import plan_scores
 from dpnb_columnar.training import carry_out, train
 from support.golden_model import golden_model
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
+from dpnb_columnar.releases.plan import MECHANISMS
 
 PRIVATE = [name for name, mechanism in MECHANISMS.items() if mechanism.private]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.core.mechanisms.release import release
 from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.public_weights import PublicWeights
 
 
 def plan_and_release(

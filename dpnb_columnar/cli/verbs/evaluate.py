@@ -302,8 +302,8 @@ def command(
         _evaluate(loaded, rows, public, page, divisions, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import FileOutput, payment, print_json, print_scores, rehearse, sampler
-    from dpnb_columnar.core.mechanisms.score_release import plan_scores
     from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.releases.score_plan import plan_scores
     from dpnb_columnar.training import carry_out
 
     budget = Budget(parse_epsilon(epsilon), neighbours)

@@ -233,10 +233,10 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.cli.file_output import print_wide_ranges
     from dpnb_columnar.core.budget import Budget
     from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON
-    from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
-    from dpnb_columnar.core.mechanisms.plan import plan
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.editing import provisional
+    from dpnb_columnar.releases.attribute_weights import AUTO
+    from dpnb_columnar.releases.plan import plan
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)
     try:

@@ -103,10 +103,10 @@ def command(
           --output calibrated.model.json
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
-    from dpnb_columnar.core.mechanisms.plan import reserve_later_pass
     from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import planned_release, public_path
+    from dpnb_columnar.releases.plan import reserve_later_pass
     from dpnb_columnar.training import train
 
     check_suffix(output)

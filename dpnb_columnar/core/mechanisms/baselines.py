@@ -9,30 +9,27 @@ Moments are of all values of a sample of public size, with Laplace noise for the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.core.budget import Division, Request, Share, SharesRule
+from dpnb_columnar.core.budget import Division, Request, SharesRule
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import (
-    LAPLACE,
+    Drawing,
     PrivateCounts,
-    QueryContext,
     categorical_requests,
     class_counts_request,
     constant_noise,
-    noisy_table,
+    measure_table,
     on_scale,
-    presence,
     presence_counts,
     presence_requests,
-    sample_sizes,
+    rows_of,
     weight_sums,
 )
 from dpnb_columnar.core.mechanisms.smooth import GRID_BITS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.core.noise import Sampler
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumns,
     chunks,
@@ -48,10 +45,7 @@ from dpnb_columnar.core.sensitivity.moments import (
     rounded_deviations,
     variance_sensitivity,
 )
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
-from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Normal
-from dpnb_columnar.model.postprocessing import NORMALS, truncated_presence, truncated_table
+from dpnb_columnar.domain import Categorical, Domain, Numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,35 +99,28 @@ class Untrimmed(PrivateCounts):
         tables = categorical_requests(domain, division.categorical)
         return [class_counts_request(domain, division), *presence_requests(domain, division), *numeric, *tables]
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
-        return [
-            noisy_table(context, attribute)
-            if isinstance(attribute, Categorical)
-            else self._noisy_normal(context, attribute)
-            for attribute in context.statistics.domain.attributes
-        ]
-
-    def _noisy_normal(self, context: QueryContext, attribute: Numeric) -> Normal:
-        """Draw the noise of one attribute, and make its parameters."""
-        sizes = sample_sizes(context, attribute)
-        means, spreads = (_noisy_moments(context, attribute, query, sizes) for query in ("mean", self.spread))
-        share = context.shares[self.spread, attribute.name]
-        parameters = NORMALS[self.name](attribute, means, spreads, sizes, share)
-        return replace(parameters, presence=presence(context, attribute))
+    def attributes(self, drawing: Drawing) -> None:
+        """Measure mean and spread of every numeric attribute and class, and a table of every categorical attribute."""
+        for attribute in drawing.statistics.domain.attributes:
+            if isinstance(attribute, Categorical):
+                measure_table(drawing, attribute)
+                continue
+            for query in ("mean", self.spread):
+                measure_moment(drawing, attribute, query)
 
 
-def _noisy_moments(context: QueryContext, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
-    """Draw one moment of every class."""
-    moment, cells = CONSTANT_MOMENTS[query], attribute.scale.cells
-    noise = constant_noise(context.shares[query, attribute.name])
-    columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
-    moments = []
+def measure_moment(drawing: Drawing, attribute: Numeric, query: str) -> None:
+    """Measure one moment of every class, of whole samples of public size."""
+    moment, cells, sizes = CONSTANT_MOMENTS[query], attribute.scale.cells, drawing.sample_sizes(attribute)
+    noise = constant_noise(drawing.shares[query, attribute.name])
+    sensitivities = [moment.sensitivity(size, cells) for size in sizes]
+    columns = [on_scale(attribute, column) for column in drawing.statistics.columns[attribute.name]]
+    drawn: list[tuple[Fraction]] = []
     for chunk in chunks(columns):
         exact = moment.statistics(public_sizes(columns[chunk], sizes[chunk], [cells] * len(columns[chunk])))
-        for location, size in zip(exact, sizes[chunk], strict=True):
-            moments.append(context.draw(location, moment.sensitivity(size, cells), noise, GRID_BITS))
-    return moments
+        for location, sensitivity in zip(exact, sensitivities[chunk], strict=True):
+            drawn.append((drawing.sampler(location, sensitivity, noise, GRID_BITS),))
+    drawing.add(query, attribute.name, tuple(drawn), sensitivities)
 
 
 class Global(Untrimmed):
@@ -172,9 +159,8 @@ class Majority(PrivateCounts):
         """List the class counts alone."""
         return [class_counts_request(domain, division)]
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+    def attributes(self, drawing: Drawing) -> None:
         """Model no attribute."""
-        return []
 
 
 class Plain:
@@ -194,31 +180,26 @@ class Plain:
         """List the class counts alone, for a table of what is spent: nothing is."""
         return [class_counts_request(domain, division)]
 
-    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Count the classes without noise."""
-        return postprocessing.class_counts([int(count) for count in statistics.class_counts])
+    def classes(self, drawing: Drawing) -> None:
+        """Count the classes, the values present, and add up weights, without noise."""
+        statistics = drawing.statistics
+        drawing.exact(CLASS_COUNTS, None, rows_of(statistics.class_counts))
+        if statistics.domain.weight is not None:
+            drawing.exact(WEIGHTED_COUNTS, None, rows_of(weight_sums(statistics)[0]))
+        for attribute in statistics.domain.numeric:
+            drawing.exact(PRESENCE, attribute.name, tuple(map(tuple, presence_counts(statistics, attribute))))
 
-    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Add up the weights of the classes without noise."""
-        return postprocessing.class_counts(*weight_sums(statistics))
-
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Compute the parameters of every attribute without noise."""
-        statistics = context.statistics
-        parameters: list[AttributeParameters] = []
+    def attributes(self, drawing: Drawing) -> None:
+        """Compute tables, means and variances of every attribute without noise."""
+        statistics = drawing.statistics
         for attribute in statistics.domain.attributes:
             if isinstance(attribute, Categorical):
-                table = statistics.tables[attribute.name]
-                counts = [[int(count) for count in row] for row in table]
-                parameters.append(truncated_table(attribute, counts))  # add-one smoothing
+                table = tuple(tuple(map(int, row)) for row in statistics.tables[attribute.name])
+                drawing.exact(COUNTS, attribute.name, table)
                 continue
             columns = [on_scale(attribute, column) for column in statistics.columns[attribute.name]]
             middle = Fraction(attribute.scale.cells, 2)
             means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
             variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
-            sizes = [column.size for column in columns]
-            normal = NORMALS[self.name](attribute, means, variances, sizes, None)
-            if attribute.missing is Missing.CATEGORY:
-                normal = replace(normal, presence=truncated_presence(presence_counts(statistics, attribute)))
-            parameters.append(normal)
-        return parameters
+            drawing.exact("mean", attribute.name, tuple((mean,) for mean in means))
+            drawing.exact("variance", attribute.name, tuple((variance,) for variance in variances))

@@ -6,10 +6,24 @@ Their edges are codes of the attribute's scale: the first code of each bin, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dpnb_columnar.core.mechanisms.tuning import Smoothness, trim, trimmed_normal_variance
+from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.measurement import COUNTS, Key, Measurement, to_file_float
+from dpnb_columnar.core.mechanisms.tuning import (
+    Smoothness,
+    positive_sum,
+    sample_size,
+    share_bins,
+    smoothness,
+    trim,
+    trimmed_normal_variance,
+)
 from dpnb_columnar.domain import Numeric, Transform
+
+PLACING_QUERIES = ("mean", "variance")
+"""Queries about all classes together that place the bins of an attribute, where it was asked so."""
 
 SMALLEST_VARIANCE = 1 / 12
 """In squared codes: the variance of rounding to the grid. A released variance below it is noise."""
@@ -22,6 +36,33 @@ REACH = 2.5
 
 GROWTH = 3
 """Beyond them, each bin is this many times as wide as the one before."""
+
+
+def bin_edges(
+    attribute: Numeric, sizes: Sequence[int], shares: Mapping[Key, Share], measured: Mapping[Key, Measurement]
+) -> list[int]:
+    """Place the bins of an attribute: as many as its share can count precisely.
+
+    They are where a mean and a variance that were measured say, or by the declaration.
+
+    Args:
+        sizes: Released numbers of values, per class.
+    """
+    name = attribute.name
+    bins = share_bins(sizes, shares[COUNTS, name])
+    if (PLACING_QUERIES[0], name) not in measured:
+        return declared_edges(attribute, bins)
+    mean, variance = placed_by(attribute, measured)
+    share = shares[PLACING_QUERIES[-1], name]
+    noise = smoothness(share.noise, share.row_cost)
+    return adaptive_edges(attribute, bins, mean, variance, sample_size(positive_sum(sizes)), noise)
+
+
+def placed_by(attribute: Numeric, measured: Mapping[Key, Measurement]) -> tuple[float, float]:
+    """Return the mean and the variance that place bins, in the scale's unit, as a file holds them."""
+    (mean,), (variance,) = (measured[query, attribute.name].column for query in PLACING_QUERIES)
+    scale = attribute.scale
+    return to_file_float(mean, scale.step, scale.origin), to_file_float(variance, scale.step**2)
 
 
 def declared_edges(attribute: Numeric, bins: int) -> list[int]:

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from dpnb_columnar.core.budget import Division, Parallel, Request, RowEffect
-from dpnb_columnar.core.mechanisms.bins import GROWTH, adaptive_edges, declared_edges
+from dpnb_columnar.core.measurement import COUNTS
+from dpnb_columnar.core.mechanisms.bins import GROWTH, PLACING_QUERIES, bin_edges
 from dpnb_columnar.core.mechanisms.mechanism import (
-    COUNTS,
+    Drawing,
     PrivateCounts,
-    QueryContext,
     categorical_requests,
     class_counts_request,
     counts_request,
-    noisy_counts,
-    noisy_table,
+    measure_table,
     on_scale,
     pooled,
-    pooled_size,
-    presence,
     presence_requests,
-    released_sizes,
 )
-from dpnb_columnar.core.mechanisms.smooth import ExactAnswer, MomentQueries, exact_answers, moment_noise
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers, measure_moments
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_family
-from dpnb_columnar.core.mechanisms.tuning import MOST_BINS, cell_prior, share_bins
+from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-from dpnb_columnar.model.postprocessing import to_file_float
 
 MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
 """Bins of growing width that reach from any code to both ends of the widest scale there is."""
@@ -57,42 +48,32 @@ class BinCounts(PrivateCounts):
         counts = [class_counts_request(domain, division), *presence_requests(domain, division, samples=False)]
         return [*counts, *numeric, *categorical_requests(domain, division.categorical)]
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Draw a histogram per numeric attribute, and a table per categorical attribute."""
-        return [
-            noisy_table(context, attribute)
-            if isinstance(attribute, Categorical)
-            else noisy_histogram(context, attribute, declared_edges(attribute, bins(context, attribute)))
-            for attribute in context.statistics.domain.attributes
-        ]
+    def attributes(self, drawing: Drawing) -> None:
+        """Measure the bins of every numeric attribute, and a table of every categorical attribute."""
+        for attribute in drawing.statistics.domain.attributes:
+            if isinstance(attribute, Categorical):
+                measure_table(drawing, attribute)
+            else:
+                measure_bins(drawing, attribute)
 
 
-def bins(context: QueryContext, attribute: Numeric) -> int:
-    """Choose as many bins as the attribute's share can count precisely."""
-    return share_bins(released_sizes(context, attribute), context.shares[COUNTS, attribute.name])
-
-
-def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[int]) -> Histogram:
-    """Draw the counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
-    share = context.shares[COUNTS, attribute.name]
-    released = []
-    for column in context.statistics.columns[attribute.name]:
+def measure_bins(drawing: Drawing, attribute: Numeric) -> None:
+    """Measure the counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
+    edges = bin_edges(attribute, drawing.released_sizes(attribute), drawing.shares, drawing.measured)
+    exact = []
+    for column in drawing.statistics.columns[attribute.name]:
         scaled = on_scale(attribute, column)
         places = np.searchsorted(edges, scaled.codes, side="right") - 1
         counts = np.zeros(len(edges) - 1, dtype=np.int64)
         np.add.at(counts, places, scaled.counts)
-        released.append(noisy_counts(counts, share, context.draw))
-    sizes = released_sizes(context, attribute)
-    parameters = postprocessing.histogram(attribute, edges, released, sizes, cell_prior(share))
-    return replace(parameters, presence=presence(context, attribute))
+        exact.append(counts)
+    drawing.counts(COUNTS, attribute.name, exact)
 
 
 # The mechanism ``adaptive-histogram``: bins placed where the released location and spread say the values are. A part of
 # an attribute's share releases the trimmed mean and variance of all classes together, with noise scaled to smooth
 # sensitivity; placing the bins by them is post-processing. The rest of the share counts the bins. ``Statistics`` hold
 # the count of every code, so that the rows are not read again.
-
-PLACING_QUERIES = ("mean", "variance")
 
 PLACING = Fraction(1, 4)
 """Part of an attribute's share that is spent on where the bins are."""
@@ -123,33 +104,20 @@ class AdaptiveHistogram(PrivateCounts):
             requests.append(counts_request(attribute.name, domain, most, division.numeric * (1 - PLACING)))
         return [*requests, *categorical_requests(domain, division.categorical)]
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Draw a histogram per numeric attribute, and a table per categorical attribute."""
-        numeric = context.statistics.domain.numeric
-        answers = dict(zip(numeric, exact_answers([_moment_queries(context, each) for each in numeric]), strict=True))
-        return [
-            noisy_table(context, attribute)
-            if isinstance(attribute, Categorical)
-            else _place_and_count(context, attribute, answers[attribute])
-            for attribute in context.statistics.domain.attributes
-        ]
+    def attributes(self, drawing: Drawing) -> None:
+        """Measure where the bins of every numeric attribute are, then the bins; a table of every categorical one."""
+        domain = drawing.statistics.domain
+        answers = iter(exact_answers([_moment_queries(drawing, each) for each in domain.numeric]))
+        for attribute in domain.attributes:
+            if isinstance(attribute, Categorical):
+                measure_table(drawing, attribute)
+                continue
+            measure_moments(drawing, attribute.name, next(answers))
+            measure_bins(drawing, attribute)
 
 
-def _moment_queries(context: QueryContext, attribute: Numeric) -> MomentQueries:
+def _moment_queries(drawing: Drawing, attribute: Numeric) -> MomentQueries:
     """Ask for mean and variance of a numeric attribute, all classes together."""
-    column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
-    shares = [context.shares[query, attribute.name] for query in PLACING_QUERIES]
-    return MomentQueries([column], [pooled_size(context, attribute)], attribute.scale.cells, shares)
-
-
-def _place_and_count(
-    context: QueryContext, attribute: Numeric, answers: Mapping[str, Sequence[ExactAnswer]]
-) -> Histogram:
-    """Place the bins of one attribute, then count them. What placed them is released, and stays beside the counts."""
-    mean, variance = (answers[query][0].noisy(context.draw) for query in PLACING_QUERIES)
-    size, noise = pooled_size(context, attribute), moment_noise(context.shares[PLACING_QUERIES[-1], attribute.name])
-    scale = attribute.scale
-    placed = to_file_float(mean, scale.step, scale.origin), to_file_float(variance, scale.step**2)
-    edges = adaptive_edges(attribute, bins(context, attribute), *placed, size, noise)
-    counted = noisy_histogram(context, attribute, edges)
-    return replace(counted, released_mean=placed[0], released_variance=placed[1])
+    column = pooled([on_scale(attribute, column) for column in drawing.statistics.columns[attribute.name]])
+    shares = [drawing.shares[query, attribute.name] for query in PLACING_QUERIES]
+    return MomentQueries([column], [drawing.pooled_size(attribute)], attribute.scale.cells, shares)

@@ -1,12 +1,12 @@
-"""The interface of a mechanism, and the queries that the private ones share: counts of classes, cells and values.
+"""The interface of a mechanism, the release that it draws for, and the queries that private mechanisms share.
 
 Samples of public size: how large they are, and the confidential columns that they are drawn from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -14,49 +14,115 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Division, Parallel, Pure, Request, RowEffect, Share, SharesRule
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.mechanisms.rules import CLASS_COUNTS as CLASS_COUNTS
-from dpnb_columnar.core.mechanisms.rules import COUNTS as COUNTS
-from dpnb_columnar.core.mechanisms.rules import LAPLACE as LAPLACE
-from dpnb_columnar.core.mechanisms.rules import PRESENCE as PRESENCE
-from dpnb_columnar.core.mechanisms.rules import WEIGHTED_COUNTS as WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import (
+    CLASS_COUNTS,
+    COUNTS,
+    EXACT,
+    LAPLACE,
+    PRESENCE,
+    WEIGHTED_COUNTS,
+    Key,
+    Measurement,
+    within_largest,
+)
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
-from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size
+from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.core.noise import Laplace, NoiseFamily, Sampler
+from dpnb_columnar.core.noise.family import Scaled
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Presence, Table
-from dpnb_columnar.model.postprocessing import within_largest
+
+SENSITIVITY = Fraction(1)
+"""One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
+that no absence reveals anything."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class QueryContext:
-    """Confidential statistics, with the shares and the sampler that every query on them must use.
+class Drawing:
+    """A release while it is drawn: exact answers, and what was measured of them so far.
+
+    All numbers that leave ``statistics`` leave through ``counts``, ``add`` and ``exact``, which add a measurement. A
+    mechanism decides what it asks next by ``measured``, shares and the domain, which are public.
 
     Attributes:
         statistics: Exact counts. Confidential.
-        sizes: Released class counts, public.
-        presence: Per numeric attribute with a query ``values present``, and per class, its released counts. Public.
         shares: Shares of the budget by query and attribute. Public.
-        draw: Sampler of all noise.
+        sampler: Sampler of all noise.
+        measured: What was drawn, by query and attribute, in its order. Public.
     """
 
     statistics: Statistics
-    sizes: tuple[int, ...]
-    presence: Mapping[str, Sequence[Sequence[int]]]
-    shares: Mapping[tuple[str, str | None], Share]
-    draw: Sampler
+    shares: Mapping[Key, Share]
+    sampler: Sampler
+    measured: dict[Key, Measurement] = field(default_factory=dict)
+
+    def only(self, domain: Domain) -> Drawing:
+        """Return the same release without the attributes that a domain lacks."""
+        return replace(self, statistics=self.statistics.only(domain))
+
+    def counts(
+        self, query: str, attribute: str | None, rows: Iterable[Iterable[int]], sensitivity: Fraction = SENSITIVITY
+    ) -> None:
+        """Measure counts of disjoint cells, or sums of weights over these.
+
+        Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at
+        most.
+
+        Args:
+            rows: Exact counts, row by row. Confidential.
+            sensitivity: The most that one row changes a number by. Public.
+        """
+        share = self.shares[query, attribute]
+        noisy = tuple(tuple(noisy_counts(row, share, self.sampler, sensitivity)) for row in rows)
+        self.add(query, attribute, noisy, [sensitivity] * len(noisy))
+
+    def add(
+        self,
+        query: str,
+        attribute: str | None,
+        values: tuple[tuple[int | Fraction, ...], ...],
+        sensitivities: Sequence[Fraction] | None,
+    ) -> None:
+        """Keep what was drawn for a query.
+
+        Args:
+            values: Drawn numbers, row by row. Public.
+            sensitivities: Of each row, where it is a public constant; None where it follows the rows.
+        """
+        share = self.shares[query, attribute]
+        scale = None
+        if sensitivities is not None and isinstance(noise := constant_noise(share), Scaled):
+            scale = tuple(noise.scale * sensitivity for sensitivity in sensitivities)
+        share = replace(share, values=sum(map(len, values)))  # bins are planned as the most there may be
+        self.measured[query, attribute] = Measurement(query, attribute, values, share.noise, scale, share)
+
+    def exact(self, query: str, attribute: str | None, values: tuple[tuple[int | Fraction, ...], ...]) -> None:
+        """Keep exact numbers of a mechanism that protects nobody: what holds them is confidential."""
+        self.measured[query, attribute] = Measurement(query, attribute, values, EXACT, None, None)
+
+    def released_sizes(self, attribute: Numeric) -> list[int]:
+        """Return the released number of values per class; where it was not asked for, the released class counts."""
+        asked = self.measured.get((PRESENCE, attribute.name)) or self.measured[CLASS_COUNTS, None]
+        return [present for present, *_ in asked.counts]
+
+    def sample_sizes(self, attribute: Numeric) -> list[int]:
+        """Return the public size of an attribute's sample in every class."""
+        return list(map(sample_size, self.released_sizes(attribute)))
+
+    def pooled_size(self, attribute: Numeric) -> int:
+        """Return the public size of an attribute's sample of all classes together."""
+        return sample_size(positive_sum(self.released_sizes(attribute)))
 
 
 class Mechanism(Protocol):
-    """A way to make a model's parameters from noisy answers to queries.
+    """A way to ask the statistics, and to draw noisy answers. Recipes make a model of these (``model.recipes``).
 
-    Claim of a private mechanism: ``classes``, ``weighted_classes`` and ``attributes`` together spend what the shares of
-    its ``requests``, and that of the weighted counts, say and no more, under the add-remove relation, each share's
-    ``row_cost`` being the loss of its query.
+    Claim of a private mechanism: ``classes`` and ``attributes`` together spend what the shares of its ``requests``, and
+    that of the weighted counts, say and no more, under the add-remove relation, each share's ``row_cost`` being the
+    loss of its query.
     """
 
     @property
@@ -98,31 +164,32 @@ class Mechanism(Protocol):
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the queries, the class counts first."""
 
-    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Make noisy class counts and priors.
+    def classes(self, drawing: Drawing) -> None:
+        """Measure what is asked before any attribute: classes, sums of weights where rows have some, values present."""
 
-        Args:
-            statistics: Exact counts. Confidential.
-        """
+    def attributes(self, drawing: Drawing) -> None:
+        """Measure every attribute that the mechanism models."""
 
-    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Make noisy sums of weights per class, in steps, and priors; asked where the domain declares sums.
 
-        Args:
-            statistics: Exact counts. Confidential.
-            share: Share of the budget for these sums.
-        """
+def draw_tables(
+    statistics: Statistics, mechanism: Mechanism, shares: Sequence[Share], released: Domain, sampler: Sampler
+) -> tuple[Measurement, ...]:
+    """Draw all that a mechanism releases of the statistics of a domain: the trust boundary of the first pass.
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Make the noisy parameters of every attribute that the mechanism models."""
+    Args:
+        statistics: Exact counts. Confidential.
+        shares: The composition table.
+        released: The domain of the attributes that are released; others only decide which rows count.
+        sampler: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
+    """
+    drawing = Drawing(statistics, {(share.query, share.attribute): share for share in shares}, sampler)
+    mechanism.classes(drawing)
+    mechanism.attributes(drawing.only(released))
+    return tuple(drawing.measured.values())
 
 
 # Queries that the private mechanisms share: noisy class counts and contingency tables (docs/privacy.md, section 2).
 # Released counts are exact counts with noise, rounded to whole numbers.
-
-SENSITIVITY = Fraction(1)
-"""One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
-that no absence reveals anything."""
 
 
 def constant(share: Share) -> bool:
@@ -141,21 +208,20 @@ def constant_noise(share: Share) -> NoiseFamily:
     return smooth_noise(share.noise, share.row_cost)
 
 
-def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY) -> list[int]:
-    """Add noise to counts of disjoint cells, or to sums of weights over these.
-
-    Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at most.
+def noisy_counts(
+    counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY
+) -> Iterator[int]:
+    """Add noise to counts, as ``Drawing.counts`` says, and bound them by what a file holds.
 
     Args:
         counts: Exact counts. Confidential.
-        sensitivity: The most that one row changes a number by. Public.
     """
     noise = constant_noise(share)
-    return [int(draw(Fraction(int(count)), sensitivity, noise)) for count in counts]
+    return (within_largest(int(draw(Fraction(int(count)), sensitivity, noise))) for count in counts)
 
 
 class PrivateCounts:
-    """Base of the private mechanisms: noisy class counts, weighted or not."""
+    """Base of the private mechanisms: noisy class counts, weighted or not, and the numbers of values present."""
 
     private = True
     binned = False
@@ -163,14 +229,21 @@ class PrivateCounts:
     default_noise = NOISE_FAMILIES[0]
     shares_rule = SharesRule.BY_SIZE
 
-    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Draw the class counts, and make priors of them."""
-        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
+    def classes(self, drawing: Drawing) -> None:
+        """Measure class counts, sums of weights where the domain declares some, and values present, in this order."""
+        statistics = drawing.statistics
+        drawing.counts(CLASS_COUNTS, None, rows_of(statistics.class_counts))
+        if statistics.domain.weight is not None:
+            sums, steps = weight_sums(statistics)
+            drawing.counts(WEIGHTED_COUNTS, None, rows_of(sums), Fraction(steps))
+        for attribute in statistics.domain.numeric:
+            if (PRESENCE, attribute.name) in drawing.shares:
+                drawing.counts(PRESENCE, attribute.name, presence_counts(statistics, attribute))
 
-    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Draw the sums of weights per class, and make priors of them."""
-        sums, steps = weight_sums(statistics)
-        return postprocessing.class_counts(noisy_counts(sums, share, draw, Fraction(steps)), steps)
+
+def rows_of(numbers: Iterable[int]) -> tuple[tuple[int], ...]:
+    """Write one number per class as rows."""
+    return tuple((int(number),) for number in numbers)
 
 
 def weight_sums(statistics: Statistics) -> tuple[list[int], int]:
@@ -207,16 +280,9 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
     return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
 
 
-def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
-    """Draw the contingency table of a categorical attribute with the classes."""
-    prior = cell_prior(context.shares[COUNTS, attribute.name])
-    return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
-
-
-def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int]]:
-    """Draw the counts of a contingency table, per class: every cell, empty or not."""
-    share = context.shares[COUNTS, attribute.name]
-    return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]
+def measure_table(drawing: Drawing, attribute: Categorical) -> None:
+    """Measure the contingency table of a categorical attribute with the classes: every cell, empty or not."""
+    drawing.counts(COUNTS, attribute.name, drawing.statistics.tables[attribute.name])
 
 
 def presence_requests(domain: Domain, division: Division, *, samples: bool = True) -> list[Request]:
@@ -243,46 +309,6 @@ def presence_counts(statistics: Statistics, attribute: Numeric) -> list[list[int
         [column.size, int(rows) - column.size] for column, rows in zip(columns, statistics.class_counts, strict=True)
     ]
     return counts if attribute.missing is Missing.CATEGORY else [[present] for present, _ in counts]
-
-
-def noisy_presence(
-    statistics: Statistics, shares: Iterable[Share], draw: Sampler
-) -> dict[str, Sequence[Sequence[int]]]:
-    """Draw the counts of every query ``values present``, by attribute and class, before any other query about one."""
-    queried = {share.attribute: share for share in shares if share.query == PRESENCE}
-    return {
-        attribute.name: [
-            [within_largest(count) for count in noisy_counts(row, queried[attribute.name], draw)]
-            for row in presence_counts(statistics, attribute)
-        ]
-        for attribute in statistics.domain.numeric
-        if attribute.name in queried
-    }
-
-
-def presence(context: QueryContext, attribute: Numeric) -> Presence | None:
-    """Make the probabilities of having a value; None where there is no query about it."""
-    if attribute.name not in context.presence:
-        return None
-    prior = cell_prior(context.shares[PRESENCE, attribute.name])
-    return postprocessing.presence(context.presence[attribute.name], context.sizes, prior)
-
-
-def released_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
-    """Return the released number of values per class; where it was not asked for, the released class counts."""
-    if attribute.name in context.presence:
-        return [present for present, *_ in context.presence[attribute.name]]
-    return list(context.sizes)
-
-
-def sample_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
-    """Return the public size of an attribute's sample in every class."""
-    return list(map(sample_size, released_sizes(context, attribute)))
-
-
-def pooled_size(context: QueryContext, attribute: Numeric) -> int:
-    """Return the public size of an attribute's sample of all classes together."""
-    return sample_size(positive_sum(released_sizes(context, attribute)))
 
 
 def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -22,16 +22,13 @@ from numpy.typing import NDArray
 from dpnb_columnar.core.budget import Division, Pure, Request, Share, SharesRule
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.mechanisms.mechanism import (
+    Drawing,
     PrivateCounts,
-    QueryContext,
     categorical_requests,
     class_counts_request,
-    noisy_table,
+    measure_table,
     on_scale,
-    presence,
     presence_requests,
-    sample_sizes,
-    table_counts,
 )
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_family, smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import trim
@@ -50,8 +47,6 @@ from dpnb_columnar.core.sensitivity import (
 )
 from dpnb_columnar.core.sensitivity.moments import squared_codes
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.model.parameters import AttributeParameters, Normal, Presence, Table
-from dpnb_columnar.model.postprocessing import NORMALS, truncated_presence, truncated_table
 
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
@@ -173,6 +168,12 @@ def _answers(moment: Moment, samples: RunLengthColumns, searches: Sequence[_Sear
     return [ExactAnswer(location, upper_bound(sensitivity), each.noise) for location, sensitivity, each in found]
 
 
+def measure_moments(drawing: Drawing, attribute: str, answers: Mapping[str, Sequence[ExactAnswer]]) -> None:
+    """Measure the moments of an attribute: by query, an answer per class or one for all classes."""
+    for query, exact in answers.items():
+        drawing.add(query, attribute, tuple((answer.noisy(drawing.sampler),) for answer in exact), None)
+
+
 def moment_noise(share: Share) -> NoiseFamily:
     """Calibrate the noise of a moment to its share."""
     return smooth_noise(share.noise, share.row_cost)
@@ -215,42 +216,21 @@ class Smooth(PrivateCounts):
         """Make the query for the class counts."""
         return class_counts_request(domain, division)
 
-    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
-        numeric = context.statistics.domain.numeric
-        answers = dict(
-            zip(numeric, exact_answers([self._moment_queries(context, each) for each in numeric]), strict=True)
-        )
-        return [
-            self.table(context, attribute)
-            if isinstance(attribute, Categorical)
-            else self._noisy_normal(context, attribute, answers[attribute])
-            for attribute in context.statistics.domain.attributes
-        ]
+    def attributes(self, drawing: Drawing) -> None:
+        """Measure mean and spread of every numeric attribute and class, and a table of every categorical attribute."""
+        domain = drawing.statistics.domain
+        answers = iter(exact_answers([self._moment_queries(drawing, each) for each in domain.numeric]))
+        for attribute in domain.attributes:
+            if isinstance(attribute, Categorical):
+                measure_table(drawing, attribute)
+            else:
+                measure_moments(drawing, attribute.name, next(answers))
 
-    def table(self, context: QueryContext, attribute: Categorical) -> Table:
-        """Draw the contingency table of a categorical attribute."""
-        return noisy_table(context, attribute)
-
-    def presence(self, context: QueryContext, attribute: Numeric) -> Presence | None:
-        """Make the probabilities of having a value of a numeric attribute; None where there is no query about it."""
-        return presence(context, attribute)
-
-    def _moment_queries(self, context: QueryContext, attribute: Numeric) -> MomentQueries:
+    def _moment_queries(self, drawing: Drawing, attribute: Numeric) -> MomentQueries:
         """Ask for the moments of an attribute within every class."""
-        columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
-        shares = [context.shares[query, attribute.name] for query in self.queries]
-        return MomentQueries(columns, sample_sizes(context, attribute), attribute.scale.cells, shares)
-
-    def _noisy_normal(
-        self, context: QueryContext, attribute: Numeric, answers: Mapping[str, Sequence[ExactAnswer]]
-    ) -> Normal:
-        """Draw the noise of one attribute by query and class, and make its parameters."""
-        sizes = sample_sizes(context, attribute)
-        means, spreads = ([answer.noisy(context.draw) for answer in answers[query]] for query in self.queries)
-        share = context.shares[self.queries[-1], attribute.name]
-        parameters = NORMALS[self.name](attribute, means, spreads, sizes, share)
-        return replace(parameters, presence=self.presence(context, attribute))
+        columns = [on_scale(attribute, column) for column in drawing.statistics.columns[attribute.name]]
+        shares = [drawing.shares[query, attribute.name] for query in self.queries]
+        return MomentQueries(columns, drawing.sample_sizes(attribute), attribute.scale.cells, shares)
 
 
 class Paper(Smooth):
@@ -277,15 +257,6 @@ class Paper(Smooth):
         """
         pure = smooth_family(noise).kind is Pure
         return class_counts_request(domain, division, noise if pure else self.default_noise)
-
-    def table(self, context: QueryContext, attribute: Categorical) -> Table:
-        """Draw the contingency table, counts below zero truncated to zero."""
-        return truncated_table(attribute, table_counts(context, attribute))
-
-    def presence(self, context: QueryContext, attribute: Numeric) -> Presence | None:
-        """Make the probabilities of having a value, counts below zero truncated to zero."""
-        counts = context.presence.get(attribute.name)
-        return None if counts is None else truncated_presence(counts)
 
 
 class TrimmedMean(Smooth):

@@ -24,7 +24,6 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpnb_columnar.core.mechanisms.release import software
 from dpnb_columnar.domain import Attribute, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.names import listed
@@ -46,6 +45,7 @@ from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, pre
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.polars_terms import prepared_value
 from dpnb_columnar.model.scoring import probability_column, score, small_batches
+from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.rows.frames import Frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import row_words
 from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from dpnb_columnar.core.mechanisms.release import software
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
@@ -19,6 +18,7 @@ from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Findin
 from dpnb_columnar.extensions.audit.recording import Record, Witness, record, remembered_searches
 from dpnb_columnar.extensions.audit.unit_universe import UnitUniverse, build_units, unit_pairs
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.workers import run_in_processes
 

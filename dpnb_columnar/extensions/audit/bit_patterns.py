@@ -15,8 +15,8 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.core.mechanisms.smooth import GRID_BITS
-from dpnb_columnar.core.mechanisms.weight_rounds import GRID_BITS as ROUND_GRID_BITS
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.evaluation.score_values import ScoreValues
@@ -33,7 +33,7 @@ RESIDUES, DISTRIBUTION = "residues", "distribution of the noise"
 CHECKS = (GRID, REACHABLE, REPEATS, RESIDUES, DISTRIBUTION)
 """Names of the checks."""
 
-GRIDS = (0, GRID_BITS, ROUND_GRID_BITS)
+GRIDS = (0, GRID_BITS, GRADIENT_BITS)
 """Public grids of draws: of counts, moments and gradients."""
 
 AGAIN = 30

@@ -8,10 +8,6 @@ from fractions import Fraction
 from functools import cache
 
 from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
-from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS, mechanism_named, plan
-from dpnb_columnar.core.mechanisms.release import release
-from dpnb_columnar.core.mechanisms.score_release import SCORES, plan_scores
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.queries.statistics import assemble
 from dpnb_columnar.domain import Domain
@@ -19,6 +15,10 @@ from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.recording import Answers
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, NONE
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import MECHANISMS, mechanism_named, plan
+from dpnb_columnar.releases.score_plan import SCORES, plan_scores
 from dpnb_columnar.training import Plan
 
 EPSILON = Fraction(4)

@@ -1,31 +1,10 @@
-"""What every mechanism releases of an attribute, and by which rules: for the release, and for who reads a model.
-
-The names of queries are those of composition tables, in models and in ledgers.
-"""
+"""What every mechanism releases of an attribute, and by which rules: for the release, and for who reads a model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-CLASS_COUNTS = "class counts"
-
-WEIGHTED_COUNTS = "weighted class counts"
-"""Query for the sums of the rows' weights, per class."""
-
-COUNTS = "counts"
-"""Query for the contingency table of an attribute with the classes."""
-
-PRESENCE = "values present"
-"""Query for the numbers of rows that have a value of a numeric attribute and, where to be missing is a category, of
-those that have none."""
-
-CALIBRATION = "calibration counts"
-"""Query for the rows in each range of a score's margin, by class: the largest, the best other one, or neither."""
-
 CALIBRATION_RANGES = 24
-
-LAPLACE = "laplace"
-"""Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
 
 SPREAD_FIELDS = {
     "variance": "released_variance",
@@ -74,7 +53,7 @@ RULES = {
 }
 """By the mechanism's name."""
 
-# Ways to weight attributes (``core.mechanisms.attribute_weights`` says what each does).
+# Ways to weight attributes (``releases.attribute_weights`` says what each does).
 
 TEMPERED = "tempered"
 CALIBRATED = "calibrated"

@@ -18,15 +18,14 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpnb_columnar.core.budget import Budget, Parallel, PrivacyCost, Request, Share, compose, total
 from dpnb_columnar.core.budget.costs import RowEffect
-from dpnb_columnar.core.mechanisms.mechanism import LAPLACE, noisy_counts
-from dpnb_columnar.core.mechanisms.release import Pass, software
+from dpnb_columnar.core.measurement import LAPLACE, Measurement
+from dpnb_columnar.core.mechanisms.later import BinQuery, draw_bins
 from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.scores import UNITS, ClassScores, Integers, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, digest
@@ -39,7 +38,7 @@ from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.postprocessing import within_largest
+from dpnb_columnar.releases.model_plan import Pass, software
 
 SCORES = "score counts"
 """Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""
@@ -97,10 +96,46 @@ class ScorePlan:
     run_id: ClassVar[None] = None
     """They may be released of any rows, as often as somebody pays."""
 
-    def passes(self) -> Generator[Pass, Any, ScoreValues]:
-        """Yield the one question to the rows, and take what was released of its answer."""
-        released: ScoreValues = yield Pass(self.scores, partial(release_scores, self))
-        return released
+    def draw(self, counts: ScoreCounts, sampler: Sampler) -> tuple[Measurement, ...]:
+        """Draw all that is released of the exact counts, which are confidential."""
+        sizes = () if self.divisions is None else [each.size for each in self.divisions.groupings]
+        return draw_bins(self.scores, sizes, _bin_queries(self), counts, sampler)
+
+    def values_of(self, measurements: Sequence[Measurement], *, seeded: bool) -> ScoreValues:
+        """Make released scores of what was drawn."""
+        all_rows, *grouped = measurements
+        guarantee = Guarantee(
+            mechanism=SCORES,
+            noise=None,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            neighbours=self.budget.neighbours,
+            composition=self.shares,
+            seeded=seeded or self.model.guarantee.seeded,
+            unit=self.domain.unit,
+        )
+        groups = tuple(self._groups_of(iter(grouped)))
+        digest = document_digest(self.model)
+        return ScoreValues(self.model.domain, digest, guarantee, all_rows.counts, dict(software()), groups)
+
+    def _groups_of(self, measurements: Iterator[Measurement]) -> Iterator[GroupedCounts]:
+        """Make the counts of each division and, of two classes, its sums of probabilities."""
+        classes = len(self.scores.domain.classes)
+        for division in () if self.divisions is None else self.divisions.crossed:
+            assert self.divisions is not None
+            by_group = zip(*[iter(next(measurements).counts)] * classes, strict=True)
+            expected = tuple(map(int, next(measurements).column)) if classes == 2 else None
+            yield GroupedCounts(
+                self.divisions.columns(division), self.divisions.values(division), tuple(by_group), expected
+            )
+
+    def passes(self, *, seeded: bool) -> Generator[Pass, Any, ScoreValues]:
+        """Yield the one question to the rows, and take what was drawn of its answer.
+
+        Args:
+            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
+        """
+        return self.values_of((yield Pass(self.scores, self.draw)), seeded=seeded)
 
     def check_payable(self) -> None:
         """Refuse a release that no budget pays for."""
@@ -253,42 +288,45 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
 
 
 def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> ScoreValues:
-    """Release the counts of scores, and those of each division into groups.
+    """Draw the counts of scores, and those of each division into groups.
 
     Args:
         counts: Exact counts. Confidential.
         draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
     """
-    if counts.scores != plan.scores:
-        raise ValueError("the scores that were counted are not those that the model gives")
-    cells = counts.counts.reshape(plan.scores.groups, plan.scores.group_bins, -1)
-    share, *shares = plan.shares
-    most = Fraction(plan.scores.sensitivity)
-    columns = _coarser(cells.sum(axis=0), plan).T
-    released = tuple(tuple(map(within_largest, noisy_counts(column, share, draw, most))) for column in columns)
-    guarantee = Guarantee(
-        mechanism=SCORES,
-        noise=None,
-        epsilon=plan.budget.epsilon,
-        delta=plan.budget.delta,
-        neighbours=plan.budget.neighbours,
-        composition=plan.shares,
-        seeded=not draw.private or plan.model.guarantee.seeded,
-        unit=plan.domain.unit,
-    )
-    groups = tuple(_released_groups(plan, cells, iter(shares), draw))
-    return ScoreValues(plan.model.domain, document_digest(plan.model), guarantee, released, dict(software()), groups)
+    return plan.values_of(plan.draw(counts, draw), seeded=not draw.private)
 
 
-def _coarser(cells: Integers, plan: ScorePlan) -> Integers:
-    """Add up the bins of all rows, which tell more where there are groups, to those that are released.
+def _bin_queries(plan: ScorePlan) -> tuple[BinQuery, ...]:
+    """Say how often a row of each bin counts in each number that is released: the plan's shares, in their order."""
+    share, *others = plan.shares
+    shares, scores = iter(others), plan.scores
+    queries = [BinQuery(share, (), _one_hot(_bins_of_all(plan)))]
+    for division in () if plan.divisions is None else plan.divisions.crossed:
+        if isinstance(scores, Margins):
+            second = np.arange(scores.group_bins) >= _zero(plan)
+            queries.append(BinQuery(next(shares), division, _one_hot(second.astype(np.int64))))
+            parts = _reached(_score_edges(plan.model, PART_EDGES), scores)
+            queries.append(BinQuery(next(shares), division, parts[np.newaxis], by_class=False))
+        else:
+            queries.append(BinQuery(next(shares), division, _one_hot(np.arange(scores.group_bins))))
+    return tuple(queries)
 
-    Args:
-        cells: Shape (bins, classes). Confidential.
+
+def _bins_of_all(plan: ScorePlan) -> Integers:
+    """Return, of every bin that rows are counted in, the released one of all rows that it is in.
+
+    Where there are groups, rows are counted in finer bins, which tell the probability.
     """
     if plan.divisions is None or not isinstance(plan.scores, Margins):
-        return cells
-    return _added_up(cells, _reached(_score_edges(plan.model, EDGES), plan.scores), len(EDGES) + 1)
+        return np.arange(plan.scores.group_bins)
+    return _reached(_score_edges(plan.model, EDGES), plan.scores)
+
+
+def _one_hot(places: Integers) -> Integers:
+    """Count each bin in the number of its place: shape (numbers, bins)."""
+    matrix: Integers = (np.arange(places.max() + 1)[:, np.newaxis] == places).astype(np.int64)
+    return matrix
 
 
 def _reached(edges: Sequence[int], scores: Margins) -> Integers:
@@ -299,49 +337,6 @@ def _reached(edges: Sequence[int], scores: Margins) -> Integers:
     """
     places: Integers = np.searchsorted(edges, [scores.edges[0] - 1, *scores.edges], side="right")
     return places
-
-
-def _added_up(cells: Integers, places: Integers, size: int) -> Integers:
-    """Add up the rows of a table whose places are the same, to a table of so many rows."""
-    summed = np.zeros((size, *cells.shape[1:]), dtype=np.int64)
-    np.add.at(summed, places, cells)
-    return summed
-
-
-def _released_groups(
-    plan: ScorePlan, cells: Integers, shares: Iterator[Share], draw: Sampler
-) -> Iterator[GroupedCounts]:
-    """Release the counts of each division, and of two classes its sums of probabilities.
-
-    Args:
-        cells: Shape (groups of all columns crossed, bins, classes). Confidential.
-    """
-    divisions, scores = plan.divisions, plan.scores
-    if divisions is None:
-        return
-    crossed = cells.reshape(*(each.size for each in divisions.groupings), *cells.shape[1:])
-    most = Fraction(scores.sensitivity)
-    classes = len(scores.domain.classes)
-    for division in divisions.crossed:
-        others = tuple(place for place in range(len(divisions.groupings)) if place not in division)
-        ordered = [sorted(division).index(place) for place in division]
-        table = crossed.sum(axis=others).transpose(*ordered, len(division), len(division) + 1)
-        table = table.reshape(-1, *cells.shape[1:])
-        own, expected = table, None
-        if isinstance(scores, Margins):
-            own = np.stack([table[:, : _zero(plan)].sum(axis=1), table[:, _zero(plan) :].sum(axis=1)], axis=1)
-        numbers = noisy_counts(own.transpose(0, 2, 1).ravel(), next(shares), draw, most)
-        released = np.array(list(map(within_largest, numbers)), dtype=np.int64).reshape(-1, classes, classes)
-        if isinstance(scores, Margins):
-            parts = _reached(_score_edges(plan.model, PART_EDGES), scores)
-            sums = table.sum(axis=2) @ parts
-            expected = tuple(map(within_largest, noisy_counts(sums, next(shares), draw, PARTS * most)))
-        yield GroupedCounts(
-            divisions.columns(division),
-            divisions.values(division),
-            tuple(tuple(map(tuple, group)) for group in released.tolist()),
-            expected,
-        )
 
 
 def _zero(plan: ScorePlan) -> int:

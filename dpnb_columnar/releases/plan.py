@@ -23,25 +23,12 @@ from dpnb_columnar.core.budget import (
     total,
 )
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.attribute_weights import (
-    AUTO,
-    CALIBRATED,
-    LEARNED,
-    NONE,
-    divide_by_size,
-    resolved_method,
-    sized_attribute,
-)
-from dpnb_columnar.core.mechanisms.automatic_choice import resolved_mechanism
+from dpnb_columnar.core.measurement import CALIBRATION, COUNTS, LARGEST_COUNT
 from dpnb_columnar.core.mechanisms.baselines import Global, GlobalVariance, Majority, Plain
 from dpnb_columnar.core.mechanisms.histogram import AdaptiveHistogram, BinCounts
-from dpnb_columnar.core.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
-from dpnb_columnar.core.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.core.mechanisms.release import ReleasePlan
-from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.core.mechanisms.mechanism import Mechanism, weighted_counts_request
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS, Paper, Smooth, TrimmedMean
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.core.mechanisms.weight_rounds import later_requests
 from dpnb_columnar.core.sensitivity.search import SMALLEST_BETA
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
@@ -55,7 +42,6 @@ from dpnb_columnar.model.document import (
     to_json,
 )
 from dpnb_columnar.model.parameters import (
-    LARGEST_COUNT,
     MOST_MARGINS,
     AttributeParameters,
     AttributeWeights,
@@ -67,6 +53,19 @@ from dpnb_columnar.model.parameters import (
     Presence,
     Table,
 )
+from dpnb_columnar.releases.attribute_weights import (
+    AUTO,
+    CALIBRATED,
+    LEARNED,
+    NONE,
+    divide_by_size,
+    resolved_method,
+    sized_attribute,
+)
+from dpnb_columnar.releases.automatic_choice import resolved_mechanism
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.public_weights import PUBLIC, PublicWeights
+from dpnb_columnar.releases.weight_rounds import later_requests
 
 LONGEST_FLOAT = -2.2250738585072014e-308
 """Of all floats in their shortest exact form none is longer than this one: sign, 17 digits and a point, exponent."""

@@ -17,19 +17,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.core.budget import Request, Share
-from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.core.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
-from dpnb_columnar.core.mechanisms.rules import CALIBRATION as CALIBRATION
-from dpnb_columnar.core.mechanisms.rules import tempered_weight
+from dpnb_columnar.core.budget import Request
+from dpnb_columnar.core.measurement import CALIBRATION as CALIBRATION
+from dpnb_columnar.core.measurement import CLASS_COUNTS, LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import pure_epsilon
-from dpnb_columnar.core.noise import Sampler
-from dpnb_columnar.core.queries.scores import UNITS, Margins, ScoreCounts
+from dpnb_columnar.core.queries.scores import UNITS, Margins
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.line_fit import fit_line
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
+from dpnb_columnar.model.mechanism_rules import tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.postprocessing import class_sizes
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED
 
 PART = Fraction(1, 10)
 """Part of the budget that calibration spends."""
@@ -110,16 +109,10 @@ def _mean_square(ratios: LogRatios, shares: Sequence[float]) -> float:
     return float(np.array(shares) @ by_class)
 
 
-def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
-    """Draw the calibration counts, and fit a line to them.
-
-    Args:
-        counts: Exact counts of the margins that it gives. Confidential.
-    """
-    margins = margins_given(model)
-    if counts.scores != margins:
-        raise ValueError("the margins that were counted are not those that the released model gives")
-    released = tuple(tuple(noisy_counts(row, share, draw)) for row in margins.columns_of(counts.counts))
+def calibrated_weights(model: NaiveBayes, measured: Measurement) -> AttributeWeights:
+    """Fit a line to the calibration counts."""
+    margins, share = margins_given(model), measured.share
+    assert share is not None
     # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
     noise = math.sqrt(2) / pure_epsilon(share.row_cost)
     given = {(each.query, each.attribute): each for each in model.guarantee.composition}
@@ -129,7 +122,7 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
         else noise
     )
     shares, size = model.classes.probability, len(model.attributes)
-    line = fit_line(released, centres(margins), noise, shares, deviation, margins.largest, size)
+    line = fit_line(measured.counts, centres(margins), noise, shares, deviation, margins.largest, size)
     known = model.attribute_weights
     method = LEARNED if known is not None and known.method == LEARNED else CALIBRATED
     return AttributeWeights(method, *_scored_by(model), line=line)

@@ -1,11 +1,9 @@
 """A planned release of a model: what it asks the rows, and what is drawn of each answer.
 
-``release(Statistics, ReleasePlan) -> NaiveBayes`` is the trust boundary, the only code that sees both of its sides.
-Where the plan has later passes, ``WeightRounds.after`` and ``release_weights`` add what their sums and counts say: at
-once, or, of the counts alone, in a release of their own, given a model that left a share for it.
-
-All noise is drawn under them. Claim: under the budget's neighbouring relation the model is (epsilon,
-delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
+What is drawn are measurements, by functions of the core: ``draw_tables``, and of later passes ``draw_gradient`` and
+``draw_margins``. All else is made of measurements. Claim: under the budget's neighbouring relation the model is
+(epsilon, delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2
+to 6.
 
 *Adaptive questions.* ``ReleasePlan.passes`` is a generator: it yields a question, and whoever carries the plan out
 sends back what was released of the answer. No answer enters it, so what is asked next is a function of the plan and of
@@ -26,34 +24,24 @@ from typing import Any
 
 from dpnb_columnar.core.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
 from dpnb_columnar.core.budget.composition import GRADIENT
-from dpnb_columnar.core.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
-from dpnb_columnar.core.mechanisms.mechanism import (
-    CLASS_COUNTS,
-    COUNTS,
-    WEIGHTED_COUNTS,
-    Mechanism,
-    QueryContext,
-    noisy_presence,
-)
-from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.core.mechanisms.score_calibration import (
-    CALIBRATION,
-    calibrated_weights,
-    margins_given,
-)
-from dpnb_columnar.core.mechanisms.weight_rounds import start_rounds
+from dpnb_columnar.core.measurement import CALIBRATION, Measurement
+from dpnb_columnar.core.mechanisms.later import draw_gradient, draw_margins
+from dpnb_columnar.core.mechanisms.mechanism import Mechanism, draw_tables
 from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.query import Query
-from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.recipes import parameters_of
+from dpnb_columnar.releases.attribute_weights import TEMPERED, attribute_weights
+from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.score_calibration import calibrated_weights, margins_given
+from dpnb_columnar.releases.weight_rounds import start_rounds
 from dpnb_columnar.version import __version__
 
 
@@ -63,7 +51,7 @@ class Pass:
 
     Attributes:
         query: What the rows are asked. Public.
-        draw: Takes the exact answer, which is confidential, and the sampler of all noise; returns what is released.
+        draw: Takes the exact answer, which is confidential, and the sampler of all noise; returns measurements.
         asking: Name of the stage in which the rows are read.
         drawing: Name of the stage in which noise is drawn.
         values: Number of values that are drawn, for whoever waits; 0 where they are few.
@@ -78,7 +66,7 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """A checked release of a model: public facts alone. Only ``core.mechanisms.plan`` makes one.
+    """A checked release of a model: public facts alone. Only ``releases.plan`` makes one.
 
     Attributes:
         domain: The declared domain.
@@ -155,33 +143,82 @@ class ReleasePlan:
         """The attribute weights for which the rows are asked again, given the tables; None where they are not."""
         return self.attribute_weights if self.given is None and (self.calibration or self.rounds) else None
 
-    def passes(self) -> Generator[Pass, Any, NaiveBayes]:
-        """Yield the questions to the rows, each of them made of what was released of the answers before."""
-        model: NaiveBayes
+    def draw(self, statistics: Statistics, sampler: Sampler) -> tuple[Measurement, ...]:
+        """Draw all that is released of the first pass.
+
+        Args:
+            statistics: Exact counts. Confidential.
+            sampler: Sampler of all noise.
+        """
+        if statistics.domain != self.domain and digest(statistics.domain) != digest(self.domain):
+            raise ValueError(
+                f"the statistics were counted in another domain than {self.domain.name!r}, which is planned"
+            )
+        return draw_tables(statistics, self.mechanism, self.shares, self.released, sampler)
+
+    def model_of(self, measurements: Sequence[Measurement], *, seeded: bool) -> NaiveBayes:
+        """Make a model of what was drawn of the first pass."""
+        made = parameters_of(
+            self.released, measurements, self.mechanism.name, weighted=self.attribute_weights is not None
+        )
+        # A plan knows only the most bins there may be.
+        drawn = {each.key: each.share for each in measurements}
+        composition = tuple(drawn.get((share.query, share.attribute)) or share for share in self.shares)
+        # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this
+        # model has the best weights that are free.
+        classes = len(self.domain.classes)
+        free = self.reserved is not None and self.mechanism.binned and classes == 2
+        weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(made.attributes), classes)
+        if self.public is not None:
+            weights = self.public.attribute_weights
+        guarantee = self.guarantee(composition, seeded=seeded)
+        tables = made.classes, made.attributes
+        return NaiveBayes(self.domain, guarantee, *tables, dict(software()), weights, made.weighted)
+
+    def calibrated(self, model: NaiveBayes, measured: Measurement, *, seeded: bool) -> NaiveBayes:
+        """Add the weights that are fitted to the counts of a later pass, at once or given the model alone."""
+        assert measured.share is not None
+        weights, guarantee = calibrated_weights(model, measured), model.guarantee
+        if self.given is not None:
+            guarantee = _completed(guarantee, measured.share, seeded=seeded)
+        return replace(model, attribute_weights=weights, guarantee=guarantee)
+
+    def passes(self, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
+        """Yield the questions to the rows, each of them made of what was released of the answers before.
+
+        Args:
+            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
+        """
         if self.given is None:
             values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
-            model = yield Pass(
-                CellQuery(self.domain), lambda statistics, sampler: release(statistics, self, sampler), values=values
-            )
+            tables = yield Pass(CellQuery(self.domain), self.draw, values=values)
+            model = self.model_of(tables, seeded=seeded)
         else:
             model = self.given
+        return (yield from self.later_passes(model, seeded=seeded))
+
+    def later_passes(self, model: NaiveBayes, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
+        """Yield the questions given a model of the tables."""
         if self.rounds:
             weights = start_rounds(model)
             for share in self.rounds:
-                weights = yield Pass(
+                gradient = yield Pass(
                     weights.query,
-                    partial(weights.after, share),
+                    partial(draw_gradient, weights.query, share),
                     asking=f"summing up {share.query}",
                     drawing=f"releasing {share.query}",
                 )
+                weights = weights.after(gradient)
             model = replace(model, attribute_weights=weights.weights)
         if self.calibration is not None:
-            model = yield Pass(
-                margins_given(model),
-                partial(release_weights, self, model),
+            margins = margins_given(model)
+            measured = yield Pass(
+                margins,
+                partial(draw_margins, margins, self.calibration),
                 asking="counting margins",
                 drawing="releasing weights",
             )
+            model = self.calibrated(model, measured, seeded=seeded)
         return model
 
     @property
@@ -239,57 +276,14 @@ LIBRARIES = ("numpy", "python-flint")
 
 
 def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBayes:
-    """Release a model.
+    """Draw the tables of a model, and make it of them.
 
     Args:
         statistics: Exact counts. Confidential.
         plan: The queries, their noise and what each may spend.
         draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
     """
-    if statistics.domain != plan.domain and digest(statistics.domain) != digest(plan.domain):
-        raise ValueError(f"the statistics were counted in another domain than {plan.domain.name!r}, which is planned")
-    shares = {(share.query, share.attribute): share for share in plan.shares}
-    classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
-    weighted = None
-    if statistics.domain.weight is not None:
-        weighted = plan.mechanism.weighted_classes(statistics, shares[WEIGHTED_COUNTS, None], draw)
-    presence = noisy_presence(statistics, plan.shares, draw)
-    context = QueryContext(statistics.only(plan.released), classes.released, presence, shares, draw)
-    attributes = plan.mechanism.attributes(context)
-    if plan.attribute_weights is not None:
-        attributes = [bounded(parameters, len(classes.released)) for parameters in attributes]
-    guarantee = plan.guarantee(_with_placed_bins(plan.shares, attributes), seeded=not draw.private)
-    # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this model
-    # has the best weights that are free.
-    free = plan.reserved is not None and plan.mechanism.binned and len(statistics.domain.classes) == 2
-    method = TEMPERED if free else plan.attribute_weights
-    weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
-    if plan.public is not None:
-        weights = plan.public.attribute_weights
-    if plan.mechanism.private and not plan.mechanism.truncated:
-        sizes = postprocessing.class_sizes(plan.released, classes.released, attributes, shares)
-        classes = replace(classes, probability=postprocessing.class_shares(sizes))
-        if weighted is not None and statistics.domain.weight is not None:
-            share, steps = shares[WEIGHTED_COUNTS, None], statistics.domain.weight.steps
-            priors = postprocessing.population_shares(classes.probability, sizes, weighted, steps, share)
-            weighted = replace(weighted, probability=priors)
-    return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
-
-
-def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
-    """Release the calibration of a model, at once or given the model alone.
-
-    Args:
-        model: What ``release`` made of the first pass. Public.
-        counts: Exact counts of the later one. Confidential.
-        draw: Sampler of all noise.
-    """
-    if plan.calibration is None:
-        raise ValueError("the release was planned without a later pass")
-    weights, guarantee = calibrated_weights(model, counts, plan.calibration, draw), model.guarantee
-    if plan.given is not None:
-        guarantee = _completed(guarantee, plan.calibration, seeded=not draw.private)
-    return replace(model, attribute_weights=weights, guarantee=guarantee)
+    return plan.model_of(plan.draw(statistics, draw), seeded=not draw.private)
 
 
 def _completed(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee:
@@ -299,15 +293,6 @@ def _completed(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee
     # The epsilon and delta that were stated follow from both rhos together.
     stated: dict[str, Any] = {"rho": spent.rho} if isinstance(spent, Concentrated) else {"epsilon": spent.epsilon}
     return replace(guarantee, **stated, composition=composition, seeded=seeded, reserved=None)
-
-
-def _with_placed_bins(shares: Sequence[Share], attributes: Sequence[AttributeParameters]) -> tuple[Share, ...]:
-    """Correct the composition table to the number of bins there are: a plan knows only the most there may be."""
-    bins = {each.attribute: sum(map(len, each.released)) for each in attributes if isinstance(each, Histogram)}
-    return tuple(
-        replace(share, values=bins[share.attribute]) if share.query == COUNTS and share.attribute in bins else share
-        for share in shares
-    )
 
 
 @cache

@@ -17,8 +17,8 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 unequal; of more than two classes it helps some at the cost of others.
 
 ``calibrated`` and ``learned`` spend a part of the budget on later passes, in which the rows themselves are asked: how
-the odds of the classes follow from the margin of the tempered score (``core.mechanisms.score_calibration``), or about a
-weight of each attribute (``core.mechanisms.weight_rounds``). ``learned`` is for two classes alone: it starts from their
+the odds of the classes follow from the margin of the tempered score (``releases.score_calibration``), or about a
+weight of each attribute (``releases.weight_rounds``). ``learned`` is for two classes alone: it starts from their
 calibration, and without one a bad start is not held back (docs/journal/weights.md).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
@@ -44,17 +44,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Request
+from dpnb_columnar.core.measurement import PRESENCE
 from dpnb_columnar.core.mechanisms.baselines import Majority
-from dpnb_columnar.core.mechanisms.mechanism import PRESENCE, Mechanism
-from dpnb_columnar.core.mechanisms.rules import CALIBRATED as CALIBRATED
-from dpnb_columnar.core.mechanisms.rules import FEWEST_TEMPERED as FEWEST_TEMPERED
-from dpnb_columnar.core.mechanisms.rules import LARGEST_LOG_RATIO
-from dpnb_columnar.core.mechanisms.rules import LEARNED as LEARNED
-from dpnb_columnar.core.mechanisms.rules import TEMPERED as TEMPERED
-from dpnb_columnar.core.mechanisms.rules import tempered_weight as tempered_weight
+from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.domain import Attribute, Categorical, Domain
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Normal
+from dpnb_columnar.model.mechanism_rules import CALIBRATED as CALIBRATED
+from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED as FEWEST_TEMPERED
+from dpnb_columnar.model.mechanism_rules import LEARNED as LEARNED
+from dpnb_columnar.model.mechanism_rules import TEMPERED as TEMPERED
+from dpnb_columnar.model.mechanism_rules import tempered_weight as tempered_weight
+from dpnb_columnar.model.parameters import AttributeWeights
 
 NUMERIC_CELLS = 40
 """Cells of a numeric attribute, if its scale has as many: the bins that histograms of censuses come to."""
@@ -191,15 +191,3 @@ def attribute_weights(method: str | None, attributes: int, classes: int) -> Attr
     if method != TEMPERED:
         return None
     return AttributeWeights(TEMPERED, (tempered_weight(attributes),) * attributes, (0.0,) * classes)
-
-
-def bounded(parameters: AttributeParameters, classes: int) -> AttributeParameters:
-    """Bound the log-ratios of a normal attribute between two classes; others, and more classes, stay as they are.
-
-    A log-ratio of normal distributions grows with the square of the distance, and one released variance that is far too
-    small lets a few values outvote all other attributes, whatever their weights. Tables and histograms have no tails to
-    go wrong: their counts say how much a cell can tell.
-    """
-    if classes != 2 or not isinstance(parameters, Normal):
-        return parameters
-    return replace(parameters, bound=LARGEST_LOG_RATIO)

@@ -36,24 +36,22 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Pure, Request, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
-from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
-from dpnb_columnar.core.mechanisms.mechanism import LAPLACE, constant_noise
-from dpnb_columnar.core.mechanisms.rules import ROUND_LOG_ODDS, ROUND_WEIGHTS
-from dpnb_columnar.core.mechanisms.score_calibration import PART, TELLING, calibration_request
+from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE
-from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
     UNITS,
     GradientQuery,
-    GradientSums,
     ScoreTable,
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.log_ratios import Floats, LogRatios, model_log_ratios
+from dpnb_columnar.model.mechanism_rules import ROUND_LOG_ODDS, ROUND_WEIGHTS
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
+from dpnb_columnar.releases.score_calibration import PART, TELLING, calibration_request
 
 SCHEDULE = (1, 2)
 """Relative shares of the rounds: each starts from better weights than the last one."""
@@ -76,9 +74,6 @@ LARGEST_NUMBER_OF_ROWS = 2.0**45
 
 LEARNING = Fraction(1, 4)
 """Part of the budget that ``learned`` spends on its rounds, before a calibration of what they have learned."""
-
-GRID_BITS = 8
-"""Gradients are drawn to 1/256."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,18 +106,10 @@ class WeightRounds:
         change = (self.query.log_odds - _log_odds(self.model)) / UNITS**2
         return [*(weight / UNITS for weight in self.query.weights), change]
 
-    def after(self, share: Share, sums: GradientSums, draw: Sampler) -> WeightRounds:
-        """Draw the gradient of a round, and step.
-
-        Args:
-            sums: Exact sums of the query. Confidential.
-        """
-        if sums.query != self.query:
-            raise ValueError("the gradient that was summed up is not at the weights of this round")
-        noise, bound = constant_noise(share), Fraction(sums.query.sensitivity, UNITS * CERTAIN)
-        exact = [Fraction(int(each), UNITS * CERTAIN) for each in sums.sums]
-        released = np.array([float(draw(each, bound, noise, GRID_BITS)) for each in exact])
-        return self._stepped(released, share)
+    def after(self, measured: Measurement) -> WeightRounds:
+        """Step, by the gradient of a round."""
+        assert measured.share is not None
+        return self._stepped(np.array(list(map(float, measured.column))), measured.share)
 
     def at(self, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
         """Ask at other weights of the attributes and intercepts of the classes."""

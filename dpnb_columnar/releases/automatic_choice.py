@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.core.mechanisms.bins import AMOUNTS
 from dpnb_columnar.core.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.domain import Domain, Numeric, Transform
+from dpnb_columnar.releases.attribute_weights import AUTO
 
 LEAST_PLACED = 30_000
 """Least number of rows times epsilon, for each attribute, to spend a part of its share on where its bins are.
