@@ -16,6 +16,7 @@ from support.recorded_draws import Extreme, Forced
 from support.releases import plan_and_release
 
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share
+from dpnb_columnar.core.mechanisms.later import draw_margins
 from dpnb_columnar.core.queries.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
@@ -91,11 +92,16 @@ def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreC
     return model, margins, ScoreCounts(margins, counts), share
 
 
+def fitted_weights(model: NaiveBayes, counts: ScoreCounts, share: Share) -> AttributeWeights:
+    """Weights that are fitted to counts without noise."""
+    return calibrated_weights(model, draw_margins(margins_given(model), share, counts, Forced()))
+
+
 @pytest.mark.parametrize(("copies", "classes"), [(1, 2), (4, 2), (9, 2), (4, 3), (9, 3)])
 def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(copies: int, classes: int) -> None:
     """Catches: rows of the classes in the wrong columns, ranges in a wrong order, another weight than the tempered."""
     model, margins, counts, share = released(copies, classes)
-    weights = calibrated_weights(model, counts, share, Forced())
+    weights = fitted_weights(model, counts, share)
     weight = copies**-0.25 if copies >= 8 else 1.0
     assert (weights.method, weights.weights, weights.intercepts) == (
         "calibrated",
@@ -114,7 +120,7 @@ def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(co
         assert odds == pytest.approx(math.log(row[other] / row[margins.largest]), abs=0.35)
     moved = replace(margins, edges=tuple(edge + 1 for edge in margins.edges))
     with pytest.raises(ValueError, match="not those that the released model gives"):
-        calibrated_weights(model, ScoreCounts(moved, counts.counts), share, Forced())
+        fitted_weights(model, ScoreCounts(moved, counts.counts), share)
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
@@ -135,7 +141,7 @@ def test_the_margins_of_learned_weights_are_counted(mirrored: bool, monkeypatch:
     assert margins.largest == int(mirrored)
     assert margins.edges[11] == margins.offsets[1 - margins.largest] - margins.offsets[margins.largest]
     counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
-    weights = calibrated_weights(model, counts, share, Forced())
+    weights = fitted_weights(model, counts, share)
     assert weights.line is not None
     assert replace(weights, line=None) == learned
 
@@ -172,7 +178,7 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
     margins = margins_given(weighted)
     assert margins.largest == 0  # of the rows
     counts = ScoreCounts(margins, np.full((margins.bins, 2), 1000))
-    weights = calibrated_weights(weighted, counts, share, Forced())
+    weights = fitted_weights(weighted, counts, share)
     line = population_line(replace(weighted, attribute_weights=weights))
     assert line is not None
     first, second = model.classes.probability
@@ -192,7 +198,7 @@ def test_the_line_is_told_the_noise_of_the_counts_and_of_the_classes_sizes(monke
     told: list[Any] = []
     monkeypatch.setattr(score_calibration, "fit_line", lambda *arguments: told.extend(arguments))
     assert planned.calibration is not None
-    calibrated_weights(model, ScoreCounts(margins, margins.empty().counts), planned.calibration, Forced())
+    fitted_weights(model, ScoreCounts(margins, margins.empty().counts), planned.calibration)
     _, _, noise, shares, deviation, *_ = told
     assert noise == pytest.approx(math.sqrt(2) / 0.1)
     sizes = [(float(share.row_cost.epsilon), 1 if share.attribute is None else 3) for share in planned.shares[:-1]]

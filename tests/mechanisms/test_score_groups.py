@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from pathlib import Path
@@ -19,6 +19,7 @@ from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
+from dpnb_columnar.core.mechanisms import later
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
@@ -31,7 +32,6 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.releases import score_plan as score_release
 from dpnb_columnar.releases.score_plan import (
     GROUP_COUNTS,
     GROUP_PROBABILITIES,
@@ -326,23 +326,23 @@ def test_no_draw_of_groups_makes_a_run_fail(small: Model, three: Model, classes:
             assert 0 <= group.accuracy.interval[0] <= group.accuracy.interval[1] <= 1
 
 
-def absent(counts: Sequence[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
+def absent(counts: Iterable[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
     """A fault: groups without rows are released as they are."""
     return [int(draw(Fraction(int(count)), sensitivity, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
 
 
-def unscaled(counts: Sequence[int], share: Any, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
+def unscaled(counts: Iterable[int], share: Any, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
     """A fault: sums of hundredths have the noise of counts."""
     return real_noisy_counts(counts, share, draw)
 
 
-real_noisy_counts = score_release.noisy_counts
+real_noisy_counts = later.noisy_counts
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [absent, unscaled])
 def test_a_fault_in_the_draws_of_groups_is_found(small: Model, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_release, "noisy_counts", fault)
+    monkeypatch.setattr(later, "noisy_counts", fault)
     with pytest.raises(AssertionError):
         test_neighbours_lose_epsilon_over_all_draws_of_groups_and_no_more(small, small, 2, Neighbours.ADD_REMOVE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -16,6 +16,7 @@ from support.recorded_draws import Forced, total_loss
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
+from dpnb_columnar.core.mechanisms import later
 from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.inputs import FrameInput
@@ -27,7 +28,6 @@ from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.releases import score_plan as score_release
 from dpnb_columnar.releases.score_plan import FINER, ScorePlan, model_scores, plan_scores, release_scores
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
@@ -279,7 +279,7 @@ def test_no_draw_makes_a_run_fail(small: Model, three: Model, classes: int, answ
     assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
 
 
-def absent(counts: Sequence[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
+def absent(counts: Iterable[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
     """A fault: empty cells are released as they are."""
     return [int(draw(Fraction(int(count)), sensitivity, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
 
@@ -288,7 +288,7 @@ def absent(counts: Sequence[int], share: object, draw: Forced, sensitivity: Frac
 def test_a_fault_in_the_draws_is_found(
     small: Model, three: Model, classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score_release, "noisy_counts", absent)
+    monkeypatch.setattr(later, "noisy_counts", absent)
     with pytest.raises(AssertionError):
         test_released_counts_are_functions_of_the_draws(small, three, classes)
 

@@ -17,6 +17,7 @@ from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
 from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.core.mechanisms.later import draw_gradient
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.scores import (
     UNITS,
@@ -171,7 +172,7 @@ def stepped(rounds: WeightRounds, answers: Answers, epsilon: str = "1/10") -> We
     """What a round makes of answers."""
     sums = GradientSums(rounds.query, *(np.zeros(size, dtype=np.int64) for size in (rounds.query.sums, 2)))
     planned = plan(people_domain(), Budget(Fraction(epsilon) * 10), "histogram", None, "learned")
-    return rounds.after(planned.rounds[-1], sums, answers)
+    return rounds.after(draw_gradient(rounds.query, planned.rounds[-1], sums, answers))
 
 
 def test_made_up_rows_have_the_probabilities_of_the_model() -> None:

@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
+from support.releases import release_weights
 
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, GRADIENT
+from dpnb_columnar.core.mechanisms.later import draw_gradient
 from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, UNITS, largest_score
 from dpnb_columnar.core.queries.statistics import CellQuery
@@ -25,7 +27,7 @@ from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.releases import weight_rounds
 from dpnb_columnar.releases.attribute_weights import LEARNED
-from dpnb_columnar.releases.model_plan import release, release_weights
+from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.weight_rounds import BOUND, CLIP, _clip, start_rounds
@@ -101,9 +103,9 @@ def test_a_round_is_drawn_with_its_bound_and_share() -> None:
     assert {call.scale for call in drawn} == {bound}
     assert [call.noise.cost for call in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
     sums = FrameInput(frame).check(domain).answer(rounds.query)
-    after = rounds.after(planned.rounds[0], sums, Forced())
+    after = rounds.after(draw_gradient(rounds.query, planned.rounds[0], sums, Forced()))
     with pytest.raises(ValueError, match="not at the weights of this round"):
-        after.after(planned.rounds[1], sums, Forced())
+        draw_gradient(after.query, planned.rounds[1], sums, Forced())
 
 
 def test_clips_and_the_bound_are_public_and_bounded() -> None:
@@ -160,7 +162,7 @@ def test_a_seed_in_either_release_is_told(first: int | None, second: int | None)
     samplers = [ExactSampler(SystemBits() if seed is None else SeededBits(seed)) for seed in (first, second)]
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
     counts = FrameInput(rows).check(domain).answer(margins_given(model))
-    guarantee = release_weights(plan_given(model), model, counts, samplers[1]).guarantee
+    guarantee = release_weights(plan_given(model), counts, samplers[1]).guarantee
     assert guarantee.seeded is (first is not None or second is not None)
     assert guarantee.private is not guarantee.seeded
 
@@ -187,7 +189,7 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     given = plan_given(model)
     assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
     counts = FrameInput(rows).check(domain).answer(margins_given(model))
-    guarantee = release_weights(given, model, counts, ExactSampler(SystemBits())).guarantee
+    guarantee = release_weights(given, counts, ExactSampler(SystemBits())).guarantee
     assert (guarantee.epsilon, guarantee.reserved) == (1, None)
     assert guarantee.composition == (*model.guarantee.composition, left)
     assert total(guarantee.composition) == Pure(Fraction(1))
