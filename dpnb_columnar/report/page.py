@@ -49,7 +49,7 @@ def single_page(package: str, template: str, content: Mapping[str, object]) -> P
 
 
 def templates(package: str) -> Environment:
-    """Open the templates of a package, and those of this one that they extend; every text that they print is escaped."""
+    """Open the templates of a package and, for those that they extend, of this one; every text is escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

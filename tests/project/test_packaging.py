@@ -80,7 +80,8 @@ def test_wheel_holds_the_package_its_queries_and_its_catalogue(wheel: Path) -> N
     sources = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "dpnb_columnar").rglob("*.py")}
     queries = {f"dpnb_columnar/sql/{path.name}" for path in (CHECKOUT / "sql").glob("*.sql")}
     templates = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "dpnb_columnar").rglob("templates/*")}
-    assert queries and len(templates) > 5
+    assert queries
+    assert len(templates) > 5
     assert sources | queries | templates | {"dpnb_columnar/datasets.toml", "dpnb_columnar/py.typed"} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"dpnb_columnar"}
     assert {name for name in names if name.endswith(".sql")} == queries  # nobody's program reads sql/queries
