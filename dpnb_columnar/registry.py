@@ -5,18 +5,20 @@ entry point group ``dpnb_columnar.extensions``. Each may be deleted. The program
 for, and no module outside ``extensions`` imports one by a statement.
 
 A package may have ``VERBS``, a help line by verb; the verb is the function ``command``, or the Typer ``app``, of the
-package's module of that name. Other names are those that whoever asks for the extension looks up.
+package's module of that name. It may have ``FAMILIES``: by the name of a noise family a function without arguments that
+makes it, a ``core.mechanisms.tuning.SmoothFamily``. The help imports the package of every extension, so that module
+imports nothing heavy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Any
 
 from dpnb_columnar.errors import UnavailableError
 
@@ -26,54 +28,101 @@ GROUP = "dpnb_columnar.extensions"
 OWN_VERBS: Mapping[str, str] = {"audit": "audit", "export": "exports", "datasets": "datasets"}
 """Extension of each verb of our own, so that a verb whose folder was deleted names it."""
 
+OWN_FAMILIES: Mapping[str, str] = dict.fromkeys(
+    ("laplace-log-normal", "uniform-log-normal", "arsinh-normal"), "concentrated"
+)
+"""Extension of each noise family of our own, so that names are listed, and a deleted folder is named, without it."""
 
-def extension(name: str) -> ModuleType:
-    """Import an extension.
+
+def extension(name: str, user: str) -> ModuleType:
+    """Import an extension, or a module of one.
+
+    Args:
+        name: Name of the extension; a module of it stands after a dot, such as ``exports.export``.
+        user: What cannot be done without it, for the error.
 
     Raises:
         UnavailableError: if it is not installed.
     """
+    name, dot, module = name.partition(".")
     if (package := _package(name)) is None:
-        raise UnavailableError(f"this needs the extension {name}, which is not installed here")
-    return import_module(package)
+        raise UnavailableError(
+            f"{user} needs the extension {name}, which is not installed; install it with: "
+            "pip install --force-reinstall dpnb-columnar"
+        )
+    return import_module(f"{package}{dot}{module}")
 
 
 def extension_verbs() -> dict[str, str]:
     """Return the help line of every verb of the extensions that are installed."""
-    return {verb: line for package in _packages() for verb, line in _verbs(package).items()}
+    return _offered("VERBS")
 
 
 def verb_module(verb: str) -> str | None:
     """Return the module of an extension's verb; None if no extension has it.
 
     Raises:
-        UnavailableError: if it is a verb of an extension that is not installed.
+        UnavailableError: if it is a verb of our own whose extension is not installed.
     """
-    if verb in OWN_VERBS:
-        return f"{extension(OWN_VERBS[verb]).__name__}.{verb}"
-    package = next((package for package in _packages() if verb in _verbs(package)), None)
-    return None if package is None else f"{package}.{verb.replace('-', '_')}"
+    package = _offering("VERBS", verb, OWN_VERBS)
+    return None if package is None else f"{package.__name__}.{verb.replace('-', '_')}"
+
+
+def own_families() -> tuple[str, ...]:
+    """Return the noise families of our own extensions that are installed, without importing one."""
+    return tuple(name for name, owner in OWN_FAMILIES.items() if _package(owner) is not None)
+
+
+def extension_families() -> tuple[str, ...]:
+    """Return the noise families of all extensions that are installed."""
+    return tuple(_offered("FAMILIES"))
+
+
+@lru_cache(maxsize=64)
+def noise_family(name: str) -> Any | None:
+    """Make an extension's noise family; None if no extension has it.
+
+    Raises:
+        UnavailableError: if it is a family of our own whose extension is not installed.
+    """
+    package = _offering("FAMILIES", name, OWN_FAMILIES)
+    return None if package is None else package.FAMILIES[name]()
+
+
+def _offering(kind: str, name: str, own: Mapping[str, str]) -> ModuleType | None:
+    """Import the extension that offers something of this name; None if none does."""
+    if name in own:
+        return extension(own[name], name)
+    return next((package for package in _packages() if name in getattr(package, kind, ())), None)
+
+
+def _offered(kind: str) -> dict[str, Any]:
+    """Return what all extensions offer by its name; the first that has a name keeps it."""
+    offered: dict[str, Any] = {}
+    for package in _packages():
+        offered = offered | {name: each for name, each in getattr(package, kind, {}).items() if name not in offered}
+    return offered
 
 
 def _package(name: str) -> str | None:
     """Return the package of an extension; None if it is not installed."""
-    if find_spec(GROUP) is not None and find_spec(f"{GROUP}.{name}") is not None:
-        return f"{GROUP}.{name}"
+    if find_spec(GROUP) is not None and (spec := find_spec(f"{GROUP}.{name}")) is not None and spec.origin:
+        return spec.name  # without an origin it is what Python left of a deleted folder, its cache
+    from importlib.metadata import entry_points
+
     return next((point.value for point in entry_points(group=GROUP, name=name)), None)
 
 
 @cache
-def _packages() -> tuple[str, ...]:
-    """List the packages of all extensions, our own first."""
-    return tuple(dict.fromkeys((*_own(), *(point.value for point in entry_points(group=GROUP)))))
+def _packages() -> tuple[ModuleType, ...]:
+    """Import the packages of all extensions, our own first."""
+    from importlib.metadata import entry_points  # loads a library for mail, longer than all else of the start
+
+    names = dict.fromkeys((*_own(), *(point.value for point in entry_points(group=GROUP))))
+    return tuple(import_module(name) for name in names)
 
 
 def _own() -> Iterator[str]:
     if find_spec(GROUP) is not None:
         for module in iter_modules(import_module(GROUP).__path__):
             yield f"{GROUP}.{module.name}"
-
-
-def _verbs(package: str) -> Mapping[str, str]:
-    verbs: Mapping[str, str] = getattr(import_module(package), "VERBS", {})
-    return verbs

@@ -61,6 +61,7 @@ from dpnb_columnar.options import (
     Terms,
 )
 from dpnb_columnar.public_sample import planned_release
+from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import plan_scores
@@ -76,7 +77,6 @@ from dpnb_columnar.simulation import simulate_census
 if TYPE_CHECKING:
     from dpnb_columnar.advice.outlook import Outlook
     from dpnb_columnar.evaluation.evaluation import Evaluation
-    from dpnb_columnar.extensions.attack.attack_figures import AttackReport
     from dpnb_columnar.extracts.convert import Conversion
     from dpnb_columnar.report.findings import Findings
     from dpnb_columnar.report.page import Page
@@ -768,9 +768,7 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
     return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, domain), divisions)
 
 
-def attack(
-    model: Model, members: Paths | Frame, others: Paths | Frame, *, sensitive: Sequence[str] = ()
-) -> AttackReport:
+def attack(model: Model, members: Paths | Frame, others: Paths | Frame, *, sensitive: Sequence[str] = ()) -> Any:
     """Attack a model by rows that trained it and rows that did not: who was a member, and what are its values.
 
     CONFIDENTIAL.
@@ -782,8 +780,8 @@ def attack(
         sensitive: Attributes whose values are guessed; all for none.
 
     Returns:
-        Exact figures, without noise, beside the bounds that the guarantee implies for every attack (docs/audit.md);
-        ``exceeded`` says what exceeds them beyond sampling error.
+        An ``AttackReport``: exact figures, without noise, beside the bounds that the guarantee implies for every attack
+        (docs/audit.md); ``exceeded`` says what exceeds them beyond sampling error.
 
     Raises:
         dpnb_columnar.errors.Error: if the rows do not fit the domain, a row is in both, or too few can be attacked.
@@ -795,16 +793,14 @@ def attack(
         >>> report.exceeded, round(report.implied.advantage, 3)
         ((), 0.462)
     """
-    from dpnb_columnar.extensions.attack.model_attack import attack as attack_model
-    from dpnb_columnar.extensions.attack.model_attack import batches_of_frame
-
+    attacks = extension("attack.model_attack", "attack")
     trained, fresh = (
-        batches_of_frame(rows, f"{NAME} of {name}")
+        attacks.batches_of_frame(rows, f"{NAME} of {name}")
         if is_frame(rows)
         else files_of(paths_of(rows, name), name).batches()
         for name, rows in (("members", members), ("others", others))
     )
-    return attack_model(model, trained, fresh, sensitive)
+    return attacks.attack(model, trained, fresh, sensitive)
 
 
 def release_scores(

@@ -1,4 +1,4 @@
-"""Confidence intervals of figures over rows, in closed form, at the level of 95 %.
+"""Confidence intervals of figures over rows, in closed form, at the level of 95 %, and exact bounds at any level.
 
 The rows count as independent draws from the population that the model will be used on. CONFIDENTIAL, like the figures.
 """
@@ -8,9 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from dpnb_columnar.model.query_noise import LEVEL as LEVEL
 from dpnb_columnar.model.query_noise import Interval as Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 QUANTILE = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Deviations on either side of a normal variable's mean that hold ``LEVEL`` of its probability."""
@@ -28,6 +33,30 @@ def wilson_interval(successes: int, trials: int) -> Interval:
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     # At 0 and 1 the ends are exact; rounding must not put the share itself outside.
     return min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share)
+
+
+def lower_bound(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float64]:
+    """Bound probabilities from below, for every number of trials (Clopper and Pearson 1934, Biometrika 26).
+
+    Args:
+        hits: How often each event happened.
+        error: Probability that a bound is above the true probability.
+
+    Returns:
+        The shape of ``hits``.
+    """
+    import numpy as np
+    from scipy.special import betaincinv
+
+    hits = np.asarray(hits, dtype=np.float64)
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), trials - hits + 1, error), 0.0)
+
+
+def upper_bound(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float64]:
+    """Bound probabilities from above, as ``lower_bound`` does from below."""
+    import numpy as np
+
+    return 1 - lower_bound(trials - np.asarray(hits, dtype=np.float64), trials, error)
 
 
 def mean_of_probabilities(counts: Sequence[tuple[int, int]]) -> Interval:

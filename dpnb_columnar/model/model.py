@@ -11,6 +11,7 @@ from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.registry import extension
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -273,9 +274,8 @@ class Model(NaiveBayes):
             >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
-        from dpnb_columnar.extensions.exports.exports import parse_target, write_export
-
-        write_export(self, Path(path), parse_target(to), overwrite=overwrite)
+        exports = extension("exports.exports", "export")
+        exports.write_export(self, Path(path), exports.parse_target(to), overwrite=overwrite)
         return Path(path)
 
     def sheet(self, path: str | PathLike[str] | None = None, **papers: Any) -> str:

@@ -274,12 +274,13 @@ def write_release_sheet(
     A model without a guarantee is as confidential as the rows, so its sheet is readable by the owner alone.
     """
     content = _content(model, name, sha256, papers)
-    write_single_page(output, TEMPLATE, content, overwrite=overwrite, confidential=not model.guarantee.private)
+    confidential = not model.guarantee.private
+    write_single_page(output, __package__, TEMPLATE, content, overwrite=overwrite, confidential=confidential)
 
 
 def release_sheet(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers = NO_PAPERS) -> Page:
     """Make the release sheet of a model; see ``write_release_sheet``."""
-    return single_page(TEMPLATE, _content(model, name, sha256, papers))
+    return single_page(__package__, TEMPLATE, _content(model, name, sha256, papers))
 
 
 def _content(model: NaiveBayes, name: str, sha256: str, papers: ReleasePapers) -> dict[str, object]:

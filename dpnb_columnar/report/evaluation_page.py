@@ -319,8 +319,9 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
         "composition": None,
         "weighted": None,
     }
+    variables = {**common, **content}
     write_single_page(
-        output, "evaluation.html.j2", {**common, **content}, overwrite=overwrite, confidential=confidential
+        output, __package__, "evaluation.html.j2", variables, overwrite=overwrite, confidential=confidential
     )
 
 

@@ -36,24 +36,24 @@ def check_single_page(output: Path, overwrite: bool) -> None:
 
 
 def write_single_page(
-    output: Path, template: str, content: Mapping[str, object], *, overwrite: bool, confidential: bool
+    output: Path, package: str, template: str, content: Mapping[str, object], *, overwrite: bool, confidential: bool
 ) -> None:
-    """Write a page without figures' files; ``check_single_page`` has accepted it."""
+    """Write a page without figures' files, of a template of a package; ``check_single_page`` has accepted it."""
     with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
-        partial.write_text(single_page(template, content), encoding="utf-8")
+        partial.write_text(single_page(package, template, content), encoding="utf-8")
 
 
-def single_page(template: str, content: Mapping[str, object]) -> Page:
-    """Make a page without figures' files."""
-    return Page(templates().get_template(template).render(content))
+def single_page(package: str, template: str, content: Mapping[str, object]) -> Page:
+    """Make a page without figures' files, of a template of a package."""
+    return Page(templates(package).get_template(template).render(content))
 
 
-def templates(*packages: str) -> Environment:
-    """Open the templates of some packages, and then of this one; every text that they print is escaped."""
+def templates(package: str) -> Environment:
+    """Open the templates of a package and, for those that they extend, of this one; every text is escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "dpnb_columnar.report")]),
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, __package__))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -14,7 +14,7 @@ from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric, digest, do
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_from_metadata
-from dpnb_columnar.extensions.datasets.prepare import located, prepare
+from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output, opened
 from dpnb_columnar.runtime.paths import is_file
@@ -120,11 +120,12 @@ class Published:
         file, entry = data / f"{name}.parquet", entry_named(name)
         if is_file(file):
             return file
-        if not entry.raw or any(located(data / relative) is None for relative in entry.raw):
+        raw_files = extension("datasets.prepare", "the evaluation")
+        if not entry.raw or any(raw_files.located(data / relative) is None for relative in entry.raw):
             return None
         made = work / file.name
         if not _carries(made, entry.domain):
-            prepare(entry, data, made, overwrite=True)
+            raw_files.prepare(entry, data, made, overwrite=True)
         return made
 
     def remedy(self, name: str, data: Path) -> str:

@@ -75,7 +75,7 @@ def write_page(
         for suffix, text in (("svg", figure_file(figure)), ("csv", figure.data().write_csv())):
             with atomic_output(folder / f"{name}.{suffix}", overwrite=overwrite) as partial:
                 partial.write_text(text, encoding="utf-8", newline="")
-    environment = templates("studies.paper")
+    environment = templates(__package__)
     environment.filters |= {"unbroken": unbroken, "signed": format_signed}
     with atomic_output(output, overwrite=overwrite) as partial:
         partial.write_text(

@@ -15,9 +15,8 @@ from dpnb_columnar.extensions.audit.distinguishers import (
     best_of_models,
     best_of_numbers,
     epsilon_bound,
-    lower_bound,
-    upper_bound,
 )
+from dpnb_columnar.model.intervals import lower_bound, upper_bound
 
 TRIALS = 300
 

@@ -15,14 +15,12 @@ from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pu
 from dpnb_columnar.core.budget.costs import implies
 from dpnb_columnar.core.noise import (
     ApproximateLaplace,
-    ArsinhNormal,
     Gaussian,
     Laplace,
     NoiseFamily,
     PaperCauchy,
     PolyPlace,
     StudentT,
-    UniformLogNormal,
 )
 from dpnb_columnar.extensions.audit.exhaustive import (
     claimed,
@@ -32,6 +30,7 @@ from dpnb_columnar.extensions.audit.exhaustive import (
     measured,
     worst_admissible,
 )
+from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, UniformLogNormal
 
 Floats = np.ndarray
 

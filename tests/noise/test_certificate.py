@@ -13,16 +13,19 @@ from flint import arb, ctx
 from support.noise_cases import CONCENTRATED, every
 
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.core.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal, log_normal
-from dpnb_columnar.core.noise import log_normal as certificate
 from dpnb_columnar.core.noise.family import rational
-from dpnb_columnar.core.noise.log_normal import (
+from dpnb_columnar.extensions.concentrated import log_normal
+from dpnb_columnar.extensions.concentrated import log_normal as certificate
+from dpnb_columnar.extensions.concentrated.log_normal import (
+    ArsinhNormal,
     ConcentratedNoise,
     Cumulants,
+    LaplaceLogNormal,
     Shape,
     StandardArsinhNormal,
     StandardLaplaceLogNormal,
     StandardUniformLogNormal,
+    UniformLogNormal,
     calibrate,
     cumulants,
     is_certified,

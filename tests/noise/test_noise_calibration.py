@@ -29,19 +29,17 @@ from support.noise_cases import (
 
 from dpnb_columnar.core.noise import (
     ApproximateLaplace,
-    ArsinhNormal,
     ClassicalGaussian,
     ClassicalLaplace,
     Gaussian,
     Laplace,
-    LaplaceLogNormal,
     NissimCauchy,
     NoiseFamily,
     PaperCauchy,
     PolyPlace,
     StudentT,
-    UniformLogNormal,
 )
+from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
 
 ROUNDING = 1e-9
 

@@ -27,15 +27,14 @@ from support.noise_cases import (
 )
 
 from dpnb_columnar.core.noise import (
-    LaplaceLogNormal,
     NoiseFamily,
     PolyPlace,
     SeededBits,
     StudentT,
     SystemBits,
-    UniformLogNormal,
     draw,
 )
+from dpnb_columnar.extensions.concentrated.log_normal import LaplaceLogNormal, UniformLogNormal
 
 LOG_NORMAL = [family for family in CONCENTRATED if isinstance(family, UniformLogNormal | LaplaceLogNormal)]
 

@@ -14,19 +14,17 @@ from scipy import optimize
 
 from dpnb_columnar.core.noise import (
     ApproximateLaplace,
-    ArsinhNormal,
     ClassicalGaussian,
     ClassicalLaplace,
     Gaussian,
     Laplace,
-    LaplaceLogNormal,
     NissimCauchy,
     NoiseFamily,
     PaperCauchy,
     PolyPlace,
     StudentT,
-    UniformLogNormal,
 )
+from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
 
 Floats = NDArray[np.float64]
 Density = Callable[[Floats], Floats]

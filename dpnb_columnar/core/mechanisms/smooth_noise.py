@@ -2,61 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.core.budget import PrivacyCost
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.mechanisms.tuning import LARGEST_DEGREES, beta_of, smoothness
+from dpnb_columnar.core.mechanisms.tuning import LARGEST_DEGREES, SmoothFamily, beta_of, degrees_of, smoothness
 from dpnb_columnar.core.noise import (
     ApproximateLaplace,
-    ArsinhNormal,
     ClassicalGaussian,
     ClassicalLaplace,
     Gaussian,
-    LaplaceLogNormal,
     NissimCauchy,
     NoiseFamily,
     PaperCauchy,
     PolyPlace,
     StudentT,
-    UniformLogNormal,
 )
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.registry import extension_families, noise_family, own_families
 
 STUDENT_DEGREES = 3
 """Degrees of freedom of the Student t noise that is listed; ``student-NU`` has others."""
 
 
-@dataclass(frozen=True, slots=True)
-class SmoothFamily:
-    """A noise family for smooth sensitivity, before calibration.
-
-    Attributes:
-        name: Its name on the command line and in the model.
-        kind: How its loss is stated.
-        calibrate: From the numbers of a loss, and a beta, to noise that costs no more.
-    """
-
-    name: str
-    kind: type[PrivacyCost]
-    calibrate: Callable[..., NoiseFamily]
-
-
 def smooth_family(name: str) -> SmoothFamily:
-    """Look up a noise family."""
+    """Look up a noise family.
+
+    Raises:
+        UsageError: if no family has this name.
+        UnavailableError: if it is a family of an extension that is not installed.
+    """
     if name in _FAMILIES:
         return _FAMILIES[name]
-    try:
-        beta_of(name)
-    except ValueError:
+    if (degrees := degrees_of(name)) is not None:
+        return _student(degrees)
+    if (family := noise_family(name)) is None:
         raise UsageError(
-            f"noise: no {excerpt(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and "
-            f"student-NU for NU degrees of freedom, 1 to {LARGEST_DEGREES}"
-        ) from None
-    return _student(int(name.removeprefix("student-")))
+            f"noise: no {excerpt(name)} for smooth sensitivity; known families: "
+            f"{', '.join(dict.fromkeys((*NOISE_FAMILIES, *extension_families())))}, and student-NU for NU degrees of "
+            f"freedom, 1 to {LARGEST_DEGREES}"
+        )
+    found: SmoothFamily = family
+    return found
 
 
 def smooth_noise(name: str, loss: PrivacyCost) -> NoiseFamily:
@@ -76,25 +64,23 @@ def _calibrated(family: SmoothFamily, loss: PrivacyCost) -> NoiseFamily:
 @lru_cache
 def _student(degrees: int) -> SmoothFamily:
     """Make the Student t family of these degrees of freedom."""
-    return SmoothFamily(f"student-{degrees}", Pure, lambda epsilon, beta: StudentT(epsilon, beta, Fraction(degrees)))
+    name = f"student-{degrees}"
+    return SmoothFamily(name, *beta_of(name), lambda epsilon, beta: StudentT(epsilon, beta, Fraction(degrees)))
 
 
 _FAMILIES = {
     family.name: family
     for family in (
-        SmoothFamily("polyplace", Pure, PolyPlace),
+        SmoothFamily("polyplace", *beta_of("polyplace"), PolyPlace),
         _student(STUDENT_DEGREES),
-        SmoothFamily("cauchy", Pure, PaperCauchy),
-        SmoothFamily("nissim-cauchy", Pure, NissimCauchy),
-        SmoothFamily("gaussian", Approximate, Gaussian),
-        SmoothFamily("laplace", Approximate, ApproximateLaplace),
-        SmoothFamily("classical-gaussian", Approximate, ClassicalGaussian),
-        SmoothFamily("classical-laplace", Approximate, ClassicalLaplace),
-        SmoothFamily("laplace-log-normal", Concentrated, LaplaceLogNormal),
-        SmoothFamily("uniform-log-normal", Concentrated, UniformLogNormal),
-        SmoothFamily("arsinh-normal", Concentrated, ArsinhNormal),
+        SmoothFamily("cauchy", *beta_of("cauchy"), PaperCauchy),
+        SmoothFamily("nissim-cauchy", *beta_of("nissim-cauchy"), NissimCauchy),
+        SmoothFamily("gaussian", *beta_of("gaussian"), Gaussian),
+        SmoothFamily("laplace", *beta_of("laplace"), ApproximateLaplace),
+        SmoothFamily("classical-gaussian", *beta_of("classical-gaussian"), ClassicalGaussian),
+        SmoothFamily("classical-laplace", *beta_of("classical-laplace"), ClassicalLaplace),
     )
 }
 
-NOISE_FAMILIES = tuple(_FAMILIES)
-"""Families by their name on the command line; the first is the default."""
+NOISE_FAMILIES = (*_FAMILIES, *own_families())
+"""Families of our own that are installed, by their name on the command line; the first is the default."""

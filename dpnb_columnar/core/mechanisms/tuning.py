@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
-from dpnb_columnar.core.budget.costs import cost_parameters, floor_digits, pure_within
+from dpnb_columnar.core.budget.costs import cost_parameters, floor_digits
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
+from dpnb_columnar.registry import noise_family
+
+if TYPE_CHECKING:
+    from dpnb_columnar.core.noise import NoiseFamily
 
 SMALLEST_SAMPLE = 8
 """Smallest public sample size: enough for a window of at least 4 values."""
@@ -42,9 +46,6 @@ POLYPLACE_ALPHA = Fraction(5, 2)
 
 CAUCHY_RATIO = Fraction(70_710_678, 100_000_000)
 """beta/epsilon for the paper's Cauchy noise: the largest eight-digit ratio below 1/sqrt(2)."""
-
-CONCENTRATED_RATIO = Fraction(1, 5)
-"""beta/sqrt(2 rho) for the families of concentrated differential privacy."""
 
 LARGEST_DEGREES = 100
 """Of freedom, of Student t noise."""
@@ -75,6 +76,23 @@ class NamedSmoothness:
     beta: Fraction
 
 
+@dataclass(frozen=True, slots=True)
+class SmoothFamily:
+    """A noise family for smooth sensitivity, before calibration.
+
+    Attributes:
+        name: Its name on the command line and in the model.
+        kind: How its loss is stated.
+        beta: From the numbers of a loss to a smoothness: a public function, which is computed again to read a model.
+        calibrate: From the numbers of a loss, and a beta, to noise that costs no more.
+    """
+
+    name: str
+    kind: type[PrivacyCost]
+    beta: Callable[..., Fraction]
+    calibrate: Callable[..., NoiseFamily]
+
+
 @lru_cache(maxsize=1024)
 def smoothness(name: str, cost: PrivacyCost) -> NamedSmoothness:
     """Choose the beta of a noise family for smooth sensitivity: a public function of a share.
@@ -84,6 +102,7 @@ def smoothness(name: str, cost: PrivacyCost) -> NamedSmoothness:
 
     Raises:
         ValueError: if no family has this name, or if it states its loss otherwise.
+        UnavailableError: if it is a family of an extension that is not installed.
     """
     kind, beta = beta_of(name)
     if not isinstance(cost, kind):
@@ -96,13 +115,21 @@ def beta_of(name: str) -> tuple[type[PrivacyCost], Callable[..., Fraction]]:
 
     Raises:
         ValueError: if no family has this name.
+        UnavailableError: if it is a family of an extension that is not installed.
     """
     if name in BETAS:
         return BETAS[name]
-    degrees = re.fullmatch(r"student-([1-9]\d{0,2})", name, re.ASCII)
-    if not degrees or int(degrees[1]) > LARGEST_DEGREES:
+    if (degrees := degrees_of(name)) is not None:
+        return Pure, lambda epsilon: epsilon / (degrees + 3)  # well inside the admissible range, up to epsilon/nu
+    if (family := noise_family(name)) is None:
         raise ValueError(f"no noise family {name!r:.80}")
-    return Pure, lambda epsilon: epsilon / (int(degrees[1]) + 3)  # well inside the admissible range, up to epsilon/nu
+    return family.kind, family.beta
+
+
+def degrees_of(name: str) -> int | None:
+    """Return the degrees of freedom of a family ``student-NU``; None for another name."""
+    found = re.fullmatch(r"student-([1-9]\d{0,2})", name, re.ASCII)
+    return int(found[1]) if found and int(found[1]) <= LARGEST_DEGREES else None
 
 
 def _gaussian_beta(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -120,10 +147,6 @@ def _logarithm(delta: Fraction) -> Fraction:
     return Fraction(math.log(2) + math.log(delta.denominator) - math.log(delta.numerator))
 
 
-def _concentrated_beta(rho: Fraction) -> Fraction:
-    return pure_within(rho).epsilon * CONCENTRATED_RATIO
-
-
 BETAS: dict[str, tuple[type[PrivacyCost], Callable[..., Fraction]]] = {
     "polyplace": (Pure, lambda epsilon: epsilon / POLYPLACE_ALPHA),
     "cauchy": (Pure, lambda epsilon: epsilon * CAUCHY_RATIO),
@@ -132,11 +155,8 @@ BETAS: dict[str, tuple[type[PrivacyCost], Callable[..., Fraction]]] = {
     "laplace": (Approximate, _laplace_beta),
     "classical-gaussian": (Approximate, _gaussian_beta),
     "classical-laplace": (Approximate, _laplace_beta),
-    "laplace-log-normal": (Concentrated, _concentrated_beta),
-    "uniform-log-normal": (Concentrated, _concentrated_beta),
-    "arsinh-normal": (Concentrated, _concentrated_beta),
 }
-"""How a family for smooth sensitivity states its loss, and its beta; ``student-NU`` are beside these."""
+"""How a family for smooth sensitivity states its loss, and its beta; not of ``student-NU``, nor of extensions."""
 
 
 def sample_size(released: int) -> int:

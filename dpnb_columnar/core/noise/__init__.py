@@ -3,7 +3,6 @@
 from dpnb_columnar.core.noise.approximate import ApproximateLaplace, ClassicalGaussian, ClassicalLaplace, Gaussian
 from dpnb_columnar.core.noise.family import NoiseFamily
 from dpnb_columnar.core.noise.laplace import Laplace
-from dpnb_columnar.core.noise.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
 from dpnb_columnar.core.noise.polyplace import PolyPlace
 from dpnb_columnar.core.noise.sampler import (
     ExactSampler,
@@ -18,13 +17,11 @@ from dpnb_columnar.core.noise.student import NissimCauchy, PaperCauchy, StudentT
 
 __all__ = [
     "ApproximateLaplace",
-    "ArsinhNormal",
     "ClassicalGaussian",
     "ClassicalLaplace",
     "ExactSampler",
     "Gaussian",
     "Laplace",
-    "LaplaceLogNormal",
     "NissimCauchy",
     "NoiseFamily",
     "PaperCauchy",
@@ -35,6 +32,5 @@ __all__ = [
     "SeededBits",
     "StudentT",
     "SystemBits",
-    "UniformLogNormal",
     "draw",
 ]

@@ -30,6 +30,7 @@ at least the exact one. For delta <= 1/10 that is everywhere up to epsilon = 9 o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,9 +39,8 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpnb_columnar.core.budget.costs import Approximate
-from dpnb_columnar.core.noise.family import PRECISION, Scaled, rational, smallest, supremum, upper
+from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, rational, smallest, supremum, upper
 from dpnb_columnar.core.noise.laplace import StandardLaplace
-from dpnb_columnar.core.noise.log_normal import StandardNormal
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,30 @@ def _dilation(epsilon: Fraction, beta: Fraction) -> arb:
 
 
 # Gaussian noise for a scale that moves with the data.
+
+
+@dataclass(frozen=True, slots=True)
+class StandardNormal:
+    """Density exp(-x^2/2) / sqrt(2 pi)."""
+
+    @property
+    def uniforms(self) -> int:
+        return 1
+
+    def magnitude(self, *uniforms: arb) -> arb | None:
+        """Invert ``survival``: sqrt(2) erfcinv(u)."""
+        (survival,) = uniforms
+        return arb(2).sqrt() * survival.erfcinv() if survival > 0 else None
+
+    def survival(self, magnitude: Floats) -> Floats:
+        from scipy import special
+
+        probability: Floats = special.erfc(magnitude / math.sqrt(2))
+        return probability
+
+    def log_density(self, z: Floats) -> Floats:
+        density: Floats = -(z**2) / 2 - math.log(2 * math.pi) / 2
+        return density
 
 
 @dataclass(frozen=True, slots=True)

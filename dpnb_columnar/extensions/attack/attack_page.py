@@ -44,7 +44,7 @@ def write_attack_page(
         "guessed": figures.guessed_table(report, report.guessed) if report.guessed else None,
         "notes": list(figures.notes(report)),
     }
-    write_single_page(output, "attack.html.j2", content, overwrite=overwrite, confidential=True)
+    write_single_page(output, __package__, "attack.html.j2", content, overwrite=overwrite, confidential=True)
 
 
 def _curves(report: AttackReport) -> Plot:

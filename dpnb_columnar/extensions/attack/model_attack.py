@@ -38,7 +38,6 @@ from dpnb_columnar.extensions.attack.membership_bounds import (
     largest_rate,
     surprise,
 )
-from dpnb_columnar.extensions.audit.distinguishers import lower_bound, upper_bound
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.guarantee import Guarantee, relation_text, statement
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
@@ -530,7 +529,8 @@ def _rate(hits: int, rows: int) -> Rate:
     tail = (1 - intervals.LEVEL) / 2
     if not rows:
         return Rate(0, 0, (0.0, 1.0))
-    return Rate(hits, rows, (float(lower_bound(hits, rows, tail)), float(upper_bound(hits, rows, tail))))
+    low, high = (bound(hits, rows, tail) for bound in (intervals.lower_bound, intervals.upper_bound))
+    return Rate(hits, rows, (float(low), float(high)))
 
 
 def _curve(members: Floats, others: Floats) -> tuple[tuple[float, float], ...]:

@@ -5,24 +5,20 @@ Of the program it reports lower bounds on epsilon, which are public. Of a model 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_confidential, print_line, print_table, print_text, stage
+from dpnb_columnar.cli.console import print_line, print_table, stage
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.registry import extension
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.budget import Approximate
-    from dpnb_columnar.extensions.attack.attack_figures import AttackReport
     from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
-    from dpnb_columnar.rows.stored import DataFile
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -132,10 +128,10 @@ def command(
                 f"Missing option '--{'others' if members else 'members'}': --model is attacked by rows that trained it "
                 "(--members) and rows that did not (--others)"
             )
-        _attack(
-            *(model, members, others, (sensitive or "").split(",") if sensitive else ()),
-            *(Written(html, output, overwrite), as_json),
-        )
+        attack = extension("attack.attack_files", "audit --model")
+        written = attack.Written(html, output, overwrite)
+        if attack.attack_files(model, members, others, sensitive.split(",") if sensitive else (), written, as_json):
+            raise typer.Exit(BROKEN)
         return
     if refused := [OF_MODEL[name] for name in typed if name in OF_MODEL]:
         raise UsageError(
@@ -162,85 +158,6 @@ def command(
 def _is_typed(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What an attack writes: a page and a document, each None for none."""
-
-    html: Path | None
-    output: Path | None
-    overwrite: bool
-
-    def check(self, inputs: Sequence[DataFile]) -> None:
-        """Refuse outputs that could not be written, before any row is read."""
-        from dpnb_columnar.report.page import check_single_page
-
-        if self.html is not None:
-            check_single_page(self.html, self.overwrite)
-        for output in (self.html, self.output):
-            if output is not None:
-                check_target(output, self.overwrite, inputs)
-
-
-def _attack(
-    model: Path,
-    members: Sequence[str],
-    others: Sequence[str],
-    sensitive: Sequence[str],
-    written: Written,
-    as_json: bool,
-) -> None:
-    """Attack one model, print the report, and write what is asked for."""
-    from dpnb_columnar.counting.inputs import files_of
-    from dpnb_columnar.extensions.attack.model_attack import attack, to_document
-    from dpnb_columnar.model.document import document_digest, to_json
-    from dpnb_columnar.model.model import load_model
-    from dpnb_columnar.runtime.outputs import atomic_output
-
-    rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
-    loaded = load_model(model)
-    written.check([model, *(file for each in rows for file in each.files)])
-    with stage("attacking"):
-        report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
-    document = to_document(report, document_digest(loaded))
-    if written.html is not None:
-        from dpnb_columnar.extensions.attack.attack_page import write_attack_page
-
-        write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
-    if written.output is not None:
-        with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
-            partial.write_text(to_json(document), encoding="utf-8")
-    if as_json:
-        print_text(to_json(document).rstrip())
-    else:
-        print_confidential()
-        _print_attack(report)
-        for path in (written.html, written.output):
-            if path is not None:
-                print_line(f"wrote {path}", "written", output=str(path))
-    if report.exceeded:
-        raise typer.Exit(BROKEN)
-
-
-def _print_attack(report: AttackReport) -> None:
-    from dpnb_columnar.extensions.attack import attack_figures as figures
-
-    for line in figures.summary(report):
-        print_line(line)
-    print_line()
-    print_table(*figures.score_table(report))
-    print_line()
-    print_table(*figures.flagged_table(report))
-    if report.guessed:
-        shown = figures.shown_guesses(report)
-        print_line()
-        print_table(*figures.guessed_table(report, shown))
-        if others := len(report.guessed) - len(shown):
-            print_line(f"  and {others} attributes of smaller differences; all of them with --json")
-    print_line()
-    for line in figures.notes(report):
-        print_line(line)
 
 
 def _report(audit: Audit) -> None:

@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpnb_columnar.model.intervals import lower_bound, upper_bound
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -21,26 +23,6 @@ THRESHOLDS = 60
 
 BINS = 12
 """Bins per number of the learned likelihood ratio."""
-
-
-def lower_bound(hits: ArrayLike, trials: int, error: float) -> Floats:
-    """Bound the probability of an event from below (Clopper and Pearson 1934).
-
-    Args:
-        error: Probability that the bound is above the true probability.
-
-    Returns:
-        The shape of ``hits``.
-    """
-    from scipy.special import betaincinv
-
-    hits = np.asarray(hits, dtype=np.float64)
-    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), trials - hits + 1, error), 0.0)
-
-
-def upper_bound(hits: ArrayLike, trials: int, error: float) -> Floats:
-    """Bound the probability of an event from above, as ``lower_bound`` does from below."""
-    return 1 - lower_bound(trials - np.asarray(hits, dtype=np.float64), trials, error)
 
 
 def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], delta: float, error: float) -> Floats:

@@ -75,6 +75,7 @@ import numpy as np
 from flint import acb, arb, arb_mat, ctx, fmpq
 
 from dpnb_columnar.core.budget.costs import Concentrated
+from dpnb_columnar.core.noise.approximate import StandardNormal
 from dpnb_columnar.core.noise.family import Floats, Scaled, Standard, rational, upper
 
 PRECISION = 96
@@ -483,33 +484,6 @@ def _speed(shape: Shape, beta: float, nodes: int, orders: int, tolerance: float)
         middle = (low + high) / 2
         low, high = (middle, high) if scores.steepness(beta, middle, orders) <= 1 else (low, middle)
     return low
-
-
-# The standard normal distribution.
-
-
-@dataclass(frozen=True, slots=True)
-class StandardNormal:
-    """Density exp(-x^2/2) / sqrt(2 pi)."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
-
-    def magnitude(self, *uniforms: arb) -> arb | None:
-        """Invert ``survival``: sqrt(2) erfcinv(u)."""
-        (survival,) = uniforms
-        return arb(2).sqrt() * survival.erfcinv() if survival > 0 else None
-
-    def survival(self, magnitude: Floats) -> Floats:
-        from scipy import special
-
-        probability: Floats = special.erfc(magnitude / math.sqrt(2))
-        return probability
-
-    def log_density(self, z: Floats) -> Floats:
-        density: Floats = -(z**2) / 2 - math.log(2 * math.pi) / 2
-        return density
 
 
 def variate(uniform: arb) -> arb | None:
