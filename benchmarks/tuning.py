@@ -24,11 +24,12 @@ from dpnb_columnar.core.budget import Budget, parse_epsilon, parse_shares
 from dpnb_columnar.core.mechanisms import bins, histogram, smooth_noise, tuning
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.releases import attribute_weights, score_calibration
 from dpnb_columnar.releases.attribute_weights import CALIBRATED, NONE
-from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.plan import plan
 from studies.paper.coded_rows import Fold, code_rows, models, split
 from studies.paper.data_sets import complete_rows, widened
 
@@ -80,7 +81,7 @@ BOUND = "bound"
 WEIGHTED = (CALIBRATION, BOUND)
 """Choices whose models have calibrated attribute weights."""
 CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
-    "mechanism": ([*MECHANISMS], []),
+    "mechanism": ([*OWN], []),
     CALIBRATION: (
         ["histogram", "smooth"],
         [

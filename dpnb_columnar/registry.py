@@ -55,7 +55,7 @@ def extension(name: str, user: str) -> ModuleType:
 
 def extension_verbs() -> dict[str, str]:
     """Return the help line of every verb of the extensions that are installed."""
-    return _offered("VERBS")
+    return offered("VERBS")
 
 
 def verb_module(verb: str) -> str | None:
@@ -75,7 +75,7 @@ def own_families() -> tuple[str, ...]:
 
 def extension_families() -> tuple[str, ...]:
     """Return the noise families of all extensions that are installed."""
-    return tuple(_offered("FAMILIES"))
+    return tuple(offered("FAMILIES"))
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +96,7 @@ def _offering(kind: str, name: str, own: Mapping[str, str]) -> ModuleType | None
     return next((package for package in _packages() if name in getattr(package, kind, ())), None)
 
 
-def _offered(kind: str) -> dict[str, Any]:
+def offered(kind: str) -> dict[str, Any]:
     """Return what all extensions offer by its name; the first that has a name keeps it."""
     offered: dict[str, Any] = {}
     for package in _packages():

@@ -196,10 +196,9 @@ def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, wei
         released = release(CellQuery(domain).empty(), rehearsed, ExactSampler(SeededBits(0)))
         model_in(Part(json.loads(to_json(to_document(released)))), "rehearsal")
     except (InvalidPartError, KeyError) as error:
-        missing = f"no entry {error}" if isinstance(error, KeyError) else str(error)
+        missing = f"a model of it needs what it does not draw, {error}" if isinstance(error, KeyError) else str(error)
         raise ConfigurationError(
-            f"mechanism {name!r} is incomplete: its model cannot be read again: {missing}; give it an entry "
-            "in RULES (model/mechanism_rules.py) and, if it releases moments, in NORMALS (model/postprocessing.py)"
+            f"mechanism {name!r} is incomplete, its model cannot be read again: {missing}; mend its MechanismRecord"
         ) from None
 
 

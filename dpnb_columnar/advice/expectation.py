@@ -16,6 +16,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.releases.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
@@ -41,7 +42,7 @@ BELOW = 0.002
 MORE_EPSILON = 10
 """How many times the epsilon is tried where nothing else helps."""
 
-CANDIDATES = ("smooth", "histogram", "adaptive-histogram")
+CANDIDATES = tuple(name for name, record in OWN.items() if record.preference is not None and record.attributes)
 """Mechanisms that are advised; the others are there to compare with."""
 
 METHODS = (NONE, TEMPERED, CALIBRATED)

@@ -462,7 +462,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
     if planned.rounds:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
-    if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
+    if planned.mechanism.binned:
         yield "a histogram has as many bins as its released rows are good for: its values are the most there may be"
     yield from scope(planned.domain)
     yield from missing_lines(planned)

@@ -14,6 +14,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.releases.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan
@@ -24,9 +25,8 @@ MAJORITY = "majority"
 """The floor."""
 
 PREFERRED_WEIGHTS = (CALIBRATED, LEARNED, TEMPERED, NONE)
-PREFERRED = ("adaptive-histogram", "smooth", "histogram", MAJORITY)
-"""Chosen first among what is as good: the weights first, then the mechanism. Mechanisms whose noise follows smooth
-sensitivity come first, since they bear loose bounds."""
+"""Chosen first among what is as good: the weights first, then the mechanism (``MechanismRecord.preference``). Those
+whose noise follows smooth sensitivity come first, since they bear loose bounds."""
 
 TIE = 0.003
 """Accuracies that are no further apart are as good."""
@@ -141,7 +141,7 @@ def _preferred(prospects: Sequence[Prospect]) -> Prospect:
     least = min(prospect.lost for prospect in prospects)
     return min(
         (prospect for prospect in prospects if prospect.lost <= least + TIE),
-        key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), PREFERRED.index(one.mechanism)),
+        key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), OWN[one.mechanism].preference or 0),
     )
 
 

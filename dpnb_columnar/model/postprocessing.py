@@ -6,7 +6,7 @@ On the public side: the release makes parameters by these functions, and whoever
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -329,15 +329,3 @@ def truncated_normal(
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in used),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )
-
-
-NORMALS: dict[str, Callable[..., Normal]] = {
-    "smooth": trimmed_normal,
-    "paper": truncated_normal,
-    "trimmed-mean": squares_normal,
-    "global": deviation_normal,
-    "global-variance": variance_normal,
-    "none": variance_normal,
-}
-"""By mechanism: from an attribute, its released means and spreads, the samples' sizes and the share of the spreads to
-normal distributions."""

@@ -39,10 +39,11 @@ from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESEN
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import Leaf, leaves, to_document
 from dpnb_columnar.model.intervals import QUANTILE
-from dpnb_columnar.model.mechanism_rules import RULES, SPREAD_FIELDS
+from dpnb_columnar.model.mechanism_rules import SPREAD_FIELDS
 from dpnb_columnar.model.parameters import SPREADS, Histogram, NaiveBayes, Normal
 from dpnb_columnar.model.query_noise import NOT_TOLD, Interval, Key, QueryNoise, model_noise
 
@@ -79,7 +80,7 @@ class NoiseIntervals:
     def __init__(self, model: NaiveBayes) -> None:
         self._model, self._noises = model, model_noise(model)
         self._shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
-        self._rules = RULES.get(model.guarantee.mechanism)
+        self._rules = record_named(model.guarantee.mechanism)
         self._parts = {part.attribute: part for part in model.attributes}
         self._sizes: postprocessing.ClassSizes | None = None
         if self._rules is not None and self._noises.get((CLASS_COUNTS, None)) is not None:
@@ -300,11 +301,11 @@ def _check(model: NaiveBayes, noises: Iterable[QueryNoise | None]) -> None:
     mechanism = model.guarantee.mechanism
     if not model.guarantee.composition:
         raise UsageError(f"intervals: mechanism {mechanism} adds no noise; predict without intervals")
-    if mechanism not in RULES:
+    if (record := record_named(mechanism)) is None:
         raise UsageError(f"intervals: {excerpt(mechanism)} is no mechanism of this version; predict without intervals")
     for parameters in model.attributes:
         if isinstance(parameters, Normal):
-            why = NOT_TOLD if RULES[mechanism].smooth else "its moments are no counts"
+            why = NOT_TOLD if record.smooth else "its moments are no counts"
             raise UsageError(
                 f"intervals: {excerpt(parameters.attribute)} is released as a mean and a deviation, and {why}; train "
                 "with histogram or adaptive-histogram, or predict without intervals"
@@ -323,7 +324,8 @@ def _class_sizes(model: NaiveBayes) -> postprocessing.ClassSizes:
 
 
 def _is_truncated(model: NaiveBayes) -> bool:
-    return RULES[model.guarantee.mechanism].truncated
+    record = record_named(model.guarantee.mechanism)
+    return record is not None and record.truncated
 
 
 def _prior(model: NaiveBayes, noises: Noises, sizes: Floats, size_variance: Floats) -> tuple[Floats, Floats, Floats]:

@@ -14,10 +14,10 @@ from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGH
 from dpnb_columnar.core.mechanisms.bins import PLACING_QUERIES, bin_edges, placed_by
 from dpnb_columnar.core.mechanisms.tuning import cell_prior, sample_size
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
+from dpnb_columnar.mechanisms import MechanismRecord
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.mechanism_rules import LARGEST_LOG_RATIO, RULES, MechanismRules
+from dpnb_columnar.model.mechanism_rules import LARGEST_LOG_RATIO
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Presence, Table
-from dpnb_columnar.model.postprocessing import NORMALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,20 @@ class Made:
     attributes: tuple[AttributeParameters, ...]
 
 
-def parameters_of(domain: Domain, measurements: Sequence[Measurement], mechanism: str, *, weighted: bool) -> Made:
+def parameters_of(
+    domain: Domain, measurements: Sequence[Measurement], rules: MechanismRecord, *, weighted: bool
+) -> Made:
     """Make the parameters of a model of the measurements of a mechanism's first pass.
 
     Args:
         domain: The domain of the attributes that are released.
+        rules: The mechanism that they were drawn by.
         weighted: Whether attributes have weights, so that the log-ratios of normal distributions are bounded.
     """
-    rules, measured = RULES[mechanism], by_key(measurements)
+    measured = by_key(measurements)
     counts = postprocessing.class_counts(list(map(int, measured[CLASS_COUNTS, None].column)))
     attributes = [
-        _parameters(attribute, measured, mechanism, rules, counts)
-        for attribute in domain.attributes
-        if rules.attributes
+        _parameters(attribute, measured, rules, counts) for attribute in domain.attributes if rules.attributes
     ]
     if weighted:
         attributes = [bounded(parameters, len(domain.classes)) for parameters in attributes]
@@ -77,11 +78,7 @@ def bounded(parameters: AttributeParameters, classes: int) -> AttributeParameter
 
 
 def _parameters(
-    attribute: Attribute,
-    measured: Mapping[Key, Measurement],
-    mechanism: str,
-    rules: MechanismRules,
-    classes: ClassCounts,
+    attribute: Attribute, measured: Mapping[Key, Measurement], rules: MechanismRecord, classes: ClassCounts
 ) -> AttributeParameters:
     """Make the parameters of one attribute."""
     name = attribute.name
@@ -94,18 +91,18 @@ def _parameters(
         return _histogram(attribute, measured, sizes, presence)
     means, spreads = (measured[query, name] for query in rules.moments)
     public = sizes if spreads.share is None else list(map(sample_size, sizes))
-    normal = NORMALS[mechanism](attribute, means.column, spreads.column, public, spreads.share)
+    normal: Normal = rules.normals(attribute, means.column, spreads.column, public, spreads.share)
     return replace(normal, presence=presence)
 
 
-def _table(attribute: Categorical, measured: Measurement, rules: MechanismRules, classes: ClassCounts) -> Table:
+def _table(attribute: Categorical, measured: Measurement, rules: MechanismRecord, classes: ClassCounts) -> Table:
     if rules.truncated:
         return postprocessing.truncated_table(attribute, measured.counts)
     return postprocessing.table(attribute, measured.counts, classes.released, _prior(measured))
 
 
 def _presence(
-    attribute: Numeric, measured: Measurement | None, rules: MechanismRules, classes: ClassCounts
+    attribute: Numeric, measured: Measurement | None, rules: MechanismRecord, classes: ClassCounts
 ) -> Presence | None:
     """Make the probabilities of having a value; None where there is no query about it."""
     if measured is None or (not rules.private and attribute.missing is not Missing.CATEGORY):

@@ -27,6 +27,7 @@ from dpnb_columnar.core.mechanisms.bins import adaptive_edges, declared_edges
 from dpnb_columnar.core.mechanisms.tuning import cell_prior, positive_sum, sample_size, share_bins, smoothness
 from dpnb_columnar.domain import Categorical, Missing, Numeric
 from dpnb_columnar.errors import excerpt
+from dpnb_columnar.mechanisms import MechanismRecord, record_named
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document_part import Part
 from dpnb_columnar.model.mechanism_rules import (
@@ -37,10 +38,8 @@ from dpnb_columnar.model.mechanism_rules import (
     PUBLIC,
     ROUND_LOG_ODDS,
     ROUND_WEIGHTS,
-    RULES,
     SPREAD_FIELDS,
     TEMPERED,
-    MechanismRules,
     tempered_weight,
 )
 from dpnb_columnar.model.parameters import (
@@ -67,15 +66,15 @@ Key = tuple[str, str | None]
 def check_parameters(model: NaiveBayes, document: Part) -> None:
     """Refuse a model whose parameters, or whose composition table, do not follow from what was released."""
     mechanism = model.guarantee.mechanism
-    if mechanism not in RULES:
+    if (record := record_named(mechanism)) is None:
         raise document["guarantee"]["mechanism"].invalid(f"{excerpt(mechanism)} is no mechanism of this version")
-    _ModelCheck(model, document, RULES[mechanism]).check()
+    _ModelCheck(model, document, record).check()
 
 
 class _ModelCheck:
     """A model and its document, while one is checked against the other."""
 
-    def __init__(self, model: NaiveBayes, document: Part, rules: MechanismRules) -> None:
+    def __init__(self, model: NaiveBayes, document: Part, rules: MechanismRecord) -> None:
         self.model, self.document, self.rules = model, document, rules
         self.domain = model.domain
         self.guarantee = model.guarantee
@@ -135,8 +134,8 @@ class _ModelCheck:
             if share.values != values:
                 raise entry["values"].invalid(f"says {share.values}, and the model holds {values}")
             families = {guarantee.noise} if smooth else {LAPLACE}
-            if guarantee.mechanism == "paper" and share.query in (CLASS_COUNTS, WEIGHTED_COUNTS):
-                families = {guarantee.noise, "cauchy"}
+            if self.rules.counts_noise is not None and share.query in (CLASS_COUNTS, WEIGHTED_COUNTS):
+                families = {guarantee.noise, self.rules.counts_noise}
             if share.noise not in families:
                 raise entry["noise"].invalid(f"{excerpt(share.noise)} is not the noise of this query")
             self._check_row_cost(share, entry, smooth)
@@ -284,7 +283,7 @@ class _ModelCheck:
             raise body[spread].invalid(f"mechanism {mechanism} releases no {spread_query} so")
         if not self.rules.private and min(drawn) < 0:
             raise body[spread].invalid("is below 0, and exact")
-        follow = postprocessing.NORMALS[mechanism]
+        follow = self.rules.normals
         share = self.shares.get((spread_query, attribute.name))
         scale = attribute.scale
         unit = scale.step if spread_query == "deviation" else scale.step**2
@@ -294,7 +293,8 @@ class _ModelCheck:
         spreads = [number / unit for number in drawn]
 
         def following(means: Sequence[float], spreads: Sequence[float], sizes: Sequence[int]) -> Normal:
-            return follow(attribute, means, spreads, sizes, share)
+            made: Normal = follow(attribute, means, spreads, sizes, share)
+            return made
 
         public = sizes if share is None else list(map(sample_size, sizes))
         recomputed = following(means, spreads, public)

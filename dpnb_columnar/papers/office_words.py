@@ -19,6 +19,7 @@ from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.ledger.refusals import format_amount
+from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC, TEMPERED
 from dpnb_columnar.model.parameters import NaiveBayes
@@ -81,26 +82,6 @@ REMARK = (
 )
 
 
-MECHANISM_WORDS: Mapping[str, str] = {
-    "smooth": "a noisy count of each class and category, and of each numeric attribute a noisy mean and a noisy "
-    "variance, computed without the few most extreme values; their noise is as large as the rows at hand need",
-    "adaptive-histogram": "a noisy count of each class, category and bin; a first part of the budget releases a mean "
-    "and a variance of each numeric attribute, which place its bins",
-    "histogram": "a noisy count of each class, category and bin; the bins divide the declared range of each numeric "
-    "attribute",
-    "global-variance": "a noisy count of each class and category, and of each numeric attribute a noisy mean and a "
-    "noisy variance, with noise for the worst case",
-    "global": "a noisy count of each class and category, and of each numeric attribute a noisy mean and a noisy "
-    "standard deviation, with noise for the worst case",
-    "trimmed-mean": "a noisy count of each class and category, and of each numeric attribute noisy means of its values "
-    "and of their squares, computed without the few most extreme values",
-    "paper": "a noisy count of each class and category, and of each numeric attribute a noisy mean and a noisy "
-    "variance, as Zafarani and Clifton (2021) print their algorithm",
-    "majority": "a noisy count of each class, and nothing else",
-    "none": "exact counts, means and variances, without noise: it protects nobody",
-}
-"""What a mechanism releases, by its name."""
-
 NOISE_WORDS: Mapping[str, str] = {
     "laplace": "the Laplace distribution",
     "classical-laplace": "the Laplace distribution, scaled by the constants of 2007",
@@ -138,7 +119,8 @@ UNRECORDED_REASON = (
 
 def mechanism_words(guarantee: Guarantee) -> str:
     """Say what the mechanism of a release releases."""
-    return MECHANISM_WORDS.get(guarantee.mechanism, guarantee.mechanism)
+    known = record_named(guarantee.mechanism)
+    return guarantee.mechanism if known is None else known.words
 
 
 def noise_words(share: Share) -> str:

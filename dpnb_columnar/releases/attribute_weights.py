@@ -45,10 +45,10 @@ from fractions import Fraction
 
 from dpnb_columnar.core.budget import Request
 from dpnb_columnar.core.measurement import PRESENCE
-from dpnb_columnar.core.mechanisms.baselines import Majority
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.domain import Attribute, Categorical, Domain
 from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.mechanism_rules import CALIBRATED as CALIBRATED
 from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED as FEWEST_TEMPERED
 from dpnb_columnar.model.mechanism_rules import LEARNED as LEARNED
@@ -147,7 +147,8 @@ def resolved_method(
         )
     if method != AUTO:
         return check_method(method, mechanism, domain)
-    if not mechanism.private or isinstance(mechanism, Majority):
+    record = record_named(mechanism.name)
+    if not mechanism.private or record is None or not record.attributes:
         return None
     many, classes = len(domain.attributes) >= FEWEST_TEMPERED, len(domain.classes)
     learnable = classes == 2 and many and len(domain.attributes) <= MOST_LEARNED_UNASKED

@@ -34,6 +34,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms import MechanismRecord, record_named
 from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import NaiveBayes
@@ -106,6 +107,13 @@ class ReleasePlan:
         return total(self.shares)
 
     @property
+    def record(self) -> MechanismRecord:
+        """All that is known of the mechanism."""
+        record = record_named(self.mechanism.name)
+        assert record is not None
+        return record
+
+    @property
     def released(self) -> Domain:
         """The domain of the attributes that are released. Others only decide which rows count."""
         return self.domain if self.public is None else self.public.released(self.domain)
@@ -158,9 +166,7 @@ class ReleasePlan:
 
     def model_of(self, measurements: Sequence[Measurement], *, seeded: bool) -> NaiveBayes:
         """Make a model of what was drawn of the first pass."""
-        made = parameters_of(
-            self.released, measurements, self.mechanism.name, weighted=self.attribute_weights is not None
-        )
+        made = parameters_of(self.released, measurements, self.record, weighted=self.attribute_weights is not None)
         # A plan knows only the most bins there may be.
         drawn = {each.key: each.share for each in measurements}
         composition = tuple(drawn.get((share.query, share.attribute)) or share for share in self.shares)

@@ -24,16 +24,15 @@ from dpnb_columnar.core.budget import (
 )
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.core.measurement import CALIBRATION, COUNTS, LARGEST_COUNT
-from dpnb_columnar.core.mechanisms.baselines import Global, GlobalVariance, Majority, Plain
-from dpnb_columnar.core.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism, weighted_counts_request
-from dpnb_columnar.core.mechanisms.smooth import MOMENTS, Paper, Smooth, TrimmedMean
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.sensitivity.search import SMALLEST_BETA
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
+from dpnb_columnar.mechanisms import MechanismRecord, mechanism_names, record_named
 from dpnb_columnar.model.document import (
     LARGEST_MODEL_FILE,
     MOST_CONTAINERS,
@@ -236,23 +235,6 @@ def _is_counted(part: AttributeParameters) -> bool:
     return not isinstance(part, Table) and part.presence is not None
 
 
-MECHANISMS: dict[str, Mechanism] = {
-    mechanism.name: mechanism
-    for mechanism in (
-        Smooth(),
-        Paper(),
-        TrimmedMean(),
-        Global(),
-        GlobalVariance(),
-        AdaptiveHistogram(),
-        BinCounts(),
-        Majority(),
-        Plain(),
-    )
-}
-"""each mechanism by its name on the command line; ``auto`` names one of them (``automatic_choice``)."""
-
-
 def plan(
     domain: Domain,
     budget: Budget,
@@ -379,10 +361,16 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
 
 
 def mechanism_named(name: str, *others: str) -> Mechanism:
-    """Look up a mechanism."""
-    if name not in MECHANISMS:
-        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join((*others, *MECHANISMS))}")
-    return MECHANISMS[name]
+    """Look up what asks and draws of a mechanism."""
+    mechanism: Mechanism = known_record(name, *others).mechanism
+    return mechanism
+
+
+def known_record(name: str, *others: str) -> MechanismRecord:
+    """Look up a mechanism; an error names those that are known, and others."""
+    if (record := record_named(name)) is None:
+        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join((*others, *mechanism_names()))}")
+    return record
 
 
 def noise_named(mechanism: Mechanism, name: str | None) -> str:

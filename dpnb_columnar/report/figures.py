@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from dpnb_columnar.mechanisms import OWN
+
 # Styles of mechanisms: one colour, marker and line in every figure, distinct without colour too.
 
 NONE = "none"
@@ -46,13 +48,7 @@ COLOURS = {
     "muted": ("#59626f", "#9da7b4"),
     "grid": ("#e3e6ea", "#2b323b"),
     "paper-white": ("#fefefe", "#14181d"),
-    "smooth": ("#003a78", "#3a90ff"),
-    "paper": ("#8a1a00", "#e0601a"),
-    "trimmed-mean": ("#12825a", "#5df2a0"),
-    "global": ("#b41cac", "#dca0c0"),
-    "global-variance": ("#f93aae", "#d845ad"),
-    "adaptive-histogram": ("#2c99ec", "#9beaff"),
-    "histogram": ("#b28c16", "#ffa62b"),
+    **{name: each.colours for name, each in OWN.items() if each.colours is not None},
     "order-1": ("#440154", "#fde725"),
     "order-2": ("#31688e", "#7ad151"),
     "order-3": ("#26a080", "#2fb8a0"),
@@ -61,16 +57,12 @@ COLOURS = {
 }
 """Colours by name: on a light page and on a dark one. The mechanisms' keep their distance under colour blindness."""
 
+INKS = {NONE: "ink", MAJORITY: "muted"}
+"""Colours of the baselines."""
+
 STYLES = {
-    "smooth": Style("smooth", "o", width=2.8),
-    "paper": Style("paper", "s", (5, 2)),
-    "trimmed-mean": Style("trimmed-mean", "^", (6, 2, 1, 2)),
-    "global": Style("global", "v", (2, 1.5)),
-    "global-variance": Style("global-variance", "D", (1, 1.5)),
-    "adaptive-histogram": Style("adaptive-histogram", "P", (8, 2)),
-    "histogram": Style("histogram", "X"),
-    NONE: Style("ink", line=(7, 3), width=1.1),
-    MAJORITY: Style("muted", line=(1.5, 2.5), width=1.3),
+    name: Style(INKS.get(name, name), OWN[name].marker, OWN[name].line, OWN[name].width)
+    for name in (*(name for name in OWN if name not in BASELINES), *BASELINES)
 }
 """Styles of the mechanisms, in the order of every legend and table."""
 

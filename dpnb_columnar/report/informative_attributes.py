@@ -24,12 +24,12 @@ from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.declared_domain import class_texts, value_with_label
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.intervals import LEVEL
 from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
-from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal, Table
-from dpnb_columnar.model.postprocessing import NORMALS, ClassSizes, class_sizes
+from dpnb_columnar.model.postprocessing import ClassSizes, class_sizes
 from dpnb_columnar.model.query_noise import Key, QueryNoise, count_variance, model_noise
 
 SMOOTH = 6.0
@@ -765,8 +765,9 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
     prior = np.array(model.priors) * present
     prior /= prior.sum()  # among the rows that have a value
     plain = mutual_information(prior, values / present[:, None])
-    queries = [(query, part.attribute) for query in RULES[mechanism].moments] if mechanism in RULES else []
-    if not any(query in noises for query in queries):
+    record = record_named(mechanism)
+    queries = [] if record is None else [(query, part.attribute) for query in record.moments]
+    if record is None or not any(query in noises for query in queries):
         return Bits(plain, plain, plain)
     drawn = [noises.get(query) for query in queries]
     if None in drawn or len(drawn) != 2:
@@ -788,7 +789,7 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
         true_mean = common[0] + part_left * (mean - common[0])
         true_deviation = common[1] + part_left * (deviation - common[1])
         parameters = [
-            NORMALS[mechanism](attribute, means.tolist(), spreads.tolist(), public, share)
+            record.normals(attribute, means.tolist(), spreads.tolist(), public, share)
             for means, spreads in zip(
                 (true_mean + errors[0] - scale.origin) / scale.step,
                 (true_deviation**power + errors[1]) / scale.step**power,
@@ -820,7 +821,7 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
     distribution, and the size the same share. Then the mean of the rows is off by b (Z + Z'/2) at most, and by more
     than half of the interval, -b log 0.05, with a probability of at most (0.05 - 0.05^2/4)/(1 - 1/4), 6.6 %.
     """
-    attribute, rules = model.domain[part.attribute], RULES.get(model.guarantee.mechanism)
+    attribute, rules = model.domain[part.attribute], record_named(model.guarantee.mechanism)
     assert isinstance(attribute, Numeric)
     scale, noise = attribute.scale, noises.get(("mean", part.attribute))
     name = "trimmed mean" if rules is not None and rules.smooth else "mean"

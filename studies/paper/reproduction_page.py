@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.releases.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.report.figures import MAJORITY, NONE, legend_order
 from studies.paper.averages import (
     METHOD,
@@ -62,7 +62,7 @@ def printed_table(cells: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
     measured: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in accuracies(chosen).sort("epsilon").to_dicts():
         measured.setdefault((row["dataset"], row["attribute_weights"], row["mechanism"]), []).append(row)
-    mechanisms = [name for name in MECHANISMS if any(name == mechanism for *_, mechanism in measured)]
+    mechanisms = [name for name in OWN if any(name == mechanism for *_, mechanism in measured)]
     lines = []
     for dataset, weights in sorted({(dataset, weights) for dataset, weights, _ in measured}, key=_weights_last):
         here = [measured.get((dataset, weights, mechanism), []) for mechanism in mechanisms]

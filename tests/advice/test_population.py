@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.mechanisms import MECHANISMS
 from support.people import people_domain
 from support.releases import plan_and_release
 
@@ -32,7 +33,6 @@ from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
-from dpnb_columnar.releases.plan import MECHANISMS
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},

@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from support.mechanisms import MECHANISMS
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
@@ -20,7 +21,6 @@ from dpnb_columnar.extensions.audit.neighbours import (
 )
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.releases.score_plan import SCORES
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from support.audited import REDUCED, compared, counted_units
+from support.mechanisms import MECHANISMS
 from support.planting import plant
 
 from dpnb_columnar.core.budget import Budget, Neighbours
@@ -15,7 +16,6 @@ from dpnb_columnar.extensions.audit.attacks import UNITS_TOGETHER, attack_units,
 from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.unit_universe import MEMBERS, build_units
-from dpnb_columnar.releases.plan import MECHANISMS
 
 RARE = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from support.mechanisms import MECHANISMS
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.core.budget import (
@@ -20,7 +21,7 @@ from dpnb_columnar.core.budget import (
 )
 from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.plan import plan
 
 EPSILON, DELTA = Fraction(3, 7), Fraction(1, 10**6)
 

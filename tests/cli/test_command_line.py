@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.mechanisms import MECHANISMS
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
@@ -22,7 +23,6 @@ import dpnb_columnar
 from dpnb_columnar.cli import main
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.releases.plan import MECHANISMS
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.mechanisms import MECHANISMS
 from support.model_cases import declared, normal_of
 
 from dpnb_columnar.core.budget import Budget
@@ -19,7 +20,7 @@ from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.recipes import bounded
 from dpnb_columnar.releases.attribute_weights import tempered_weight
 from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.plan import plan
 
 BINNED = ["histogram", "adaptive-histogram"]
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from support.counted_kinds import CountedKinds, Kind
+from support.mechanisms import MECHANISMS
 from support.planting import plant
 
 from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
@@ -27,7 +28,7 @@ from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, Sampler
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.releases.model_plan import ReleasePlan
-from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.training import train
 
 TELLING = [f"telling{number}" for number in range(2)]

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.mechanisms import MECHANISMS
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
@@ -20,7 +21,7 @@ from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import MECHANISMS, plan, plan_given, reserve_later_pass
+from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:

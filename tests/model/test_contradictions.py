@@ -26,6 +26,7 @@ from support.edited_documents import (
     rows,
 )
 from support.golden_model import DELETED, changed
+from support.mechanisms import MECHANISMS
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
@@ -38,7 +39,6 @@ from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.model.model import from_document, load_model
 from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.releases.score_calibration import planned_margins
 
 Document = Mapping[str, Any]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mpmath
 import pytest
+from support.mechanisms import MECHANISMS
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
 from dpnb_columnar.core.budget import Pure, total
@@ -22,7 +23,6 @@ from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.papers.release_sheet import guarantee_in_words
 from dpnb_columnar.releases.model_plan import LIBRARIES
-from dpnb_columnar.releases.plan import MECHANISMS
 
 
 @pytest.fixture(params=MODELS)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from support.mechanisms import MECHANISMS
 from support.museum import COMMITS, MUSEUM, READINGS, files_of, reading, unpack
 from write_museum import COMMITS as WRITTEN
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.counting.answer_files import FORMATS
 from dpnb_columnar.evaluation.released_scores import VERSION as SCORES

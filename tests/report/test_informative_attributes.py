@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
+from support.mechanisms import MECHANISMS
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
@@ -23,7 +24,6 @@ from dpnb_columnar.model.parameters import (
     Normal,
 )
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
-from dpnb_columnar.releases.plan import MECHANISMS
 from dpnb_columnar.report.informative_attributes import (
     Evidence,
     Noises,

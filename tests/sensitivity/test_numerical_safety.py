@@ -16,6 +16,7 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
+from support.mechanisms import MECHANISMS
 from support.releases import plan_and_release
 
 from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
@@ -36,7 +37,6 @@ from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.releases.plan import MECHANISMS
 
 ROWS = 10**10
 DOMAIN = read_domain(

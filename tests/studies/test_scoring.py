@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
+from support.mechanisms import MECHANISMS
 from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
@@ -24,7 +25,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
-from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.weight_rounds import start_rounds
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split

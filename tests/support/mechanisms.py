@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.releases.plan import MECHANISMS
+from dpnb_columnar.mechanisms import OWN
+
+MECHANISMS = {name: record.mechanism for name, record in OWN.items()}
 
 PRIVATE = [name for name, mechanism in MECHANISMS.items() if mechanism.private]
 

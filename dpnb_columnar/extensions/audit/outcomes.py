@@ -14,10 +14,11 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.recording import Answers
+from dpnb_columnar.mechanisms import OWN, MechanismRecord
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, NONE
 from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import MECHANISMS, mechanism_named, plan
+from dpnb_columnar.releases.plan import known_record, plan
 from dpnb_columnar.releases.score_plan import SCORES, plan_scores
 from dpnb_columnar.training import Plan
 
@@ -25,12 +26,6 @@ EPSILON = Fraction(4)
 """Large enough for a few hundred releases to show some of it."""
 
 DELTA = Fraction(1, 10**6)
-
-NOISES = {"smooth": NOISE_FAMILIES, "paper": ("cauchy", "gaussian")}
-"""Families that a mechanism is audited with. In ``smooth`` all of them are tried with the sampler and the searches; the
-other mechanisms that take a family are audited with their default, and ``paper`` also with a family that gives its
-class counts other noise."""
-
 
 GAUSSIAN, CONCENTRATED = "gaussian", "arsinh-normal"
 """Families that every kind of attribute weights is audited with: one spends a delta, one a rho. How costs compose
@@ -142,19 +137,31 @@ class Configuration:
         return ", ".join(filter(None, named))
 
 
+def _noises(record: MechanismRecord) -> tuple[str | None, ...]:
+    """Choose the noise families that a mechanism is audited with.
+
+    All of them are tried with the sampler and the searches by ``smooth``; the others that take a family are audited
+    with their default, and ``paper`` also with a family that gives its class counts other noise.
+    """
+    if not record.smooth:
+        return (None,)
+    return NOISE_FAMILIES if "all" in record.audited else (record.mechanism.default_noise, *record.audited)
+
+
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
     """List every configuration of some mechanisms; of all private ones, and of released scores, where none is named."""
-    chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms) if name != SCORES]
-    for mechanism in chosen:
-        if not mechanism.private:
-            raise UsageError(f"mechanism: {mechanism.name!r} promises no privacy, so there is nothing to audit")
+    chosen = {name: known_record(name) for name in mechanisms if name != SCORES}
+    for name, record in chosen.items():
+        if not record.private:
+            raise UsageError(f"mechanism: {name!r} promises no privacy, so there is nothing to audit")
     of_rows = [
-        Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
-        for mechanism in (chosen if mechanisms else [each for each in MECHANISMS.values() if each.private])
+        Configuration(name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
+        for name, record in (chosen if mechanisms else OWN).items()
+        if record.private
         for weights in (NONE, CALIBRATED, LEARNED)
-        for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
+        for noise in _noises(record)
         for neighbours in Neighbours
-        if weights == NONE or weights in WEIGHTS.get((mechanism.name, noise), ())
+        if weights == NONE or weights in WEIGHTS.get((name, noise), ())
     ]
     of_units = [
         replace(each, unit_rows=rows, weighted=weighted)
