@@ -14,6 +14,7 @@ from support.planting import plant
 from support.tiers import Tenth
 
 from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one
@@ -23,7 +24,6 @@ from dpnb_columnar.extensions.audit.outcomes import Configuration
 from dpnb_columnar.extensions.audit.recording import Answers, record
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.releases.weight_rounds import GRID_BITS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MECHANISMS = ("histogram", "smooth", "adaptive-histogram")
@@ -234,7 +234,7 @@ def test_the_row_that_goes_and_the_one_that_comes_may_both_move_a_component() ->
         fewer = tuple(map(min, one, two))
         drawn = [record(plan, universe.counted(each), Answers(sizes, seed)).draws for each in (one, two, fewer)]
         for draws in zip(*drawn, strict=True):
-            if draws[0].grid_bits == GRID_BITS:
+            if draws[0].grid_bits == GRADIENT_BITS:
                 before, after, between = (float(each.location / each.scale) for each in draws)
                 # In what one row may move all components together by.
                 single = max(abs(before - between), abs(after - between))

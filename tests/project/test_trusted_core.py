@@ -44,7 +44,7 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
 
 
 def core_files() -> dict[str, int]:
-    """The core and what it imports at any remove, relative to the package, with their lines, in the order of reading."""
+    """The core and what it imports, relative to the package, with their lines, in the order of reading."""
     known = modules()
     found = {name for name in known if name.startswith("dpnb_columnar.core")}
     waiting = list(found)

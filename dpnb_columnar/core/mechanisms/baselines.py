@@ -171,7 +171,6 @@ class Plain:
     private = False
     smooth = False
     binned = False
-    truncated = True
     default_noise = NOISE_FAMILIES[0]
     division = EQUAL
     shares_rule = SharesRule.EQUAL

@@ -146,10 +146,6 @@ class Mechanism(Protocol):
         """Whether its models hold numeric attributes as histograms."""
 
     @property
-    def truncated(self) -> bool:
-        """Whether counts below zero are truncated, and nothing else is made of them."""
-
-    @property
     def default_noise(self) -> str:
         """Noise family for smooth sensitivity where none is chosen."""
 
@@ -225,7 +221,6 @@ class PrivateCounts:
 
     private = True
     binned = False
-    truncated = False
     default_noise = NOISE_FAMILIES[0]
     shares_rule = SharesRule.BY_SIZE
 

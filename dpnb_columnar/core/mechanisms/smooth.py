@@ -243,7 +243,6 @@ class Paper(Smooth):
 
     name = "paper"
     summary = "Algorithm 1 of Zafarani and Clifton 2021 as printed: Cauchy noise, negative values truncated to zero"
-    truncated = True
     division = Division(Fraction(2), Fraction(1), Fraction(1))
     """epsilon / (2 num + cat + 1) for every query."""
     shares_rule = SharesRule.EQUAL
