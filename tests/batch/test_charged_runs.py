@@ -1,4 +1,4 @@
-"""``train --ledger``: charged once however often it is begun again, and always the same model."""
+"""Ledgers that pay for runs: charged once however often one is begun again, and always the same model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 from support.people import people, write_people
 from support.running import Run
@@ -18,6 +19,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 
 LEDGER = Path("people.ledger")
@@ -177,18 +180,6 @@ def test_an_account_bound_to_files_pays_for_no_others(people_file: Path, run: Ru
     run("train", people_file, "--ledger", LEDGER)
 
 
-def test_a_copy_under_another_name_is_paid_by_the_account_bound_to_it(people_file: Path, run: Run) -> None:
-    with Ledger.create(LEDGER) as opened:
-        limit = Approximate(Fraction(1), Fraction(0))
-        opened.open_account("people", limit, Neighbours.ADD_REMOVE, file_parts([people_file]))
-        opened.open_account("others", limit, Neighbours.ADD_REMOVE)
-    people_file.rename("others.parquet")
-    told = run("train", "others.parquet", "--account", "others", "--ledger", LEDGER, expected=65).err
-    assert "account people is bound to one of these files, whatever it is called; charge that one: --account" in told
-    with Ledger(LEDGER) as opened:
-        assert not list(opened.releases())
-
-
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
@@ -319,3 +310,19 @@ def test_a_dry_run_logs_no_charge(ledger: Path, people_file: Path, run: Run) -> 
     command = ("train", people_file, "--ledger", ledger, "--log-format", "json")
     assert '"event": "charge"' not in run(*command, "--dry-run").out
     assert '"event": "charge"' in run(*command).out
+
+
+def test_release_is_charged_each_time(ledger: Path, people_file: Path) -> None:
+    statistics = dpnb.aggregate(people_file)
+    assert dpnb.release(statistics, epsilon="0.3", ledger=ledger) != dpnb.release(
+        statistics, epsilon="0.3", ledger=str(ledger), account="people"
+    )
+    assert spent() == ("3/5", 2)
+
+
+def test_frames_are_charged_but_have_no_run_id(ledger: Path, people_file: Path) -> None:
+    frame, domain = pl.read_parquet(people_file), find_domain([people_file]).domain
+    dpnb.train(frame, epsilon="0.3", domain=domain, ledger=ledger, account="people")
+    assert spent() == ("3/10", 1)
+    with pytest.raises(UsageError, match="no name"):
+        dpnb.train(frame, epsilon="0.3", domain=domain, ledger=ledger, run_id="nightly")

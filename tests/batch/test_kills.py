@@ -1,4 +1,4 @@
-"""Whole runs, killed at random moments: ``python -m benchmarks.kills`` and ``benchmarks.killed_verbs`` in small."""
+"""Whole runs that are killed at random moments, or race for one budget: benchmarks of the same names, in small."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import killed_verbs, kills
+from benchmarks import killed_verbs, kills, races
 
 
 @pytest.mark.slow
@@ -27,3 +27,11 @@ def test_killed_verbs_end_well_when_they_are_begun_again(tmp_path: Path) -> None
     assert figures.kills.total() >= 4
     assert figures.faults == [], figures.report()
     assert figures.ended.keys() == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["for_budget", "of_one_run", "for_output"])
+def test_of_ten_runs_those_succeed_that_may(kind: str, tmp_path: Path) -> None:
+    races.simulate_census(tmp_path / races.DATA, rows=races.ROWS, seed=1940)
+    ended, well = getattr(races, kind)(tmp_path, 10)
+    assert well, ended

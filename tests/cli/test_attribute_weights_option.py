@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -59,25 +55,6 @@ def test_train_and_release_weight_alike(wide: Path, run: Run) -> None:
     assert load_model(Path("released.parquet")) == load_model(TARGET)
 
 
-def test_where_auto_chooses_none_the_bytes_are_those_of_none(wide: Path, run: Run) -> None:
-    """100 rows at epsilon 1 tell too little."""
-    few = ("train", wide, "--mechanism", "histogram", "--seed", 1)
-    run(*few, "--declared-rows", 100, "--output", TARGET)
-    first = TARGET.read_bytes()
-    assert b"weights" not in first
-    run(*few, "--attribute-weights", "none", "--output", TARGET, "--overwrite")
-    assert TARGET.read_bytes() == first
-
-
-def test_a_job_file_and_the_environment_set_it(wide: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("job.toml").write_text('[train]\nmechanism = "histogram"\nattribute-weights = "tempered"\n')
-    run("train", wide, "--config", "job.toml", "--output", TARGET)
-    assert weights_of(load_model(TARGET)) == EXPECTED
-    monkeypatch.setenv("DPNB_ATTRIBUTE_WEIGHTS", "none")
-    run("train", wide, "--config", "job.toml", "--output", TARGET, "--overwrite")
-    assert load_model(TARGET).attribute_weights is None
-
-
 def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run: Run) -> None:
     told = run("plan", wide, *TEMPERED, "--no-advice").out
     assert "mechanism histogram, attribute weights tempered\n" in told
@@ -88,41 +65,6 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
     for options, method in ((TEMPERED, "tempered"), (("--attribute-weights", "none"), "none"), ((), "calibrated")):
         document = json.loads(run("plan", wide, *options, "--no-advice", "--json").out)
         assert document["attribute_weights"] == method
-
-
-def test_python_and_the_estimator_weight_as_the_command_line_does(wide: Path) -> None:
-    chosen = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "tempered"}
-    assert weights_of(dpnb.train(wide, **chosen)) == EXPECTED
-    assert weights_of(dpnb.release(dpnb.aggregate(wide), **chosen)) == EXPECTED
-    rows = pl.read_parquet(wide)
-    fitted = SmoothNaiveBayes(domain=people_domain(WIDE), **chosen).fit(rows.drop("income"), rows["income"])
-    assert weights_of(fitted.model_) == EXPECTED
-
-
-def test_other_weights_are_another_run(wide: Path, run: Run) -> None:
-    with Ledger.create(Path("wide.ledger")) as opened:
-        opened.open_account("people", Approximate(Fraction(1), Fraction(0)), Neighbours.ADD_REMOVE)
-    command = ("train", wide, "--epsilon", "0.3", "--ledger", "wide.ledger", "--run-id", "night", "--output", TARGET)
-    run(*command, *TEMPERED)
-    assert "nothing is spent again" in run(*command, *TEMPERED).out
-    assert weights_of(load_model(TARGET)) == EXPECTED
-    told = run(*command, "--mechanism", "histogram", "--overwrite", expected=64).err
-    assert "run id night: belongs to a release with other inputs (attribute_weights)" in told
-
-
-def test_evaluate_and_sql_use_the_weights(wide: Path, run: Run) -> None:
-    """Six columns say the same: without weights their probabilities are too certain."""
-    run("train", wide, *TEMPERED[:3], "none", "--seed", 1, "--output", "plain.json")
-    run("train", wide, *TEMPERED, "--seed", 1, "--output", TARGET)
-    losses = [json.loads(run("evaluate", model, wide, "--json").out)["log_loss"] for model in ("plain.json", TARGET)]
-    assert losses[0] != losses[1]
-    plain, tempered = (load_model(path) for path in (Path("plain.json"), TARGET))
-    assert plain.to_sql("duckdb") != tempered.to_sql("duckdb")
-    rows = pl.read_parquet(wide)
-    probabilities = [model.predict(rows)["probability_high"].to_numpy() for model in (plain, tempered)]
-    logits = [np.log(found / (1 - found)) for found in probabilities]
-    prior = np.log(plain.classes.probability[1] / plain.classes.probability[0])
-    np.testing.assert_allclose(logits[1] - prior, WEIGHT * (logits[0] - prior), rtol=1e-9, atol=1e-9)
 
 
 def test_auto_is_the_default_at_every_door_and_told(wide: Path, run: Run) -> None:

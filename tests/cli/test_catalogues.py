@@ -76,16 +76,6 @@ def test_python_takes_the_file_of_a_catalogue(wages: Path, people_file: Path) ->
         dpnb.train(write_people(Path("folk.parquet")), epsilon=1, dataset=wages)
 
 
-def test_a_job_file_and_the_environment_name_a_catalogue(
-    wages: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("job.toml").write_text('[train]\ndata = "people.parquet"\ndataset = "wages.toml"\n')
-    lines = [line.split() for line in run("train", "--config", "job.toml", "--dry-run").out.splitlines()]
-    assert ["--dataset", "wages.toml", "job.toml"] in lines
-    monkeypatch.setenv("DPNB_DATASET", str(wages))
-    assert "from wages.toml, entry people" in run("train", "people.parquet").out
-
-
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
@@ -106,16 +96,6 @@ def test_refusals(options: list[str], code: int, told: str, wages: Path, run: Ru
     Path("mark.toml").write_text(wages.read_text(), encoding="utf-8-sig")
     Path("digits.toml").write_text(f"[wages]\nrows = {'9' * 5000}\n")
     assert told in run("train", "people.parquet", *options, expected=code).err
-
-
-def test_a_catalogue_that_does_not_claim_the_file_is_not_passed_over(wages: Path, run: Run) -> None:
-    write_people(Path("folk.parquet"))
-    refused = run("train", "folk.parquet", "--dataset", wages, expected=78).err
-    assert (
-        "wages.toml: no entry of it claims folk.parquet; name one with --dataset wages.toml:NAME (its entries: people)"
-        in refused
-    )
-    run("train", "folk.parquet", "--dataset", "wages.toml:people")
 
 
 def test_the_file_of_a_data_set_declares_the_domain_of_another_file(wages: Path, run: Run) -> None:

@@ -101,10 +101,3 @@ def test_an_existing_output_is_refused_before_any_work(folder: Path, run: Run, m
     assert "--overwrite" in run(*ARGUMENTS, "--output", "audit.json", expected=73).err
     assert "create" in run(*ARGUMENTS, "--output", "there/audit.json", expected=73).err
     assert Path("audit.json").read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_overwrite_replaces_the_output(folder: Path, run: Run, reduced: None) -> None:
-    Path("audit.json").write_text("mine")
-    run(*ARGUMENTS, "--output", "audit.json", "--overwrite")
-    assert json.loads(Path("audit.json").read_text())["holds"] is True

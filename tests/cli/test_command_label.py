@@ -63,13 +63,6 @@ def test_entries_may_leave_the_label_out(folder: Path, run: Run) -> None:
     assert listed.split()[1:4] == ["2", "1", "0"]
 
 
-def test_another_label_than_the_one_declared(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--label", "sex")
-    model = load_model(Path("people.model.json"))
-    assert model.domain.classes == ("f", "m")
-    assert [attribute.name for attribute in model.domain] == ["age", "hours", "income"]
-
-
 @pytest.mark.slow
 def test_condition_of_as_many_parts_as_fit_in_its_text(people_file: Path, run: Run) -> None:
     listed = ",".join(map(str, [*range(40), *range(100, 950)]))

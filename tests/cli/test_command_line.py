@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from support.patience import patience
 from support.running import Run, in_python, parser_of
@@ -140,33 +139,6 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
         main.exit_code(["train", str(people_file)])
 
 
-def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dpnb_columnar.model.model.Model.save", interrupt)
-    assert run("train", people_file, expected=130).err.endswith("ended by SIGINT; no unfinished output is left\n")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_command_leaves_nothing_behind(
-    number: signal.Signals, tmp_path: Path, ending: Callable[[Any], Any]
-) -> None:
-    arguments = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
-    process = ending(subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    deadline = time.monotonic() + patience(60)
-    while sum(path.stat().st_size for path in tmp_path.iterdir()) < 10_000 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=patience(60))
-    # Where an interrupt passed through code made at run time, Python ends by the signal: the same to a shell.
-    assert process.returncode in (128 + number, -signal.SIGINT)
-    said = f"dpnb-columnar: ended by {number.name}; no unfinished output is left\n".encode()
-    assert (out, err) == (b"", said)
-    assert not list(tmp_path.iterdir())
-
-
 def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
     for delay in (0.02, 0.05, 0.1, 0.2):
         command = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
@@ -266,20 +238,3 @@ def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, peop
     assert ended.returncode == 73
     assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"
     load_model(Path("people.model.json"))
-
-
-@pytest.mark.slow
-def test_whole_way_in_processes_of_its_own(tmp_path: Path) -> None:
-    for arguments in (
-        ("simulate", "census.parquet", "--rows", "3000"),
-        ("plan", "census.parquet"),
-        ("train", "census.parquet", "--epsilon", "2"),
-        ("predict", "census.model.json", "census.parquet", "--output", "scored.parquet"),
-    ):
-        ended = in_a_process(*arguments, folder=tmp_path)
-        assert (ended.returncode, ended.stderr) == (0, ""), arguments
-    assert pl.read_parquet(tmp_path / "scored.parquet").height == 3000
-    again = in_a_process("train", "census.parquet", folder=tmp_path)
-    assert again.returncode == 73
-    assert again.stderr.startswith("dpnb-columnar: census.model.json: exists already")
-    assert in_a_process("train", "census.parquet", "--epsilon", "0", folder=tmp_path).returncode == 64

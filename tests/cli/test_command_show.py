@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.golden_model import golden_model
-from support.mechanisms import MECHANISMS
 from support.running import Run
 
 from dpnb_columnar.model.model import load_model
@@ -155,32 +154,6 @@ def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:
     assert text == Path("model.json").read_text()
     assert run("show", "model.parquet", "--json").out == text
     assert json.loads(text)["domain"]["name"] == "people"
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_mechanism_can_be_shown(mechanism: str, people_file: Path, run: Run) -> None:
-    run("train", people_file, "--mechanism", mechanism)
-    text = run("show", "people.model.json").out
-    assert ("NO GUARANTEE" in text) == (mechanism == "none")
-    assert mechanism in text
-
-
-def test_model_made_with_a_seed_carries_no_guarantee(model_file: Path, run: Run) -> None:
-    text = run("show", model_file).out
-    assert "NO GUARANTEE: the noise came from a seed" in text
-    assert "differentially private" not in text
-
-
-def test_guarantee_edited_by_hand_is_refused(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--seed", 1)
-    path = Path("people.model.json")
-    for faked in ('"private": true', '"epsilon": "0.1"'):
-        kept = path.read_text()
-        old = '"private": false' if "private" in faked else '"epsilon": "1"'
-        assert old in kept
-        path.write_text(kept.replace(old, faked, 1))
-        assert "people.model.json" in run("show", path, expected=65).err
-        path.write_text(kept)
 
 
 def test_tables_of_many_classes_fit_the_terminal(folder: Path, run: Run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -67,24 +65,6 @@ def test_without_keys_every_column_comes_along_in_a_view(model_file: Path, run: 
         assert [column[0] for column in found.description] == ["age", "hours", "sex", "income", *RESULTS]
         assert len(found.fetchall()) == 5
     connection.close()
-
-
-def test_counting_in_the_database_gives_the_model_that_train_gives(people_file: Path, run: Run) -> None:
-    query = run("sql", "statistics", people_file, "--dialect", "duckdb", "--table", "person").out
-    assert query.startswith("-- Written by dpnb-columnar ")
-    assert "CONFIDENTIAL" in query
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE person AS SELECT * FROM 'people.parquet'")
-        result = connection.execute(query)
-        header = [column[0] for column in result.description or ()]
-        with Path("counts.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([header, *result.fetchall()])
-    Path("datasets.toml").write_text(DECLARATION)
-    run("train", people_file, "--seed", 3, "--output", "trained.json")
-    run("release", "counts.csv", "--dataset", "people", "--seed", 3, "--output", "released.json")
-    trained, released = (json.loads(Path(name).read_text()) for name in ("trained.json", "released.json"))
-    assert load_model(Path("trained.json")).classes == load_model(Path("released.json")).classes
-    assert trained["attributes"] == released["attributes"]
 
 
 def test_a_named_domain_needs_no_data(folder: Path, run: Run) -> None:

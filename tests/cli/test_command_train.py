@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
@@ -105,15 +104,6 @@ def test_mechanism_without_privacy_says_so(people_file: Path, run: Run) -> None:
     assert "NOT PRIVATE" in ended.out
     assert "NO GUARANTEE" in ended.err
     assert document()["guarantee"]["epsilon"] is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", PRIVATE)
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file: Path, run: Run) -> None:
-    run("train", people_file, "--epsilon", "0.3", "--mechanism", mechanism, "--neighbours", relation)
-    guarantee = document()["guarantee"]
-    assert (guarantee["epsilon"], guarantee["mechanism"], guarantee["neighbours"]) == ("0.3", mechanism, relation)
 
 
 def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> None:

@@ -114,14 +114,6 @@ def test_an_attribute_that_decides_which_rows_count_is_read_and_not_released(fol
     assert "age" not in model.to_sql("duckdb")
 
 
-def test_correlated_attributes_gain_at_no_cost(private: Path, public: Path, run: Run) -> None:
-    losses = []
-    for weights in ("none", str(public)):
-        run("train", private, *by(Path(weights)), "--epsilon", "0.3", "--seed", 1, "--output", TARGET, "--overwrite")
-        losses.append(json.loads(run("evaluate", TARGET, private, "--json").out)["log_loss"])
-    assert losses[1] < 0.8 * losses[0]
-
-
 @pytest.mark.slow
 def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: Path, public: Path, run: Run) -> None:
     """Plan, weights, released attributes and composition are those of any other rows of the domain."""

@@ -48,13 +48,3 @@ def test_text_does_not_depend_on_how_rows_are_spread_over_files(folder: Path, ru
             write_people(folder / f"people-{part}.parquet", people(100, seed=part))
         texts.add(run("train", "people-*.parquet", "--overwrite").out)
     assert len(texts) == 1
-
-
-def test_aggregate_and_release_print_public_facts_alone(folder: Path, run: Run) -> None:
-    texts = set()
-    for frame in ROWS.values():
-        write_people(FILE, frame)
-        counted = run("aggregate", FILE, "--overwrite")
-        released = run("release", "people.statistics.parquet", "--output", "people.json", "--overwrite")
-        texts.add((counted.out, counted.err, released.out, released.err))
-    assert len(texts) == 1
