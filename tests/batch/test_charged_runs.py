@@ -282,21 +282,6 @@ def test_a_dry_run_of_a_finished_run_tells_what_is_there(ledger: Path, people_fi
     assert "would be what this run released before" in run(*command, "--dry-run").out
 
 
-def test_databases_of_one_name_in_two_folders_are_two(
-    ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder in (Path(), Path("other")):
-        folder.mkdir(exist_ok=True)
-        with duckdb.connect(folder / "people.duckdb") as connection:
-            connection.sql(f"CREATE TABLE person AS FROM '{people_file}'")
-    options = ("--table", "person", "--epsilon", "0.3", "--ledger", ledger.absolute(), "--run-id", ID)
-    domain = people_file.absolute()
-    run("release", "people.duckdb", *options, "--domain", domain, "--output", "first.json")
-    monkeypatch.chdir("other")
-    told = run("release", "people.duckdb", *options, "--domain", domain, "--output", "m.json", expected=64).err
-    assert ID in told
-
-
 def test_the_lock_of_a_killed_attempt_goes_with_the_next(ledger: Path, people_file: Path, run: Run) -> None:
     command = ("train", people_file, "--ledger", ledger, "--run-id", ID)
     run(*command)
@@ -326,3 +311,18 @@ def test_frames_are_charged_but_have_no_run_id(ledger: Path, people_file: Path) 
     assert spent() == ("3/10", 1)
     with pytest.raises(UsageError, match="no name"):
         dpnb.train(frame, epsilon="0.3", domain=domain, ledger=ledger, run_id="nightly")
+
+
+def test_databases_of_one_name_in_two_folders_are_two(
+    ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (Path(), Path("other")):
+        folder.mkdir(exist_ok=True)
+        with duckdb.connect(folder / "people.duckdb") as connection:
+            connection.sql(f"CREATE TABLE person AS FROM '{people_file}'")
+    options = ("--table", "person", "--epsilon", "0.3", "--ledger", ledger.absolute(), "--run-id", ID)
+    domain = people_file.absolute()
+    run("release", "people.duckdb", *options, "--domain", domain, "--output", "first.json")
+    monkeypatch.chdir("other")
+    told = run("release", "people.duckdb", *options, "--domain", domain, "--output", "m.json", expected=64).err
+    assert ID in told

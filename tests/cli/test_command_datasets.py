@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.people import DECLARATION
 from support.running import Run
 from support.watching import Watching
 
@@ -45,12 +44,6 @@ def raw(folder: Path) -> Path:
 def test_list_names_every_data_set(folder: Path, run: Run) -> None:
     lines = run("datasets", "list").out.splitlines()
     assert [line.split()[0] for line in lines[2:]] == [entry.name for entry in entries()]
-
-
-def test_list_begins_with_the_working_directory(folder: Path, run: Run) -> None:
-    Path("datasets.toml").write_text(DECLARATION)
-    first = run("datasets", "list").out.splitlines()[2]
-    assert first.split() == ["people", "2", "1", "2", "people"]
 
 
 def test_prepare_writes_a_file_that_train_takes(raw: Path, run: Run) -> None:

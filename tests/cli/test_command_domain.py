@@ -7,15 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.people import PEOPLE, people, spoil_rows, write_people
+from support.people import people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.datasets.catalogue import read_catalogue
-from dpnb_columnar.domain import document_of, read_declaration
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import document_of
 from dpnb_columnar.model.model import load_model
-
-FILE = "people.parquet"
 
 
 def test_a_table_of_what_is_declared(people_file: Path, run: Run) -> None:
@@ -29,12 +26,6 @@ def test_only_the_footer_is_read(people_file: Path, run: Run) -> None:
     spoil_rows(people_file)
     run("domain", "show", people_file)
     run("domain", "edit", people_file)
-
-
-def test_without_a_label_the_table_says_what_is_to_be_done(folder: Path, run: Run) -> None:
-    domain = read_declaration("people", {"attributes": PEOPLE["attributes"]}, "x")
-    people(9).write_parquet(FILE, metadata=domain_metadata(domain))
-    assert '--label "COLUMN > 1000"' in run("domain", "show", FILE).out
 
 
 @pytest.mark.parametrize("name", ["adult", "census_simulated", "acs2018", "skin"])

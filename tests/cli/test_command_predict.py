@@ -44,13 +44,6 @@ def test_label_is_not_needed(model_file: Path, run: Run) -> None:
     assert pl.read_parquet(SCORED).columns == RESULTS
 
 
-def test_several_files_follow_one_another(model_file: Path, run: Run) -> None:
-    for name, rows in (("a", 3), ("b", 2)):
-        write_people(Path(f"new-{name}.parquet"), people(rows).with_columns(file=pl.lit(name)))
-    run("predict", model_file, "new-*.parquet", "--output", SCORED, "--key", "file")
-    assert pl.read_parquet(SCORED)["file"].to_list() == ["a", "a", "a", "b", "b"]
-
-
 def test_what_is_printed_does_not_depend_on_the_rows(model_file: Path, run: Run) -> None:
     texts = set()
     for rows in (0, 1, 100):

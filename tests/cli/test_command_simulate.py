@@ -25,15 +25,3 @@ def test_a_catalogue_in_the_working_directory_does_not_change_it(folder: Path, r
     Path("datasets.toml").write_text('[census_simulated]\nfiles = ["*.parquet"]\n')
     run("simulate", "again.parquet", "--rows", 10)
     assert Path("again.parquet").read_bytes() == Path("census.parquet").read_bytes()
-
-
-def test_seed(folder: Path, run: Run) -> None:
-    for name, seed in (("first", 1940), ("second", 7), ("third", 7)):
-        run("simulate", f"{name}.parquet", "--rows", 100, "--seed", seed)
-    run("simulate", "default.parquet", "--rows", 100)
-    first, second, third, default = (
-        Path(f"{name}.parquet").read_bytes() for name in ("first", "second", "third", "default")
-    )
-    assert first == default
-    assert second == third
-    assert first != second

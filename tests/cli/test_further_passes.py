@@ -26,7 +26,6 @@ from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
-LEARNED = (*CALIBRATED[:3], "learned")
 REPEATED = repeated_document()
 PART = Pure(Fraction(1, 10))
 

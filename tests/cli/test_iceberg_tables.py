@@ -334,11 +334,6 @@ def test_a_hint_leads_to_metadata_of_the_table_alone(table: Any, run: Run) -> No
     assert "lies outside the table's folder" in run("train", "lake/people", expected=65).err
 
 
-def test_files_of_a_table_stay_refused(table: Any, run: Run) -> None:
-    for arguments in (["train", "lake/people/data/*.parquet"], ["plan", "lake/people"], ["train", "lake"]):
-        assert "give the table itself" in run(*arguments, expected=65).err
-
-
 def test_without_the_library_the_extra_is_named(table: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyiceberg.io.pyarrow", None)
     told = run("train", "lake/people", expected=69).err

@@ -135,15 +135,6 @@ def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: 
     assert "weights and shares, free, from people (SHA-256 " in run("plan", private, *by(public), "--no-advice").out
 
 
-def test_a_file_without_a_domain_is_read_in_that_of_the_release(private: Path, public: Path, run: Run) -> None:
-    bare = public_rows(public.with_name("bare.parquet"), document=None)
-    run("train", private, *by(bare), "--output", TARGET)
-    model = load_model(TARGET)
-    assert model.attribute_weights is not None
-    assert model.attribute_weights.source is not None
-    assert model.attribute_weights.source.name == "bare.parquet"
-
-
 def test_a_label_that_is_typed_goes_for_both(private: Path, public: Path, run: Run) -> None:
     run("train", private, *by(public), "--label", "hours > 30", "--output", TARGET)
     model = load_model(TARGET)
@@ -215,3 +206,12 @@ def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: P
     assert "one.parquet: is one of the confidential inputs; weights and shares" in told
     with pytest.raises(dpnb.errors.UsageError, match="is one of the confidential inputs"):
         dpnb.release(dpnb.aggregate("parts"), epsilon=1, mechanism="histogram", attribute_weights=part)
+
+
+def test_a_file_without_a_domain_is_read_in_that_of_the_release(private: Path, public: Path, run: Run) -> None:
+    bare = public_rows(public.with_name("bare.parquet"), document=None)
+    run("train", private, *by(bare), "--output", TARGET)
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert model.attribute_weights.source is not None
+    assert model.attribute_weights.source.name == "bare.parquet"

@@ -42,6 +42,9 @@ def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Elemen
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run) -> None:
     run("train", people_file, "--mechanism", mechanism, "--epsilon", "0.3")
+    shown = run("show", "people.model.json").out
+    assert ("NO GUARANTEE" in shown) == (mechanism == "none")
+    assert mechanism in shown
     root, text = sheet(run, "people.model.json")
     assert "The model predicts income: 'low', 'high'." in text
     assert ("Do not publish" in text) == (mechanism == "none")

@@ -47,13 +47,6 @@ def test_labels_change_nothing_but_the_domain_of_the_model(worded_model: Path, r
     assert load_model(worded_model) == load_model(Path("plain.model.json"))
 
 
-@pytest.mark.parametrize("suffix", ["json", "parquet"])
-def test_model_files_keep_labels(worded_file: Path, run: Run, suffix: str) -> None:
-    run("train", worded_file, "--seed", 7, "--output", f"model.{suffix}")
-    domain = load_model(Path(f"model.{suffix}")).domain
-    assert (domain.titles, domain.value_labels) == (TITLES, WORDED["value_labels"])
-
-
 def test_statistics_whose_labels_differ_are_added_and_the_first_ones_stay(worded_file: Path, run: Run) -> None:
     other = {**PEOPLE, "value_labels": {"income": {"low": "poor"}}}
     write_people(Path("more.parquet"), people(500, seed=2), other)

@@ -93,36 +93,12 @@ def test_every_verb_that_counts_takes_the_weight(run: Run, data: Path, tmp_path:
     assert json.loads((tmp_path / "four.json").read_text())["domain"]["weight"]["cap"] == "400"
 
 
-def test_python_takes_the_weight(data: Path) -> None:
-    model = dpnb.train(data, epsilon=1, weight="PERWT", weight_cap=400, mechanism="majority")
-    assert model.domain.weight == Weight("PERWT", Fraction(400))
-    statistics = dpnb.aggregate(data, weight="PERWT", weight_cap="400")
-    assert statistics.domain.weight == Weight("PERWT", Fraction(400))
-    planned = dpnb.plan(data, epsilon=1, weight="PERWT", weight_cap=400, rehearse=False)
-    assert planned.plan.domain.weight is not None
-    with pytest.raises(UsageError, match="Give weight_cap, such as 400"):
-        dpnb.train(data, epsilon=1, weight="PERWT")
-
-
 def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: Path) -> None:
     run("aggregate", data, "--output", tmp_path / "counts.parquet")
     refused = run(
         "release", tmp_path / "counts.parquet", "--weight", "PERWT", "--output", tmp_path / "m.json", expected=64
     )
     assert "--weight can only be used with --dataset or --domain; statistics files know their weight" in refused.err
-
-
-def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> None:
-    from support.people import spoil_rows
-
-    spoil_rows(data)
-    for code, chosen, words in (
-        (65, ["--weight", "PERWTS", "--weight-cap", "4"], "missing column 'PERWTS' (is it 'PERWT'?)"),
-        (78, ["--weight", "hours", "--weight-cap", "4"], "is an attribute"),
-        (78, ["--weight", "PERWT", "--weight-cap", "4.5"], "must be a multiple of the step"),
-    ):
-        ended = run("train", data, *chosen, "--output", tmp_path / "m.json", expected=code)
-        assert words in ended.err
 
 
 def test_the_result_of_a_query_is_released_as_files_are(run: Run, data: Path, tmp_path: Path) -> None:

@@ -67,11 +67,6 @@ def test_folds_count_alike_within_an_iteration_and_iterations_alike(tmp_path: Pa
     assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.500 (0.320)"
 
 
-def test_one_release_has_no_quantile(tmp_path: Path) -> None:
-    page = report(tmp_path, [cell(accuracy=0.6)])
-    assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.600"
-
-
 def test_attribute_weights_have_a_panel_and_a_winner(tmp_path: Path) -> None:
     accuracies = {("smooth", "none"): 0.7, ("smooth", "auto"): 0.8, ("histogram", "none"): 0.75}
     rows = [cell(mechanism=name, attribute_weights=w, accuracy=value) for (name, w), value in accuracies.items()]
@@ -203,8 +198,3 @@ def test_every_csv_holds_the_numbers_of_its_figure(whole: Page, rows: list[Row])
     assert found[3:] == pytest.approx(by_hand(own), abs=1e-14)
     drawn = sum(len({row for row, _ in table}) for table in whole.tables("adult").values())
     assert frame.select("panel", "series").n_unique() == drawn
-
-
-def test_csv_keeps_awkward_names(whole: Page) -> None:
-    frame = pl.read_csv(whole.path.with_suffix("") / "mean-error.csv")
-    assert set(frame["panel"]) == {AWKWARD, "adult"}
