@@ -137,15 +137,11 @@ def test_python_takes_the_file_of_a_catalogue(wages: Path, people_file: Path) ->
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (["--dataset", "none.toml"], 66, "none.toml: cannot be read"),
-        (["--dataset", "people.parquet"], 64, "no data set named 'people.parquet'"),
         (["--dataset", "false.toml"], 78, "false.toml: not a TOML file"),
         (["--dataset", "empty.toml"], 78, "empty.toml: no entry of it claims people.parquet; name one with --dataset"),
-        (["--dataset", "wages.toml:adult"], 64, "wages.toml: no data set named 'adult'; known names"),
         (["--dataset", "empty.toml:adult"], 64, "no data set named 'adult'; it has no entry"),
         (["--dataset", "mark.toml"], 78, "mark.toml: not a TOML file: it begins with a byte order mark; save it as"),
         (["--dataset", "digits.toml"], 78, "digits.toml: not a TOML file: a number in it has too many digits\n"),
-        (["--dataset", "wages.toml", "--output", "wages.toml"], 64, "end its name"),
     ],
 )
 def test_refusals(options: list[str], code: int, told: str, wages: Path, run: Run) -> None:

@@ -92,24 +92,6 @@ def test_of_many_classes_the_largest_are_drawn(folder: Path, run: Run) -> None:
     assert "Predicted probability of c06" not in text
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (("--html", "page.txt"), 64),
-        (("--html", "there.html"), 73),
-        (("--html", "rest.parquet", "--overwrite"), 64),
-        (("--overwrite",), 64),
-    ],
-)
-def test_a_page_that_cannot_be_written_is_refused_first(
-    options: tuple[str, ...], code: int, rest: Path, model_file: Path, run: Run
-) -> None:
-    Path("there.html").write_text("mine")
-    ended = run("evaluate", model_file, rest, *options, expected=code)
-    assert (ended.out, ended.err.count("\n")) == ("", 1)
-    assert Path("there.html").read_text() == "mine"
-
-
 # What is drawn.
 
 
