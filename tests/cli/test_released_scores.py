@@ -206,38 +206,25 @@ def test_more_classes_are_counted_by_predicted_class(folder: Path, run: Run) -> 
     assert "AUC" not in repr(dpnb.load_scores(SCORES))
 
 
-def test_released_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
-    """The eight largest classes, and all others together; the file has every one."""
+def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
+    """The eight largest classes, and all others together; the file, or --all, has every one."""
     names = [f"c{number:02}" for number in range(20)]
     document = {"label": {"column": "c", "classes": names}, "attributes": {"x": {"lower": 0, "upper": 19, "step": 1}}}
     rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
     write_people(REST, pl.DataFrame(rows, schema=["x", "c"], orient="row"), document)
     run("train", REST, "--epsilon", "1000", "--seed", "1", "--output", "m.json")
-    text = run("evaluate", "m.json", REST, "--epsilon", "1000", "--seed", "1", "--html", "page.html").out
-    header = next(line for line in text.splitlines() if "true \\ predicted" in line)
-    assert header.split()[3:] == [*names[12:], "12", "others"]
-    assert "and 12 classes of fewer rows; all of them in the file" in text
+    released = run("evaluate", "m.json", REST, "--epsilon", "1000", "--seed", "1", "--html", "page.html").out
+    folded, whole = (run("evaluate", "m.json", REST, *more).out for more in ((), ("--all",)))
+    for text, place in ((released, "all of them in the file"), (folded, "all of them with --all")):
+        header = next(line for line in text.splitlines() if "true \\ predicted" in line)
+        assert header.split()[3:] == [*names[12:], "12", "others"]
+        assert f"and 12 classes of fewer rows; {place}" in text
+        table = text[text.index(header) :].split("\n\n")[0].splitlines()[2:]
+        counts = (line.replace("12 others", "x").split()[1:] for line in table)
+        assert sum(int(count) for line in counts for count in line) == len(rows)
     assert "12 classes of fewer rows are taken together" in Path("page.html").read_text()
     assert np.shape(load_scores(SCORES).counts) == (20, 20)
     assert int(np.sum(load_scores(SCORES).counts)) == len(rows)
-
-
-def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
-    """The eight largest classes, and all others together."""
-    names = [f"c{number:02}" for number in range(20)]
-    Path("datasets.toml").write_text(
-        f"[many]\nlabel = {{ column = 'c', classes = {names} }}\n"
-        "[many.attributes]\nx = { lower = 0, upper = 19, step = 1 }\n"
-    )
-    rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
-    pl.DataFrame(rows, schema=["x", "c"], orient="row").write_parquet("many.parquet")
-    run("train", "many.parquet", "--mechanism", "none")
-    folded, whole = (run("evaluate", "many.model.json", "many.parquet", *more).out for more in ((), ("--all",)))
-    header = next(line for line in folded.splitlines() if "true \\ predicted" in line)
-    assert header.split()[3:] == [*names[12:], "12", "others"]
-    assert "and 12 classes of fewer rows; all of them with --all" in folded
-    table = folded[folded.index(header) :].split("\n\n")[0].splitlines()[2:]
-    assert sum(int(count) for line in table for count in line.replace("12 others", "x").split()[1:]) == len(rows)
     assert " c00 " in whole
     assert "others" not in whole
 
