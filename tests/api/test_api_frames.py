@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import BOTH, MIXED, declared
+from support.aggregation_cases import declared
 from support.people import DECLARATION, PEOPLE, TYPES, people, people_domain
 from support.random_tables import frames as random_frames
 from support.rows_in_python import Document, counts_of, expected_counts
@@ -121,17 +121,6 @@ def test_a_model_says_in_two_lines_what_it_is() -> None:
     first, second = repr(model).splitlines()
     assert first == "Model of people: 'low', 'high' from 2 numeric and 1 categorical attributes"
     assert second.startswith("0.5-differentially private for one row added or removed")
-
-
-def test_columns_of_no_use_may_hold_anything() -> None:
-    rows = people(5).to_pandas().assign(odd=[1, "a", None, {}, 5j])
-    assert dpnb.aggregate(rows, domain=people_domain()) == dpnb.aggregate(people(5), domain=people_domain())
-
-
-def test_dictionaries_of_an_arrow_table_are_text() -> None:
-    table = MIXED.set_column(MIXED.column_names.index("sex"), "sex", MIXED["sex"].dictionary_encode())
-    domain = declared(BOTH)
-    assert dpnb.aggregate(table, domain=domain) == dpnb.aggregate(MIXED, domain=domain)
 
 
 def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,10 @@ import json
 import shlex
 from pathlib import Path
 
-import polars as pl
 import pytest
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.datasets.catalogue import read_catalogue
 from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
@@ -108,26 +106,6 @@ def test_the_same_model_as_with_the_label_declared(extract: Path, run: Run) -> N
     assert Path("chosen.json").read_text() == Path("declared.json").read_text()
 
 
-def test_codes_for_missing_are_in_no_class(folder: Path, run: Run) -> None:
-    attributes = {**ATTRIBUTES, "hours": {"lower": 0, "upper": 98, "step": 1, "missing_values": [999]}}
-    domain = read_declaration("people", {"attributes": attributes}, "test")
-    frame = people(500).with_columns(hours=pl.when(pl.col("age") < 40).then(999).otherwise("hours"))
-    frame.write_parquet(FILE, metadata=domain_metadata(domain))
-    run("aggregate", FILE, "--label", "hours > 40")
-    found = load_statistics(Path("people.statistics.parquet"))
-    known = frame.filter(pl.col("hours") != 999)["hours"]
-    assert list(found.class_counts) == [(known <= 40).sum(), (known > 40).sum()]
-    assert found.domain.classes == ("<=40", ">40")
-
-
-def test_a_model_of_a_chosen_label_predicts_it(extract: Path, run: Run) -> None:
-    run("train", extract, "--label", "hours > 35", "--epsilon", 10)
-    assert load_model(Path("people.model.json")).domain.classes == ("<=35", ">35")
-    run("predict", "people.model.json", extract, "--output", "scored.parquet")
-    assert set(pl.read_parquet("scored.parquet")["predicted"]) <= {"<=35", ">35"}
-    run("evaluate", "people.model.json", extract)
-
-
 def test_entries_may_leave_the_label_out(folder: Path, run: Run) -> None:
     people(100).write_parquet(FILE)
     entry = DECLARATION.replace('[people.label]\ncolumn = "income"\nclasses = ["low", "high"]\n', "")
@@ -136,14 +114,3 @@ def test_entries_may_leave_the_label_out(folder: Path, run: Run) -> None:
     assert "epsilon 2 " in run("train", FILE, "--label", "hours > 40").out
     listed = next(line for line in run("datasets", "list").out.splitlines() if line.startswith("  people "))
     assert listed.split()[1:4] == ["2", "1", "0"]
-
-
-@pytest.mark.slow
-def test_condition_of_as_many_parts_as_fit_in_its_text(people_file: Path, run: Run) -> None:
-    listed = ",".join(map(str, [*range(40), *range(100, 950)]))
-    run("aggregate", people_file, "--label", f"age IN ({listed})", "--output", "listed.parquet")
-    run("aggregate", people_file, "--label", "age < 40", "--output", "compared.parquet")
-    listed_counts, compared = (
-        pl.read_parquet(name).drop("attribute") for name in ("listed.parquet", "compared.parquet")
-    )
-    assert listed_counts.equals(compared)

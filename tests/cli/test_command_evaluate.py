@@ -50,12 +50,6 @@ def test_text_tells_the_same(model_file: Path, people_file: Path, run: Run) -> N
         assert any(line.split() == [name, *map(str, counts)] for line in ended.out.splitlines())
 
 
-def test_rows_outside_the_domain_are_left_out(model_file: Path, run: Run) -> None:
-    frame = pl.concat([people(10), people(5).with_columns(income=pl.lit("middling"))])
-    write_people(Path("new.parquet"), frame)
-    assert "rows               10\n" in run("evaluate", model_file, "new.parquet").out
-
-
 @pytest.mark.parametrize(
     ("wrong", "told"), [(0, None), (1, "; the difference may be chance"), (60, "")], ids=["none", "one", "most"]
 )

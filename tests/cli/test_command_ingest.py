@@ -455,3 +455,28 @@ def test_parquet_that_is_refused(folder: Path, run: Run) -> None:
     shutil.copy("town.parquet", "copy.parquet")
     assert "have the same content" in refusal(65, "town.parquet", "copy.parquet")
     assert not Path("out.parquet").exists()
+
+
+TOWN = """
+[town]
+label = { column = "KIND", classes = ["001", "002"] }
+[town.attributes]
+AGE = { lower = 0, upper = 90, step = 1 }
+RATE = { values = ["0.5", "1", "-2"] }
+"""
+
+
+@pytest.mark.parametrize("more", ["AB,7,1", "001,old,1", "001,7,AB", "1e2,1e2,1e2", ",,"])
+def test_one_row_changes_the_reading_of_no_other(more: str, folder: Path, run: Run) -> None:
+    """A value is read by its declaration, in an extract without a codebook: 001 is 1 with that row and without it."""
+    Path("datasets.toml").write_text(TOWN)
+    lines = [f"00{1 + row % 2},{row % 90:03d},{('.50', '1.0', '-2')[row % 3]}" for row in range(2000)]
+    counts = []
+    for name, rows in (("plain", []), ("more", [more])):
+        Path(f"{name}.csv").write_text("\n".join(["KIND,AGE,RATE", *lines, *rows]) + "\n")
+        run("ingest", f"{name}.csv", "--output", f"{name}.parquet")
+        run("aggregate", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.statistics.parquet")
+        counts.append(pl.read_parquet(f"{name}.statistics.parquet").filter(pl.col("attribute").is_null())["count"])
+        run("train", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.json")
+    assert counts[1].sum() - counts[0].sum() in (0, 1)
+    assert counts[0].to_list() == [1000, 1000]

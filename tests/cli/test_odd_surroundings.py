@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -205,18 +204,6 @@ def places(request: pytest.FixtureRequest, folder: Path) -> Path:
     table, metadata = table.add_column(0, "shape", [["x"] * len(table)]), pq.read_metadata("people.parquet").metadata
     write_unknown(folder / "places.parquet", table, request.param, metadata)
     return folder
-
-
-@pytest.mark.parametrize("mechanism", ["histogram", "smooth"])
-@pytest.mark.parametrize("weights", ["none", "calibrated"])
-def test_the_model_is_that_of_the_other_columns(mechanism: str, weights: str, places: Path, run: Run) -> None:
-    models = {}
-    for name in ("people", "places"):
-        given = ["--mechanism", mechanism, "--attribute-weights", weights, "--seed", "1"]
-        run("train", f"{name}.parquet", *given, "--output", f"{name}.json")
-        models[name] = json.loads((places / f"{name}.json").read_text())
-    for part in ("classes", "attributes", "attribute_weights", "guarantee"):
-        assert models["people"].get(part) == models["places"].get(part)
 
 
 def test_every_verb_reads_the_other_columns(places: Path, run: Run) -> None:
