@@ -13,22 +13,6 @@ from support.running import Run
 from support.tables import into_duckdb, into_sqlite
 
 
-def test_figures_are_those_of_the_scored_rows(model_file: Path, people_file: Path, run: Run) -> None:
-    found = json.loads(run("evaluate", model_file, people_file, "--json").out)
-    run("predict", model_file, people_file, "--output", "scored.parquet")
-    scored = pl.read_parquet("scored.parquet").with_columns(true=pl.read_parquet(people_file)["income"])
-    right = scored["predicted"] == scored["true"]
-    true_probability = pl.when(pl.col("true") == "high").then("probability_high").otherwise("probability_low")
-    assert found["rows"] == 1000
-    assert found["accuracy"] == pytest.approx(right.mean())
-    assert found["majority"] == pytest.approx((scored["true"] == "low").mean())
-    assert found["log_loss"] == pytest.approx(-scored.select(true_probability.log().mean()).item())
-    for true, counts in zip(("low", "high"), found["confusion"], strict=True):
-        rows = scored.filter(pl.col("true") == true)["predicted"]
-        assert counts == [(rows == "low").sum(), (rows == "high").sum()]
-    assert sum(tenth["rows"] for tenth in found["calibration"]) == 1000
-
-
 def test_text_tells_the_same(model_file: Path, people_file: Path, run: Run) -> None:
     found = json.loads(run("evaluate", model_file, people_file, "--json").out)
     ended = run("evaluate", model_file, people_file)

@@ -11,7 +11,6 @@ import duckdb
 import jinja2
 import polars as pl
 import pytest
-from support.model_cases import declared, model_of, table_of
 from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
@@ -20,7 +19,6 @@ from support.tables import into_duckdb, into_postgres, into_sqlite
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.rows.database_query import read_query
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
@@ -40,24 +38,6 @@ def test_the_query_scores_as_predict_does(model_file: Path, people_file: Path, r
     assert found["predicted"].equals(expected["predicted"])
     for name in ("probability_low", "probability_high"):
         assert (found[name] - expected[name]).abs().max() < 1e-12  # type: ignore[operator]
-
-
-@pytest.mark.usefixtures("invented_models")
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_categories_far_apart_take_no_room_between_them(dialect: str, folder: Path, run: Run) -> None:
-    values, shares = [1, 2, 10**9, *range(-(10**15), 0, 10**14)], [[c + k for c in range(1, 14)] for k in (1, 5)]
-    tables = [table_of("code", *([each / sum(row) for each in row] for row in shares))]
-    model_of(declared({"code": {"values": values}}), tables).save("apart.json")
-    pl.DataFrame({"code": [*values, 3, None]}).write_parquet("apart.parquet")
-    query = run("sql", "apart.json", "--dialect", dialect, "--table", "apart", "--like", "apart.parquet").out
-    assert len(query) < 15_000
-    if dialect == "duckdb":
-        with duckdb.connect() as connection:
-            connection.read_parquet("apart.parquet").create_view("apart")
-            found = connection.sql(query.rstrip().rstrip(";")).pl()
-        expected = load_model(Path("apart.json")).predict(pl.read_parquet("apart.parquet"), ["code"])
-        assert found["predicted"].equals(expected["predicted"])
-        assert found["skipped"].to_list() == expected["skipped"].to_list() == [0] * 13 + [1, 1]
 
 
 def test_without_keys_every_column_comes_along_in_a_view(model_file: Path, run: Run) -> None:

@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -99,22 +98,6 @@ def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: P
         "release", tmp_path / "counts.parquet", "--weight", "PERWT", "--output", tmp_path / "m.json", expected=64
     )
     assert "--weight can only be used with --dataset or --domain; statistics files know their weight" in refused.err
-
-
-def test_the_result_of_a_query_is_released_as_files_are(run: Run, data: Path, tmp_path: Path) -> None:
-    """The same options with the query, its result and the files: the same model; others are another domain."""
-    chosen = ["--weight", "PERWT", "--weight-cap", "100"]
-    common = ["--epsilon", "1", "--seed", "3", "--output"]
-    query = run("sql", "statistics", data, "--dialect", "duckdb", "--table", "people", *chosen).out
-    result = tmp_path / "result.csv"
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE VIEW people AS FROM read_parquet('{data}')")
-        connection.execute(f"COPY ({query.rstrip().removesuffix(';')}) TO '{result}' (HEADER)")
-    run("train", data, *chosen, *common, tmp_path / "one.json")
-    run("release", result, "--domain", data, *chosen, *common, tmp_path / "two.json")
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    other = run("release", result, "--domain", data, *common, tmp_path / "three.json", expected=65)
-    assert "was counted in another domain than 'people'" in other.err
 
 
 WEIGHT = {"column": "PERWT", "cap": 400, "step": "0.5", "missing": 1}
