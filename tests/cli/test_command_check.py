@@ -177,8 +177,7 @@ def test_a_text_as_large_as_a_file_is_cut(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
-    [([" f", "m "], "blanks"), (["F", "M"], "case"), ([" F", "M"], "blanks or case")],
+    ("values", "said"), [([" f", "m "], "blanks"), (["F", "M"], "case"), ([" F", "M"], "blanks or case")]
 )
 def test_values_that_differ_by_their_form_are_one_fault(values: list[str], said: str, folder: Path, run: Run) -> None:
     rows = people(200).with_columns(sex=pl.Series(values * 100))

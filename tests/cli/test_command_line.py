@@ -235,8 +235,7 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())",
-        form,
+        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())", form
     )
     assert ended.returncode == 73
     assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"

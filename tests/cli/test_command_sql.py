@@ -173,9 +173,7 @@ def rows() -> pl.DataFrame:
     return people(300).with_columns(serial=pl.int_range(300))
 
 
-@pytest.fixture(
-    params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)],
-)
+@pytest.fixture(params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def address(request: pytest.FixtureRequest, folder: Path, rows: pl.DataFrame) -> str:
     """A database with a table ``person`` whose columns are in lower case, of a model whose names are in upper case."""
     if request.param == "postgres":

@@ -62,10 +62,7 @@ def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("weights", "stated"),
     [
-        (
-            "calibrated",
-            "how probabilities follow from the score, in which each of 6 attributes weighs 1, is fitted",
-        ),
+        ("calibrated", "how probabilities follow from the score, in which each of 6 attributes weighs 1, is fitted"),
         ("learned", "a weight of each of 6 attributes and an intercept are fitted in 2 further passes"),
         ("learned", "a weight gradient's error is in units of its bound, which the released tables decide"),
         ("learned", "how probabilities follow from the score in one more: 35.0% of the budget"),

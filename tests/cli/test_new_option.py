@@ -29,8 +29,7 @@ class PaintedTerms(Terms):
     """Terms with an option that nobody has seen."""
 
     colour: Annotated[
-        str | None,
-        Option(help="Colour, as painters say.", metavar="NAME", shown="that of the paper"),
+        str | None, Option(help="Colour, as painters say.", metavar="NAME", shown="that of the paper")
     ] = None
 
 

@@ -267,8 +267,7 @@ def test_an_audit_reports_configurations(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("speed", "text"),
-    [(None, ""), (0.025, "1.5 rows/min"), (1.25, "1.2 rows/s"), (1_234_567.0, "1,234,567 rows/s")],
+    ("speed", "text"), [(None, ""), (0.025, "1.5 rows/min"), (1.25, "1.2 rows/s"), (1_234_567.0, "1,234,567 rows/s")]
 )
 def test_a_rate_has_the_digits_that_people_read(speed: float | None, text: str) -> None:
     assert console._rate(speed, "rows") == text

@@ -155,10 +155,6 @@ def test_check_tells_of_weights_that_are_missing_cut_off_or_nothing(run: Run, tm
     told = run("check", data).out
     assert "note: weight PERWT: weights above the cap count as 400 (12.5% of the rows)" in told
     assert "note: weight PERWT: 50.0% of the rows have no weight, or one below 0, and count as 0" in told
-    assert json.loads(run("check", data, "--json").out)["weight"] == {
-        "lacking": 4,
-        "above": 1,
-        "nothing": 5,
-    }
+    assert json.loads(run("check", data, "--json").out)["weight"] == {"lacking": 4, "above": 1, "nothing": 5}
     write_people(data, frame.with_columns(PERWT=-1), {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}})
     assert "fault: weight PERWT: no row weighs anything" in run("check", data, expected=65).out

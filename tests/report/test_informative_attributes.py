@@ -16,13 +16,7 @@ from support.model_cases import declared, histogram_of, model_of, normal_of, pre
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.model.parameters import (
-    AttributeParameters,
-    AttributeWeights,
-    CalibrationLine,
-    NaiveBayes,
-    Normal,
-)
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, CalibrationLine, NaiveBayes, Normal
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 from dpnb_columnar.report.informative_attributes import (
     Noises,
