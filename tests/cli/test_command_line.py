@@ -18,7 +18,6 @@ import pytest
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
-import dpnb_columnar
 from dpnb_columnar.cli import main, verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
@@ -86,10 +85,6 @@ def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, mo
 def test_help_names_every_mechanism_and_noise(run: Run) -> None:
     text = re.sub(r"-\n +", "-", run("train", "--help").out)  # a line may end within a name
     assert all(name in text for name in (*MECHANISMS, *NOISE_FAMILIES))
-
-
-def test_version(run: Run) -> None:
-    assert run("--version").out == f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
 
 def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:

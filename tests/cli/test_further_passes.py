@@ -205,34 +205,6 @@ def test_one_query_calibrates_all_classes(several: Path, run: Run) -> None:
     assert json.loads(run("evaluate", "calibrated.json", several, "--json").out)["accuracy"] > 0.7
 
 
-@pytest.mark.slow
-def test_releases_from_statistics_give_the_line_of_the_same_counts(several: Path, classes: int, run: Run) -> None:
-    """Counts of files, of parts, and of a database's query are the same, and so is the seeded line that follows."""
-    run("aggregate", several, "--output", "first.parquet")
-    run("release", "first.parquet", *CALIBRATED, "--seed", 1, "--output", "tables.json")
-    share = load_model(Path("tables.json")).guarantee.reserved
-    assert share is not None
-    assert (share.query, share.values, share.cost) == (CALIBRATION, 72, PART)
-    frame = pl.read_parquet(several)
-    parts = [write_people(Path(f"part-{part}.parquet"), frame[part::2], document(classes)) for part in range(2)]
-    for part in parts:
-        run("aggregate", part, "--given", "tables.json", "--output", part.with_suffix(".counts.parquet"))
-    query = run("sql", "statistics", "--given", "tables.json", "--dialect", "duckdb", "--table", "rows").out
-    with duckdb.connect() as connection:
-        connection.register("rows", frame)
-        connection.sql(query).write_csv("result.csv")
-    run("aggregate", several, "--given", "tables.json", "--output", "whole.parquet")
-    lines = []
-    for counts in (["whole.parquet"], [part.with_suffix(".counts.parquet") for part in parts], ["result.csv"]):
-        run("release", *counts, "--given", "tables.json", "--seed", 2, "--output", "m.json", "--overwrite")
-        model = load_model(TARGET)
-        assert model.guarantee.reserved is None
-        assert model.attribute_weights is not None
-        assert model.attribute_weights.line is not None
-        lines.append(model.attribute_weights)
-    assert lines[0] == lines[1] == lines[2]
-
-
 def test_rows_that_change_between_the_passes_are_noticed(several: Path, classes: int) -> None:
     """The answer knows the rows of each class, though no released count tells them."""
     tables = dpnb.release(dpnb.aggregate(several), epsilon=1, mechanism="histogram", attribute_weights="calibrated")

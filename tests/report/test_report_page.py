@@ -138,14 +138,7 @@ def test_missing_cells_are_found(tmp_path: Path) -> None:
     assert gaps(read_results(write_results(tmp_path / "results.parquet", rows))) == []
 
 
-def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
-    page = report(tmp_path, [cell()], metadata={"iterations": "5", "folds": "10"})
-    notice = page.section("missing")
-    assert notice is not None
-    assert "adult, evaluation: smooth, 0 of 5 iterations (1 of 50 cells)" in "".join(notice.itertext())
-
-
-def test_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
+def test_declared_iterations_are_expected_and_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
     metadata = {"iterations": "2", "iterations.adult": "1", "folds": "1"}
     page = report(tmp_path, [cell(), cell(dataset="seeds")], metadata=metadata)
     notice = page.section("missing")
