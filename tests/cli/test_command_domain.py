@@ -6,10 +6,12 @@ import json
 import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
+from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.datasets.catalogue import read_catalogue
 from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
@@ -114,3 +116,15 @@ def test_entries_may_leave_the_label_out(folder: Path, run: Run) -> None:
     assert "epsilon 2 " in run("train", FILE, "--label", "hours > 40").out
     listed = next(line for line in run("datasets", "list").out.splitlines() if line.startswith("  people "))
     assert listed.split()[1:4] == ["2", "1", "0"]
+
+
+def test_codes_for_missing_are_in_no_class(folder: Path, run: Run) -> None:
+    attributes = {**ATTRIBUTES, "hours": {"lower": 0, "upper": 98, "step": 1, "missing_values": [999]}}
+    domain = read_declaration("people", {"attributes": attributes}, "test")
+    frame = people(500).with_columns(hours=pl.when(pl.col("age") < 40).then(999).otherwise("hours"))
+    frame.write_parquet(FILE, metadata=domain_metadata(domain))
+    run("aggregate", FILE, "--label", "hours > 40")
+    found = load_statistics(Path("people.statistics.parquet"))
+    known = frame.filter(pl.col("hours") != 999)["hours"]
+    assert list(found.class_counts) == [(known <= 40).sum(), (known > 40).sum()]
+    assert found.domain.classes == ("<=40", ">40")

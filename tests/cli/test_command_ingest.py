@@ -9,6 +9,7 @@ import stat
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -32,6 +33,7 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_row
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
@@ -40,6 +42,7 @@ from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
 from dpnb_columnar.extracts.described_extract import read_batches
 from dpnb_columnar.mechanisms import release_plan
 from dpnb_columnar.mechanisms.automatic_choice import MechanismChoice
+from dpnb_columnar.model.model import load_model
 from dpnb_columnar.rows.holdout import parts_of
 
 
@@ -480,3 +483,38 @@ def test_one_row_changes_the_reading_of_no_other(more: str, folder: Path, run: R
         run("train", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.json")
     assert counts[1].sum() - counts[0].sum() in (0, 1)
     assert counts[0].to_list() == [1000, 1000]
+
+
+def trained(run: Run, file: str, *more: str) -> Any:
+    ended = run("train", file, "--dataset", "town", "--seed", 3, "--output", "town.json", "--overwrite", *more)
+    model = load_model(Path("town.json"))
+    return ended.out, model.classes, model.attributes, model.attribute_weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("small", [2**22, 0], ids=["Polars", "DuckDB"])
+@pytest.mark.parametrize("columns", [["KIND"], ["AGE"], ["RATE"], ["KIND", "AGE", "RATE"]], ids=str)
+def test_a_text_that_is_not_utf_8_is_in_no_category(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, columns: list[str], small: int, dictionary: bool
+) -> None:
+    """As if that row had no value there: the same counts, exit code and text."""
+    Path("datasets.toml").write_text(TOWN)
+    monkeypatch.setattr(local, "SMALL", small)
+    table = pa.table({"KIND": ["1", "2"] * 50, "AGE": ["7", "8"] * 50, "RATE": ["1", ".5"] * 50})
+    spoilt = missing = table
+    for column in columns:
+        place, values = table.column_names.index(column), table[column].to_pylist()
+        binary = pa.array([b"\xff\xfe", *(value.encode() for value in values[1:])])
+        missing = missing.set_column(place, column, pa.array([None, *values[1:]]))
+        spoilt = spoilt.set_column(place, column, pa.Array.from_buffers(pa.string(), len(binary), binary.buffers()))
+    pq.write_table(missing, "missing.parquet", row_group_size=30)
+    pq.write_table(spoilt, "spoilt.parquet", row_group_size=30, use_dictionary=dictionary)
+    out, *model = trained(run, "missing.parquet")
+    found, *other = trained(run, "spoilt.parquet")
+    assert model == other
+    assert found == out
+    second = ("--attribute-weights", "calibrated")
+    assert trained(run, "missing.parquet", *second)[1:] == trained(run, "spoilt.parquet", *second)[1:]
+    for reading in (("check", "--dataset", "town"), ("evaluate", "town.json")):
+        assert run(*reading, "spoilt.parquet").out == run(*reading, "missing.parquet").out

@@ -11,14 +11,14 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from support.ledger_cases import spent_epsilon
+from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import people_domain, repeated_document, repeated_people, write_people
 from support.running import Run
 from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Pure
+from dpnb_columnar.budget import Approximate, Pure
 from dpnb_columnar.mechanisms import model_release
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
@@ -203,6 +203,19 @@ def test_one_query_calibrates_all_classes(several: Path, run: Run) -> None:
     assert model.attribute_weights.line is not None
     assert len(model.attribute_weights.line.others) == len(model.attribute_weights.line.margins)
     assert json.loads(run("evaluate", "calibrated.json", several, "--json").out)["accuracy"] > 0.7
+
+
+def test_counts_of_another_model_are_refused_and_nothing_is_charged(several: Path, run: Run) -> None:
+    account = new_ledger(Path("rows.ledger"), Approximate(Fraction(2), Fraction(0)), "rows")
+    run("aggregate", several, "--output", "first.parquet")
+    for name in ("one", "other"):
+        run("release", "first.parquet", *CALIBRATED, "--output", f"{name}.json")
+    run("aggregate", several, "--given", "one.json", "--output", "second.parquet")
+    given = ("--given", "other.json", "--ledger", account)
+    told = run("release", "second.parquet", *given, "--output", "m.json", expected=65).err
+    assert "second.parquet: was counted given another model, whose scores differ" in told
+    assert spent_epsilon(account, "rows") == 0
+    assert not Path("m.json").exists()
 
 
 def test_rows_that_change_between_the_passes_are_noticed(several: Path, classes: int) -> None:

@@ -16,7 +16,7 @@ START_SECONDS = 120.0
 
 ABORTS = {(".parquet", -signal.SIGABRT), ("log", -signal.SIGSEGV), (".avro", -signal.SIGSEGV)}
 """Files whose reader may end the process: Polars has no room for what a page claims, Delta's library reads nested JSON
-by recursion, and Iceberg's decodes manifests in C. docs/batch.md says so, and test_aborted_runs that nothing is
+by recursion, and Iceberg's decodes manifests in C. docs/batch.md says so, and test_kills that nothing is
 charged."""
 
 
