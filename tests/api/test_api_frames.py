@@ -150,26 +150,6 @@ def test_a_catalogue_entry_names_the_domain_of_a_frame(folder: Path) -> None:
     assert dpnb.aggregate(people(9), dataset="people") == dpnb.aggregate(people(9), domain=people_domain())
 
 
-@pytest.mark.parametrize(
-    ("spoilt", "told"),
-    [
-        (people(5).drop("sex"), "the frame: missing column 'sex'"),
-        (people(5).rename({"sex": "SEX"}), r"missing column 'sex'.*its columns are age, hours, SEX"),
-        (people(5).with_columns(Age=pl.col("age")), "the frame: columns 'age', 'Age' differ in upper and lower case"),
-        (people(5).with_columns(age=pl.date(2018, 1, 1)), "column 'age' has type Date, but is declared numeric"),
-        (people(5).cast({"sex": pl.Binary}), "column 'sex' has type Binary: cast it to a number"),
-        (people(5).with_columns(sex=pl.lit(None)), "'sex' has type Null .it holds no value at all."),
-        (people(5).with_columns(income=pl.lit(1.5)), "label column 'income' has type Float64, which cannot hold"),
-    ],
-    ids=["missing", "renamed", "twins", "date", "binary", "null", "label"],
-)
-def test_a_frame_that_does_not_fit_is_refused(
-    spoilt: pl.DataFrame, told: str, form: Callable[[pl.DataFrame], Any]
-) -> None:
-    with pytest.raises(errors.DataError, match=told):
-        dpnb.train(form(spoilt), epsilon=1, domain=people_domain())
-
-
 def test_a_domain_may_be_a_mapping() -> None:
     frame, expected = people(200), dpnb.aggregate(people(200), domain=people_domain())
     assert dpnb.aggregate(frame, domain={"name": "people", **PEOPLE}) == expected

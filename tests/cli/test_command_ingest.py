@@ -16,10 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.codebook_cases import codebook, codes, ddi_of, variable
+from support.extracts import PEOPLE as LINES
 from support.extracts import (
-    HOUSEHOLD_ROWS,
-    HOUSEHOLDS,
-    HOUSES,
     PERSONS,
     ROWS,
     SEX,
@@ -28,7 +26,6 @@ from support.extracts import (
     archive,
     write_extract,
 )
-from support.extracts import PEOPLE as LINES
 from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
 from support.running import Run
 
@@ -105,12 +102,6 @@ def test_the_weight_is_in_persons_once_it_is_asked_for(folder: Path, run: Run) -
     assert weighted.weight_sums.sum() == 414
 
 
-def test_hierarchical(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", HOUSEHOLDS, HOUSES)
-    run("ingest", "town.dat", "--output", "out.parquet")
-    assert rows("out.parquet") == list(HOUSEHOLD_ROWS)
-
-
 def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) -> None:
     write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), LINES)
@@ -181,16 +172,6 @@ def test_archives_without_a_dictionary(folder: Path, run: Run) -> None:
     assert set(frame.schema.values()) == {pl.String}
     assert frame["PUMA"].to_list() == ["00200", "00300", "00200", "0030A"]
     assert frame["AGEP"].to_list() == ["041", None, "041", None]
-
-
-def test_types_of_columns_without_a_codebook(folder: Path, run: Run) -> None:
-    archive(folder / "csv_pxx.zip", psam_pxx=PERSONS)
-    (folder / "types.toml").write_text('AGEP = "integer"\nPWGTP = "number"\nRT = "text"\n')
-    ended = run("ingest", "csv_pxx.zip", "--types", "types.toml", "--output", "out.parquet")
-    assert "not declared by a codebook: SERIALNO, PUMA: kept as text" in ended.out
-    frame = pl.read_parquet("out.parquet")
-    assert list(frame.schema.values()) == [pl.String, pl.String, pl.String, pl.Int64, pl.Float64]
-    assert frame["AGEP"].to_list() == [41, None]
 
 
 def test_types_and_domain_of_a_catalogue(folder: Path, run: Run) -> None:
