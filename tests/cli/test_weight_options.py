@@ -144,7 +144,7 @@ def test_plan_train_show_sheet_and_ledger_state_the_weight(run: Run, stated: Pat
 def test_a_domain_without_a_weight_says_nothing_of_one(run: Run, tmp_path: Path) -> None:
     data = write_people(tmp_path / "people.parquet")
     run("train", data, "--epsilon", "1", "--output", tmp_path / "model.json")
-    texts = [run("plan", stated, "--epsilon", "1", "--no-advice"), run("show", tmp_path / "model.json", "--all")]
+    texts = [run("plan", data, "--epsilon", "1", "--no-advice"), run("show", tmp_path / "model.json", "--all")]
     assert not any("weighted" in text.out or "prior:" in text.out for text in texts)
     assert "weight" not in json.loads((tmp_path / "model.json").read_text())["domain"]
 
