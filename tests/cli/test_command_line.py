@@ -21,8 +21,8 @@ from support.running import Run, in_python, parser_of
 from dpnb_columnar.cli import main, verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
 SINGLE = (
@@ -119,7 +119,7 @@ def test_unforeseen_failure_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
     ended = run("train", people_file, expected=code)
     assert told in ended.err
     assert "42" not in ended.err + ended.out
@@ -130,7 +130,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):

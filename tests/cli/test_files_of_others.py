@@ -20,9 +20,10 @@ from support.people import people, write_people
 from support.running import Run
 from support.writing_verbs import child
 
-from dpnb_columnar.rows import parquet, sqlite_query
-from dpnb_columnar.rows.duckdb_query import CONFINED
-from dpnb_columnar.runtime import machine_memory
+from dpnb_columnar.rows import parquet
+from dpnb_columnar.rows import databases as sqlite_query
+from dpnb_columnar.rows.databases import CONFINED
+from dpnb_columnar.runtime import resources as machine_memory
 
 CATALOGUE = """[people]
 title = "People"

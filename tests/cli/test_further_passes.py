@@ -18,10 +18,10 @@ from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Pure
-from dpnb_columnar.mechanisms import model_release
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
-from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
+from dpnb_columnar.core.budget import Approximate, Pure
+from dpnb_columnar.releases import model_plan as model_release
+from dpnb_columnar.core.measurement import CALIBRATION
+from dpnb_columnar.releases.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")

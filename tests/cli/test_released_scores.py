@@ -18,8 +18,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model import exact_evaluation
-from dpnb_columnar.model.released_scores import load_scores
+from dpnb_columnar.evaluation import exact_evaluation
+from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")

@@ -25,9 +25,9 @@ from support.ledger_cases import new_ledger
 from support.people import people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate
+from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, Unit, Weight, labelled, read_domain
 from dpnb_columnar.errors import BudgetError, DomainError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

@@ -18,7 +18,7 @@ from support.ledger_cases import TENTH, charge, forge, new_ledger
 from support.people import write_people
 from support.running import Run
 
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, OutputError, UsageError
 from dpnb_columnar.ledger import Ledger
 
