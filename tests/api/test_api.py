@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Pure, total
+from dpnb_columnar.core.queries.statistics import Statistics
 from polars.testing import assert_frame_equal
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import in_python
@@ -18,8 +20,6 @@ from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.core.budget import Pure, total
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Numeric, UnlabelledDomain
 from dpnb_columnar.model.model import Model
 

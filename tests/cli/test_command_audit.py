@@ -11,15 +11,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.audit import attacks as running
+from dpnb_columnar.extensions.audit import outcomes
+from dpnb_columnar.extensions.audit.attacks import Effort
+from dpnb_columnar.extensions.audit.universe import HOURS, YEARS
 from support.attacked import wide_document, wide_rows
 from support.people import write_people
 from support.planting import plant
 from support.running import Run
 
-from dpnb_columnar.extensions.audit import attacks as running
-from dpnb_columnar.extensions.audit import outcomes
-from dpnb_columnar.extensions.audit.attacks import Effort
-from dpnb_columnar.extensions.audit.universe import HOURS, YEARS
 from dpnb_columnar.model import model as model_module
 from dpnb_columnar.model.model import load_model
 

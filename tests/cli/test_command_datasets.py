@@ -10,13 +10,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import entries, read_catalogue
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 from support.watching import Watching
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli import console
-from dpnb_columnar.domain.catalogue import entries, read_catalogue
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
 ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"

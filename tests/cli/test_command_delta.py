@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.people import DECLARATION
-from support.running import Run
-
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.core.budget.costs import implies
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from support.people import DECLARATION
+from support.running import Run
+
 from dpnb_columnar.model.model import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]

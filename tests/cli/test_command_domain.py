@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.domain.catalogue import read_catalogue
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.model.model import load_model

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
+from support.mechanisms import MECHANISMS
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
 from dpnb_columnar.cli import main, verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
 SINGLE = (

@@ -11,6 +11,7 @@ import duckdb
 import jinja2
 import polars as pl
 import pytest
+from dpnb_columnar.rows.databases import read_query
 from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
@@ -19,7 +20,6 @@ from support.tables import into_duckdb, into_postgres, into_sqlite
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.databases import read_query
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

@@ -14,15 +14,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.rows.databases import CONFINED
 from support.memory import PEAK_MEBIBYTES
 from support.patience import patience
 from support.people import people, write_people
 from support.running import Run
 from support.writing_verbs import child
 
-from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows import databases as sqlite_query
-from dpnb_columnar.rows.databases import CONFINED
+from dpnb_columnar.rows import parquet
 from dpnb_columnar.runtime import resources as machine_memory
 
 CATALOGUE = """[people]

@@ -11,6 +11,10 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Approximate, Pure
+from dpnb_columnar.core.measurement import CALIBRATION
+from dpnb_columnar.releases import model_plan as model_release
+from dpnb_columnar.releases.weight_rounds import WeightRounds
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import people_domain, repeated_document, repeated_people, write_people
 from support.running import Run
@@ -18,10 +22,6 @@ from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Pure
-from dpnb_columnar.releases import model_plan as model_release
-from dpnb_columnar.core.measurement import CALIBRATION
-from dpnb_columnar.releases.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")

@@ -19,6 +19,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.rows.lakes import table_object
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import DECLARATION, PEOPLE, people, people_domain
 from support.running import Run
@@ -26,10 +28,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.inputs import LakeInput
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lakes import table_object
 
 pytestmark = pytest.mark.lake
 

@@ -17,6 +17,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.noise import sampler
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.extensions.audit import attacks
+from dpnb_columnar.extensions.audit.outcomes import configurations
 from support.patience import patience
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
@@ -26,15 +30,11 @@ from support.watching import Watching, progress_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import recommendation
-from dpnb_columnar.extensions.audit import attacks
-from dpnb_columnar.extensions.audit.outcomes import configurations
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import DatabaseInput
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain.database_address import parse_database
-from dpnb_columnar.core.noise import sampler
 from dpnb_columnar.rows import databases as duckdb_query
 from dpnb_columnar.rows import databases as sqlite_query
 from dpnb_columnar.rows.parquet import open_parquet

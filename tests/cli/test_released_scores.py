@@ -12,14 +12,14 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation import exact_evaluation
+from dpnb_columnar.evaluation.released_scores import load_scores
 from support.ledger_cases import spent_epsilon
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.evaluation import exact_evaluation
-from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")

@@ -16,6 +16,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
+from dpnb_columnar.papers.release_record import WORDS
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 from polars.testing import assert_frame_equal
 from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
@@ -33,9 +36,6 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.probability_intervals import prior_intervals
-from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
-from dpnb_columnar.papers.release_record import WORDS
-from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 
 def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:

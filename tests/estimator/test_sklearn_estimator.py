@@ -16,6 +16,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.budget import Approximate
+from dpnb_columnar.core.queries.statistics import CellQuery
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -25,9 +27,7 @@ from support.ledger_cases import new_ledger
 from support.people import people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, Unit, Weight, labelled, read_domain
 from dpnb_columnar.errors import BudgetError, DomainError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation.noisy_intervals import proportion
 from support.hostile_names import write_hostile_rows
 from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
-from dpnb_columnar.evaluation.noisy_intervals import proportion
 from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 
