@@ -34,7 +34,6 @@ from dpnb_columnar.budget import (
     parse_division,
     parse_epsilon,
     parse_rows,
-    total,
 )
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.budget.costs import for_one_row, group_cost_within, implies
@@ -239,18 +238,6 @@ def test_query_without_a_positive_share_is_refused(weights: list[int]) -> None:
 def test_budget_of_nothing_is_refused(epsilon: int) -> None:
     with pytest.raises(ValueError, match="above 0"):
         compose([request(Fraction(1))], Budget(Fraction(epsilon)))
-
-
-def test_the_total_is_what_was_divided() -> None:
-    """The deltas of those queries that need one add up as the epsilons of all do."""
-    kinds = (Pure, Approximate, Approximate)
-    requests = [
-        Request("counts", None, 1, PARALLEL_CELLS, "laplace", Fraction(weight), kind)
-        for weight, kind in enumerate(kinds, 1)
-    ]
-    delta = Fraction(1, 10**6)
-    assert total(compose(requests, Budget(Fraction(1, 3), delta=delta))) == Approximate(Fraction(1, 3), delta)
-    assert total(compose(requests[:1], Budget(Fraction(1, 3)))) == Pure(Fraction(1, 3))
 
 
 # Single faults in how a budget is divided: what all queries of a release cost together, by every kind of noise.

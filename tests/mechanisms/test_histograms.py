@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
+from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
@@ -19,7 +20,7 @@ from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS
 from dpnb_columnar.model.bins import declared_edges, equal_edges, geometric_edges, placed_edges
 from dpnb_columnar.model.parameters import Histogram
 from dpnb_columnar.model.tuning import MOST_BINS
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
 
 ROWS = 20_000
 
@@ -70,20 +71,10 @@ def test_a_hopeless_budget_still_gives_a_whole_histogram() -> None:
         assert all(sum(row) == pytest.approx(1) for row in found.probability)
 
 
-class Answers:
-    """Class counts as they are, then these moments, then zeros."""
-
-    private = False
-
-    def __init__(self, mean: Fraction, variance: Fraction) -> None:
-        self.moments = iter([mean, variance])
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return next(self.moments, Fraction(0)) if grid_bits else location
-
-
 def edges(mean: Fraction, variance: Fraction) -> list[int]:
-    answers = Answers(mean, variance)
+    """Where class counts are as they are, and these moments are drawn."""
+    moments = iter([mean, variance])
+    answers = Forced(lambda place, asked: next(moments) if asked.grid_bits else None)
     model = plan_and_release(statistics(domain(1_000)), Budget(Fraction(1)), "adaptive-histogram", draw=answers)
     (found,) = model.attributes
     assert isinstance(found, Histogram)

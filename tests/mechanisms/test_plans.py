@@ -6,7 +6,6 @@ import random
 import struct
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain, write_people
+from support.recorded_draws import Drawn, Forced
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -34,29 +34,25 @@ from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ModelSize, largest_model, plan, reserve_later_pass
 from dpnb_columnar.mechanisms.rows_asked import asked_table, rows_asked, unit_remark
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
 from dpnb_columnar.model.postprocessing import NORMALS
-from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.training import check_complete, train
 
+SIZES = [Fraction(LARGEST_COUNT), Fraction(10) ** 290, Fraction(7, 3), Fraction(10) ** 12 / 7]
 
-class Extreme:
-    """Answers with numbers that take as many characters as can be, of either sign, and with others."""
 
-    private = True
+def extreme(seed: int) -> Forced:
+    """Answer with numbers that take as many characters as can be, of either sign, and with others."""
+    bits = random.Random(seed)
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def answer(place: int, asked: Drawn) -> Fraction:
+        drawn = bits.choice(SIZES) * bits.choice([-1, -1, 1])
+        return drawn if asked.grid_bits else Fraction(round(drawn))
 
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        sizes = [Fraction(LARGEST_COUNT), Fraction(10) ** 290, Fraction(7, 3), Fraction(10) ** 12 / 7]
-        size = self.random.choice(sizes)
-        drawn = self.random.choice([-1, -1, 1]) * size
-        return drawn if grid_bits else Fraction(round(drawn))
+    return Forced(answer, private=True)
 
 
 def numbers(count: int, **more: Any) -> dict[str, Any]:
@@ -115,8 +111,8 @@ def test_no_draw_makes_a_model_larger_than_planned(mechanism: str, shape: str) -
     for way in ways:
         planned = plan(domain, Budget(Fraction(1, 7)), mechanism, attribute_weights=way)
         most = largest_model(planned)
-        whole = longest(release(counted, planned, Extreme(place)), planned)
-        parts = release(counted, reserve_later_pass(planned), Extreme(place))
+        whole = longest(release(counted, planned, extreme(place)), planned)
+        parts = release(counted, reserve_later_pass(planned), extreme(place))
         for model in (whole, parts, longest(parts, planned)):
             found = size_of(model)
             assert found.bytes <= most.bytes
@@ -129,7 +125,7 @@ def test_no_draw_makes_a_model_larger_than_planned(mechanism: str, shape: str) -
 def test_parameters_are_counted_exactly_where_no_bins_are_placed() -> None:
     for name, domain in SHAPES.items():
         planned = plan(domain, Budget(Fraction(1)), "smooth", attribute_weights="calibrated")
-        found = size_of(longest(release(empty(domain), planned, Extreme(1)), planned)).parameters
+        found = size_of(longest(release(empty(domain), planned, extreme(1)), planned)).parameters
         skipped = 5 * len(ODD_CLASSES) if name == "values present" else 0  # one cell of presence in place of two
         assert found == largest_model(planned).parameters - skipped
 
@@ -291,22 +287,6 @@ def test_a_smaller_budget_hides_more() -> None:
 
 # A mechanism whose models no program could read again is refused before anything is charged for one.
 
-WEIGHTS = (
-    attribute_weights.NONE,
-    attribute_weights.TEMPERED,
-    attribute_weights.CALIBRATED,
-    attribute_weights.LEARNED,
-)
-
-CASES = [
-    (name, noise, weights)
-    for name, mechanism in MECHANISMS.items()
-    for noise, weights in product(NOISE_FAMILIES if mechanism.smooth else [None], WEIGHTS)
-    if (weights != attribute_weights.TEMPERED or mechanism.binned)
-    and (weights == attribute_weights.NONE or name not in {"majority", "none"})
-]
-"""Every mechanism with each noise family and with all attribute weights that go together."""
-
 
 class MyCounts(BinCounts):
     """A mechanism of counts alone, as somebody adds it who has read one step too few."""
@@ -318,19 +298,6 @@ class MyMoments(Global):
     """The same of moments."""
 
     name = "mine"
-
-
-@pytest.mark.slow
-def test_every_mechanism_is_released_saved_and_read(folder: Path) -> None:
-    domain = people_domain({**PEOPLE, "weight": {"column": "persons", "cap": 2, "step": 1}})
-    rows = people(60).with_columns(persons=1)
-    for name, noise, weights in CASES:
-        delta = 0 if noise is None or smooth_family(noise).kind.__name__ == "Pure" else "1e-6"
-        model = dpnb.train(
-            rows, domain=domain, mechanism=name, noise=noise, attribute_weights=weights, delta=delta, epsilon=1
-        )
-        model.save("model.json", overwrite=True)
-        assert dpnb.load_model("model.json") == model, (name, noise, weights)
 
 
 @pytest.mark.parametrize(

@@ -294,26 +294,12 @@ def test_one_attribute_widens_ranges_and_clips_up_to_three_nats(nats: float, cou
     assert largest_score(table) == pytest.approx(min(max(1.5 * counted, 1), nats) * UNITS, abs=1)
 
 
-# Gradients.
-
-
 # Rounds.
 
 
-class Answers:
-    """Answers with numbers that were given beforehand, in their order, and then again."""
-
-    private = False
-
-    def __init__(self, *numbers: float) -> None:
-        self.numbers = list(numbers)
-        self.noise: Any = None
-        self.scale = Fraction(0)
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        self.noise, self.scale = noise, scale
-        self.numbers.append(self.numbers.pop(0))
-        return Fraction(self.numbers[-1])
+def answering(*numbers: float) -> Forced:
+    """Answer with the numbers in their order, and then again."""
+    return Forced(lambda place, asked: Fraction(numbers[place % len(numbers)]))
 
 
 CATEGORIES = [(0.04, 0.56, 0.4), (0.004, 0.396, 0.6)]
@@ -336,7 +322,7 @@ def small_model(released: int = 300) -> Model:
     return replace(model, classes=ClassCounts((released,) * 2, model.classes.probability))
 
 
-def stepped(rounds: WeightRounds, answers: Answers, epsilon: str = "1/10") -> WeightRounds:
+def stepped(rounds: WeightRounds, answers: Forced, epsilon: str = "1/10") -> WeightRounds:
     """What a round makes of answers."""
     sums = GradientSums(rounds.query, *(np.zeros(size, dtype=np.int64) for size in (rounds.query.sums, 2)))
     planned = plan(people_domain(), Budget(Fraction(epsilon) * 10), "histogram", None, "learned")
@@ -372,10 +358,10 @@ def test_a_step_is_the_mean_of_what_is_known(epsilon: str) -> None:
     thousand draws. What is known before and the answer are normal, and so is what is known after.
     """
     rounds, gradient = start_rounds(small_model()), np.array([20.0, -25.0, 30.0])
-    answers = Answers(*gradient)
+    answers = answering(*gradient)
     after = stepped(rounds, answers, epsilon)
-    draw = ExactSampler(SeededBits(3))
-    variance = np.var([float(draw(Fraction(0), answers.scale, answers.noise, 8)) for _ in range(4000)])
+    draw, asked = ExactSampler(SeededBits(3)), answers.calls[-1]
+    variance = np.var([float(draw(Fraction(0), asked.scale, asked.noise, 8)) for _ in range(4000)])
     start = np.array([*(weight / UNITS for weight in rounds.query.weights), 0.0])
     first, second = rounds.model.classes.probability
     whole = rounds.query.bound / UNITS / np.abs(rounds.made_up[:2]).sum(axis=0)
@@ -400,7 +386,7 @@ def test_no_answer_moves_weights_beyond_their_limits() -> None:
     rounds = start_rounds(small_model(released=10**9))
     for size in (1e12, 1e30):
         up, down = (
-            stepped(rounds, Answers(sign * size, -sign * size, sign * size), "1000").weights for sign in (1, -1)
+            stepped(rounds, answering(sign * size, -sign * size, sign * size), "1000").weights for sign in (1, -1)
         )
         assert [up.weights, down.weights] == [(2.0, -0.5), (-0.5, 2.0)]
         assert [up.intercepts, down.intercepts] == [(0.0, 5.0), (0.0, -5.0)]

@@ -20,7 +20,7 @@ from support.golden_model import DELETED, VALID, Place, changed, golden_model, l
 from support.model_cases import LARGEST_COUNT, declared, model_of, models
 from support.released_models import MODELS
 
-from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, OutputError, UsageError
+from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import document_digest, leaves, to_document, to_json
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
@@ -80,16 +80,6 @@ def test_equal_models_give_equal_bytes(model: Model, suffix: str, tmp_path: Path
     save_model(model, paths[0])
     save_model(twin, paths[1])
     assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_an_existing_model_is_kept(model: Model, tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    path.write_text("precious")
-    with pytest.raises(OutputError, match="exists already"):
-        save_model(model, path)
-    assert path.read_text() == "precious"
-    save_model(model, path, overwrite=True)
-    assert load_model(path) == model
 
 
 # Golden files.

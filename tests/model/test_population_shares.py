@@ -6,10 +6,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -30,7 +28,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.model.model import Model, from_document, load_model
+from dpnb_columnar.model.model import Model, from_document
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import (
@@ -302,34 +300,6 @@ def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -
     shares = plan(replace(domain, weight=None), budget, "histogram", None, weights).shares
     planned = replace(planned, shares=(*shares[:1], planned.shares[1], *shares[1:]))
     return train(planned, FrameInput(rows), draw=Forced())
-
-
-def test_engines_score_by_the_weighted_prior() -> None:
-    rows = weighted_people()
-    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
-    predicted = model.predict(rows)["probability_high"]
-    with duckdb.connect() as connection:
-        connection.register("people", rows.to_arrow())
-        found = connection.execute(model.to_sql("duckdb")).fetchnumpy()
-    assert np.array(found["probability_high"]) == pytest.approx(predicted.to_numpy())
-    unweighted = Model.of(replace(model, weighted_classes=None)).predict(rows)["probability_high"]
-    assert (unweighted < predicted).all()
-
-
-def test_no_privacy_has_exact_sums() -> None:
-    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)), "none")
-    assert model.weighted_classes is not None
-    sums = counted(weighted_domain()).weight_sums
-    assert sums is not None
-    assert model.weighted_classes.released == tuple(sums.tolist())
-
-
-@pytest.mark.parametrize("suffix", [".json", ".parquet"])
-def test_a_model_file_holds_the_sums(tmp_path: Path, suffix: str) -> None:
-    model = plan_and_release(counted(weighted_domain()), Budget(Fraction(1)))
-    model.save(tmp_path / f"model{suffix}")
-    assert load_model(tmp_path / f"model{suffix}") == model
-    assert "weighted_classes" not in to_document(plan_and_release(counted(people_domain()), Budget(Fraction(1))))
 
 
 @pytest.mark.parametrize(

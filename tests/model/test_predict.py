@@ -460,38 +460,6 @@ def test_few_floats_score_by_numpy_as_by_polars(data: st.DataObject) -> None:
         assert model.predict(frame[place : place + 1]).equals(found[place : place + 1])
 
 
-def test_texts_dates_and_fractions_are_read_as_ever() -> None:
-    domain = declared(
-        {
-            "sex": {"values": ["f", "m"], "missing": "category"},
-            "day": {"values": ["2018-12-31", "2020-02-29"]},
-            "hours": CODES["hours"],
-            "wage": CODES["wage"],
-        }
-    )
-    halves = [0.5, 0.5], [0.125, 0.875]
-    model = model_of(
-        domain,
-        [
-            table_of("sex", [0.25, 0.25, 0.5], [0.5, 0.25, 0.25]),
-            table_of("day", *halves),
-            histogram_of("hours", [0, 10, 396], *halves),
-            normal_of("wage", [1.5, 3.25], [0.5, 1]),
-        ],
-    )
-    frame = pl.DataFrame(
-        {
-            "sex": ["f", None, "stranger", "m"],
-            "day": pl.Series(["2018-12-31", "2020-02-29", "2019-01-01", None]).str.to_date(),
-            "hours": [2.9, 3.1, None, float("nan")],
-            "wage": [-1.0, 17.25, 0.0, None],
-        }
-    )
-    found = model.predict(frame)
-    assert found.equals(by_rows(model, frame))
-    assert found[SKIPPED].to_list() == [0, 0, 3, 3]
-
-
 def test_what_is_looked_up_is_bounded() -> None:
     """A wide grid, or many classes, would make tables that no cache holds: these rows are read one by one."""
     wage = {"lower": 0, "upper": 60_000, "step": 1, "transform": "log1p"}

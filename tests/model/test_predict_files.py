@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -80,15 +79,6 @@ def test_kept_columns_of_two_types_are_refused(rows_file: Path, tmp_path: Path) 
     pl.read_parquet(rows_file).with_columns(pl.col("id").cast(pl.String)).write_parquet(second)
     with pytest.raises(DataError, match=r"second\.parquet: column 'id' has type String here and UInt32 in .*rows"):
         write_scores(MIXED, scan_files([rows_file, second]), tmp_path / "scored.parquet", ["id"])
-
-
-def test_an_existing_output_is_kept(rows_file: Path, tmp_path: Path) -> None:
-    output = tmp_path / "scored.parquet"
-    output.write_text("precious")
-    with pytest.raises(OutputError, match="exists already"):
-        write_scores(MIXED, scan_files([rows_file]), output, [])
-    assert output.read_text() == "precious"
-    assert write_scores(MIXED, scan_files([rows_file]), output, [], overwrite=True) == (3, 1)
 
 
 def test_a_file_may_be_replaced_by_its_scores(rows_file: Path) -> None:
@@ -210,27 +200,6 @@ def test_no_rows_and_integers_of_128_bits_are_written_too(wide_file: Path, tmp_p
     large.write_parquet(wide_file)
     assert write_scores(model, scan_files([wide_file]), output, ["id"], overwrite=True) == (ROWS, 1)
     assert pl.read_parquet(output).equals(model.predict(large, ["id"]))
-
-
-def test_a_damaged_file_is_refused_and_leaves_nothing(wide_file: Path, tmp_path: Path) -> None:
-    content = bytearray(wide_file.read_bytes())
-    content[2000:6000] = bytes(4000)
-    wide_file.write_bytes(content)
-    with pytest.raises(DataError, match=r"rows\.parquet.*cannot be read to the end"):
-        write_scores(wide_model(), scan_files([wide_file]), tmp_path / "scored.parquet", ["text"])
-    assert list(tmp_path.iterdir()) == [wide_file]
-
-
-def test_no_room_for_a_wide_output_is_said_so(wide_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def full(*arguments: object) -> Iterator[None]:
-        raise OSError(28, "No space left on device")
-        yield
-
-    monkeypatch.setattr(scored_files, "parquet_writer", full)
-    with pytest.raises(OutputError, match=r"scored\.parquet: cannot be written: No space left"):
-        write_scores(wide_model(), scan_files([wide_file]), tmp_path / "scored.parquet", [])
-    assert list(tmp_path.iterdir()) == [wide_file]
 
 
 @pytest.mark.slow

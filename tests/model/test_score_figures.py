@@ -367,18 +367,6 @@ def test_scores_of_another_version_are_refused(version: object, words: str, tmp_
         load_scores(file)
 
 
-def test_scores_of_two_queries_are_refused(tmp_path: Path) -> None:
-    """The figures take all counts for those of one query, with one noise."""
-    path = tmp_path / "s.json"
-    scores_of(made_up(300, 0.3, Random(4)), Fraction(1)).save(path)
-    document = json.loads(path.read_text())
-    (share,) = document["guarantee"]["composition"]
-    document["guarantee"]["composition"] = [share | {"epsilon": "0.5", "row_epsilon": "0.5"}] * 2
-    path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match="guarantee: expected a query for each table of released numbers"):
-        load_scores(path)
-
-
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text("{")
     with pytest.raises(DataError, match="not a JSON file"):

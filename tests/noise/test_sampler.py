@@ -20,9 +20,7 @@ from support.noise_cases import (
     LAPLACE,
     NISSIM,
     POLYPLACE,
-    TheseBits,
     name_of,
-    polyplace_magnitude,
     precise,
 )
 
@@ -59,7 +57,7 @@ class FixedBits:
 
     private = False
 
-    def __init__(self, negative: int, first: tuple[int, ...], filler: int) -> None:
+    def __init__(self, negative: int, first: tuple[int, ...], filler: int = 0) -> None:
         self.answers: Iterator[int] = iter([negative, *first])
         self.filler = filler
         self.asked = 0
@@ -90,14 +88,29 @@ def student_magnitude(family: StudentT, uniform: mpmath.mpf) -> mpmath.mpf:
     return scale * mpmath.sqrt(3) * low
 
 
-def magnitude(family: NoiseFamily, first: mpmath.mpf, second: mpmath.mpf) -> mpmath.mpf:
+def polyplace_magnitude(family: PolyPlace, survival: mpmath.mpf) -> mpmath.mpf:
+    """|Z| from the probability of exceeding it: the integral of the density, piece by piece, solved for its end."""
+    # In units of 1/beta, with the density 1 at 0: integrals of (1 - z)^(a-1) to 1/a, of join (1 + z)^-(a+1) beyond.
+    alpha, unit = precise(family.epsilon / family.beta), 1 / precise(family.beta)
+    body = (1 - (1 - 1 / alpha) ** alpha) / alpha
+    join = (1 - 1 / alpha) ** (alpha - 1) * (1 + 1 / alpha) ** (alpha + 1)
+    beyond = join * (1 + 1 / alpha) ** -alpha / alpha
+    mass = survival * (body + beyond)
+    if mass < beyond:
+        return unit * ((join / (alpha * mass)) ** (1 / alpha) - 1)
+    return unit * (1 - (1 - alpha * (body + beyond - mass)) ** (1 / alpha))
+
+
+def magnitude(family: NoiseFamily, first: mpmath.mpf, second: mpmath.mpf | None = None) -> mpmath.mpf:
     """|Z| from the family's definition; scales and sigmas that are found by a search are taken as they are."""
     if isinstance(family, PolyPlace):
         return polyplace_magnitude(family, first)
     if isinstance(family, StudentT):
         return student_magnitude(family, first)
+    if isinstance(family, PaperCauchy):  # sqrt(2)/epsilon rounded up to a rational
+        assert 0 < family.scale**2 - 2 / family.epsilon**2 < family.scale**2 / 2**140
     closed: dict[str, Callable[[], mpmath.mpf]] = {
-        "cauchy": lambda: mpmath.sqrt(2) / precise(family.epsilon) / mpmath.tan(mpmath.pi * first / 2),
+        "cauchy": lambda: precise(family.scale) / mpmath.tan(mpmath.pi * first / 2),
         "nissim-cauchy": lambda: 6 / precise(family.epsilon) / mpmath.tan(mpmath.pi * first / 2),
         "laplace": lambda: -mpmath.log(first) * precise(family.scale),
         "gaussian": lambda: normal(first / 2) * precise(family.scale),
@@ -201,10 +214,10 @@ def test_rounding_at_extremes_agrees_with_a_thousand_digits(
     boundary = st.integers(-(10**20), 10**20).map(lambda point: Fraction(2 * point + 1, 2 ** (grid_bits + 1)))
     location = data.draw(st.fractions(-(10**20), 10**20, max_denominator=2**90) | boundary)
     scale = data.draw(st.integers(1, 10**6)) * Fraction(10) ** data.draw(st.integers(-30, 24))
-    found = draw(location, scale, family, TheseBits(negative, first), grid_bits)
+    found = draw(location, scale, family, FixedBits(negative, (first,)), grid_bits)
     with mpmath.workdps(1000):
         # Further bits are zero, but nobody knows how many of them: the uniform number is a little above.
-        shift = exact_magnitude(family, mpmath.ldexp(first, -64) + mpmath.ldexp(1, -3000)) * precise(scale)
+        shift = magnitude(family, mpmath.ldexp(first, -64) + mpmath.ldexp(1, -3000)) * precise(scale)
         value = precise(location) - shift if negative else precise(location) + shift
         assert found == Fraction(int(mpmath.floor(mpmath.ldexp(value, grid_bits) + mpmath.mpf(1) / 2)), 2**grid_bits)
 
@@ -212,20 +225,8 @@ def test_rounding_at_extremes_agrees_with_a_thousand_digits(
 def test_the_smallest_scale_there_is_decides_on_which_side_of_a_boundary_the_value_falls() -> None:
     """exp(-512)/2**45 of a code: some 800 bits of the value agree with the boundary."""
     boundary, scale = Fraction(2**40 + 1, 2**21), Fraction(math.exp(-512) / 2**45)
-    up, down = (draw(boundary, scale, SAMPLED[1], TheseBits(sign, 2**63), 20) for sign in (False, True))
+    up, down = (draw(boundary, scale, SAMPLED[1], FixedBits(sign, (2**63,)), 20) for sign in (False, True))
     assert up - down == Fraction(1, 2**20)
-
-
-def exact_magnitude(family: NoiseFamily, survival: mpmath.mpf) -> mpmath.mpf:
-    """|Z| from the probability of exceeding it: the integral of each density, solved for its end."""
-    if isinstance(family, Laplace):
-        return -mpmath.log(survival) / precise(family.epsilon)
-    if isinstance(family, PaperCauchy):
-        # The scale is sqrt(2)/epsilon rounded up to a rational: what is tested here is the rounding of the value.
-        assert 0 < family.scale**2 - 2 / family.epsilon**2 < family.scale**2 / 2**140
-        return precise(family.scale) * mpmath.cot(mpmath.pi * survival / 2)
-    assert isinstance(family, PolyPlace)
-    return polyplace_magnitude(family, survival)
 
 
 # Whole numbers with Laplace noise: decided by comparing integers, and the very numbers of ball arithmetic.
@@ -260,7 +261,7 @@ def test_a_whole_draw_is_the_draw_of_a_ball(
 ) -> None:
     noise = Laplace(epsilon)
     found, expected = (
-        draw(Fraction(location), scale, each, TheseBits(negative, first))  # type: ignore[arg-type]
+        draw(Fraction(location), scale, each, FixedBits(negative, (first,)))  # type: ignore[arg-type]
         for each in (noise, ByBalls(noise))
     )
     assert found == expected
@@ -284,7 +285,7 @@ def test_bits_at_an_end_are_left_to_the_ball(rate: Fraction) -> None:
         apart = end >> 20
         if apart:
             assert [noise.whole(scale, end + by) for by in (-apart, apart)] == [whole, whole - 1]
-        bits = TheseBits(False, end)
+        bits = FixedBits(False, (end,))
         assert draw(Fraction(7), scale, noise, bits) == 7 + whole  # u is above the end of its bits, t(k) further above
         assert bits.asked > 65
 

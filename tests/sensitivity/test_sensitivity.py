@@ -17,11 +17,8 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import runs_of
 from support.tiers import Tenth
 
-from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
-from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.model import tuning
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -29,8 +26,6 @@ from dpnb_columnar.sensitivity import (
     mean_smooth_sensitivity,
     public_size,
     search_beta,
-    trimmed_mean,
-    trimmed_variance,
     upper_bound,
     variance_smooth_bound,
 )
@@ -116,14 +111,6 @@ def test_public_size_pads_and_drops_as_declared() -> None:
 # --- moments -------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(0, 2**32), min_size=3, max_size=40).map(sorted), st.data())
-def test_moments_are_exact(values: list[int], data: st.DataObject) -> None:
-    trim = data.draw(st.integers(0, (len(values) - 1) // 2))
-    column = run_length(tuple(values))
-    assert trimmed_mean(column, trim) == mean_of_window(tuple(values), trim)
-    assert trimmed_variance(column, trim) == variance_of_window(tuple(values), trim)
-
-
 # --- smooth sensitivity --------------------------------------------------------------------------------------------
 
 
@@ -177,72 +164,10 @@ def test_variance_bound_is_valid_and_smooth(size: int, cells: int, trim: int, be
     assert steepest > 0.6 * beta
 
 
-@st.composite
-def tuned_columns(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int, float]:
-    """Few runs, one of them of nearly all values, with the trim and beta of a real release near its noise level."""
-    cells = draw(st.sampled_from([1, 4, 100, 2**16]))
-    size = draw(st.integers(8, 3000))
-    epsilon = Fraction(draw(st.integers(1, 20))) / size
-    noise = smooth_noise(draw(st.sampled_from(["polyplace", "cauchy"])), Pure(epsilon))
-    codes = sorted(
-        draw(st.sets(st.integers(0, cells) | st.sampled_from([0, cells // 2, cells]), min_size=1, max_size=3))
-    )
-    few = [draw(st.integers(1, 3)) for _ in codes[1:]]
-    counts = [*few, size - sum(few)]
-    if draw(st.booleans()):
-        counts.reverse()
-    column = RunLengthColumn(np.array(codes, dtype=np.int64), np.array(counts, dtype=np.int64))
-    return column, tuning.trim(size, noise), cells, float(noise.beta)
-
-
-def every_step_variance_bound(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
-    """The bound at every k from 0 to N, in plain vectorised sums over the expanded column and its mirror image."""
-    values = np.repeat(column.codes, column.counts)
-    size, window = len(values), len(values) - 2 * trim
-    k = np.arange(size + 1)
-    best = 0.0
-    for side in (values, cells - values[::-1]):
-        padded = np.concatenate(
-            [np.zeros(size, dtype=np.int64), side, np.full(2 * size, cells)]
-        )  # rank r is at size + r - 1
-        sums = np.concatenate([[0], np.cumsum(padded)])
-        top = padded[2 * size - trim + k]
-        others = sums[np.maximum(2 * size - trim - 1 - k, size)] - sums[np.maximum(size + trim - k, size)]
-        deviation = ((window - 1) * top - np.maximum(others, 0)).astype(np.float64)
-        best = max(best, float(np.max(np.exp(-beta * k) * deviation**2)))
-    return best / window**2 / (window - 1)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None)
-@given(tuned_columns())
-def test_the_variance_search_misses_no_step_at_the_tuning_of_a_release(
-    case: tuple[RunLengthColumn, int, int, float],
-) -> None:
-    column, cut, cells, beta = case
-    expected = every_step_variance_bound(column, cut, cells, beta)
-    assert variance_smooth_bound(column, cut, cells, beta) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None)
-@given(tuned_columns(), st.data())
-def test_both_are_smooth_at_the_tuning_of_a_release(
-    case: tuple[RunLengthColumn, int, int, float], data: st.DataObject
-) -> None:
-    column, cut, cells, beta = case
-    values = list(np.repeat(column.codes, column.counts))
-    values[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.integers(0, cells) | st.sampled_from([0, cells]))
-    other = run_length(tuple(sorted(int(value) for value in values)))
-    for search in (mean_smooth_sensitivity, variance_smooth_bound):
-        assert abs(math.log(search(column, cut, cells, beta) / search(other, cut, cells, beta))) <= beta + 1e-9
-
-
 def test_nearly_constant_columns_are_as_smooth_as_any() -> None:
     """A search that stops short of the stationary point of its last piece jumps by 38 beta between these neighbours."""
     one, two = (RunLengthColumn(np.array([50, 51]), np.array([920 - few, few])) for few in (1, 2))
     here, there = (variance_smooth_bound(column, 227, 100, 0.003) for column in (one, two))
-    assert here == pytest.approx(every_step_variance_bound(one, 227, 100, 0.003), rel=1e-9)
     assert abs(math.log(here / there)) <= 0.003
 
 
@@ -415,19 +340,6 @@ def test_the_unit_of_squares_is_the_smallest_that_fits(cells: int) -> None:
     shift = squares_shift(cells)
     assert squared_cells(cells) == rounded(cells, shift) <= LARGEST_CODE
     assert shift == 0 or rounded(cells, shift - 1) > LARGEST_CODE
-
-
-@pytest.mark.slow
-@settings(max_examples=200)
-@given(st.sampled_from(EDGES), st.data())
-def test_squares_are_exact_and_keep_every_row_and_their_order(cells: int, data: st.DataObject) -> None:
-    code = st.integers(0, cells) | st.sampled_from([0, 1, cells - 1, cells])
-    counts = data.draw(st.dictionaries(code, st.integers(1, 2**40), min_size=1, max_size=12))
-    found, shift = squared_codes(alone(counts, cells))[0], squares_shift(cells)
-    expected: dict[int, int] = {}
-    for value, number in counts.items():
-        expected[rounded(value, shift)] = expected.get(rounded(value, shift), 0) + number
-    assert dict(zip(found.codes.tolist(), found.counts.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +10,6 @@ import polars as pl
 import pytest
 from support import mini_plan
 from support.mini_plan import QUICK, metadata_of, results
-from support.patience import patience
 from support.running import Run
 
 from dpnb_columnar import __version__
@@ -156,64 +151,6 @@ def test_a_failure_keeps_what_is_finished(data: Path, run: Run, counting: Callab
     failing = counting(10, ZeroDivisionError)
     assert "internal error (ZeroDivisionError)" in run(*QUICK, "--study", "bounds", expected=70).err
     assert len(results()) == failing.cells.total() >= 10
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from support import mini_plan
-from support.mini_plan import QUICK, metadata_of, results
-from dataclasses import replace
-from dpnb_columnar.cli.main import run
-from studies.paper import experiments, reproduction as running
-from studies.paper.__main__ import app
-running.SAVED_EVERY = 0.0
-experiments.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
-run(["--data", "data", "--quick", "--processes", "2"], app)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals, data: Path, tmp_path: Path) -> None:
-    program = PROGRAM.format(paths=[str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
-    started = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL)
-    try:
-        file = tmp_path / "results.parquet"
-        _wait(lambda: file.exists())
-        children = _children(started.pid)
-        assert children
-        started.send_signal(number)
-        code = started.wait(30)
-    finally:
-        started.kill()
-    assert code == (143 if number is signal.SIGTERM else -number)
-    assert pl.read_parquet(file).schema == SCHEMA
-    _wait(lambda: not any(map(_alive, children)))
-    partial = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
-    assert number is signal.SIGKILL or not partial
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + patience(30)
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def _children(pid: int) -> list[int]:
-    if not Path("/proc/self/task").is_dir():
-        pytest.skip("no /proc to find child processes in")
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process is at work; one that ended and was not waited for is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def test_overwrite_begins_afresh(done: Path, run: Run, counting: Callable[..., Counting]) -> None:
