@@ -51,32 +51,17 @@ SMALL = model_of(
 )
 
 
-@pytest.mark.parametrize("copies", [1, 3])
-def test_evaluation_equals_a_plain_computation(copies: int, tmp_path: Path) -> None:
-    files = [tmp_path / f"{index}.parquet" for index in range(copies)]
-    for index, file in enumerate(files):  # files may hold one kind of column in several types
-        LABELLED.with_columns(pl.col("age").cast([pl.Int64, pl.Int16, pl.UInt8][index])).write_parquet(file)
-    found = evaluate(SMALL, files)
-    fitting = LABELLED[:6]  # the others have no declared class
-    table = scored(SMALL, fitting)
-    true = fitting["label"].to_list()
-    rows = list(zip(true, table[PREDICTED], table["probability_no"], table["probability_yes"], strict=True))
-    assert found.rows == 6 * copies
-    assert found.lacking == {"age": copies, "sex": copies}
-    assert found.confusion == tuple(
-        tuple(copies * sum(row[:2] == (one, other) for row in rows) for other in ("no", "yes")) for one in ("no", "yes")
+def test_files_may_hold_one_kind_of_column_in_several_types(tmp_path: Path) -> None:
+    files = [tmp_path / f"{index}.parquet" for index in range(3)]
+    for file, type_ in zip(files, (pl.Int64, pl.Int16, pl.UInt8), strict=True):
+        LABELLED.with_columns(pl.col("age").cast(type_)).write_parquet(file)
+    found, one = evaluate(SMALL, files), evaluate(SMALL, LABELLED)
+    assert (found.rows, found.lacking) == (3 * 6, {"age": 3, "sex": 3})  # the others have no declared class
+    assert np.array_equal(found.confusion, 3 * np.array(one.confusion))
+    assert found.accuracy == one.accuracy
+    assert found.calibration_error == pytest.approx(
+        sum(part.rows * abs(part.mean_probability - part.accuracy) for part in one.calibration) / 6
     )
-    tops = [(max(row[2:]), row[0] == row[1]) for row in rows]
-    assert sum(part.rows for part in found.calibration) == found.rows
-    for part in found.calibration:
-        members = [pair for pair in tops if part.lower <= pair[0] < part.upper]
-        assert part.upper - part.lower == pytest.approx(1 / CALIBRATION_BINS)
-        assert part.rows == copies * len(members)
-        assert part.mean_probability == pytest.approx(sum(pair[0] for pair in members) / len(members))
-        assert part.accuracy == pytest.approx(sum(pair[1] for pair in members) / len(members))
-        assert part.interval[0] <= part.accuracy <= part.interval[1]
-    gaps = [part.rows * abs(part.mean_probability - part.accuracy) for part in found.calibration]
-    assert found.calibration_error == pytest.approx(sum(gaps) / found.rows)
 
 
 CROWDED = model_of(
@@ -272,6 +257,10 @@ def test_figures_of_a_few_rows(classes: list[str]) -> None:
     for part, pair in zip(found.calibration, found.weighted.calibration, strict=True):
         tops = [(max(ps), true == best, w) for (ps, true, w), best in counted]
         within = [each for each in tops if part.lower <= each[0] < part.upper]
+        assert part.upper - part.lower == pytest.approx(1 / CALIBRATION_BINS)
+        assert (part.rows, part.accuracy) == (len(within), pytest.approx(np.mean([hit for _, hit, _ in within])))
+        assert part.mean_probability == pytest.approx(np.mean([top for top, *_ in within]))
+        assert part.interval[0] <= part.accuracy <= part.interval[1]
         total = sum(w for *_, w in within)
         assert (pair is None) is (total == 0)
         if pair is not None:

@@ -227,16 +227,12 @@ DOMAINS = [(1, 3), (2, 4), (3, 3), (4, 3), (5, 3), (6, 2), (7, 1)]
 DIGITS = Context(prec=60)
 
 
-def column(values: Values) -> RunLengthColumn:
-    return runs_of({code: values.count(code) for code in values})
-
-
 def alone(counts: dict[int, int], cells: int) -> RunLengthColumns:
     return end_to_end([runs_of(counts)], [cells])
 
 
 def all_of(values: list[Values], cells: int) -> RunLengthColumns:
-    return end_to_end(list(map(column, values)), [cells] * len(values))
+    return end_to_end(list(map(run_length, values)), [cells] * len(values))
 
 
 def pairs(size: int, cells: int) -> list[tuple[Values, Values]]:
@@ -349,12 +345,9 @@ def test_smooth_sensitivity_of_the_mean_of_squares_equals_the_definition(
 ) -> None:
     """Largest local sensitivity of any column, discounted by the places in which it differs."""
     moment = MOMENTS["mean of squares"]
-    local: dict[Values, Fraction] = {}
-    for one, two in pairs(size, cells):
-        change = abs(window_of_squares(one, trim) - window_of_squares(two, trim))
-        local[one] = max(local.get(one, Fraction(0)), change)
+    local = local_sensitivities(size, cells, trim, window_of_squares)
     for values in tenth(local):
-        true = max(float(local[other]) * math.exp(-beta * apart(values, other)) for other in local)
+        true = true_smooth_sensitivity(values, local, beta)
         asked, cut = moment.columns_of(all_of([values], cells)), np.array([trim])
         assert moment.statistics(asked, cut) == [window_of_squares(values, trim)]
         assert moment.search(asked, cut, np.array([beta])) == pytest.approx([true], rel=1e-9), values
@@ -363,10 +356,6 @@ def test_smooth_sensitivity_of_the_mean_of_squares_equals_the_definition(
 def window_of_squares(values: Values, trim: int) -> Fraction:
     window = values[trim : len(values) - trim]
     return Fraction(sum(value**2 for value in window), len(window))
-
-
-def apart(one: Values, two: Values) -> int:
-    return sum(max(one.count(code) - two.count(code), 0) for code in set(one))
 
 
 @given(st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 40))
