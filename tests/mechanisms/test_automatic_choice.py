@@ -126,15 +126,6 @@ def test_declared_rows_are_for_it_as_well(people_file: Path, run: Run) -> None:
     assert "only a rule for delta, --mechanism auto and --attribute-weights auto depend on them" in told
 
 
-def test_plan_says_it_as_json(people_file: Path, run: Run) -> None:
-    document = json.loads(run("plan", people_file, "--no-advice", "--json").out)
-    assert document["mechanism"] in CANDIDATES
-    assert document["mechanism_reason"]
-    assert document["shares"] == "by-size"
-    named = json.loads(run("plan", people_file, "--no-advice", "--json", "--mechanism", "paper").out)
-    assert (named["mechanism"], named["mechanism_reason"], named["shares"]) == ("paper", None, "equal")
-
-
 # ``tempered``: one weight for all attributes, from their number; and what ``auto`` chooses, from public facts.
 
 BINNED = ["histogram", "adaptive-histogram"]

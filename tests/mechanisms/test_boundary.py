@@ -23,7 +23,7 @@ from dpnb_columnar.mechanisms.mechanism import COUNTS
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
+from dpnb_columnar.model.parameters import Histogram, PublicSource, Table
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 DOMAIN = declared(
@@ -176,24 +176,6 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
                 assert [len(row) for row in parameters.released] == [width] * 3
             else:
                 assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
-
-
-def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
-    generator = np.random.default_rng(5)
-    size = 40_000
-    klass = generator.integers(0, 3, size)
-    x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
-    money, k = generator.integers(0, 51, size), generator.integers(0, 2, size)
-    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, x, strict=True)])  # type: ignore[misc]
-    model = plan_and_release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
-    plain = plan_and_release(data, Budget(Fraction(1)), "none")
-    for private, exact in zip(model.attributes, plain.attributes, strict=True):
-        if isinstance(private, Normal) and isinstance(exact, Normal):
-            assert private.mean == pytest.approx(exact.mean, abs=0.02)
-            assert private.deviation == pytest.approx(exact.deviation, rel=0.05)
-        elif isinstance(private, Table) and isinstance(exact, Table):
-            assert np.array(private.probability) == pytest.approx(np.array(exact.probability), abs=1e-3)
-    assert model.classes.probability == pytest.approx(plain.classes.probability, abs=1e-4)
 
 
 @pytest.mark.parametrize(

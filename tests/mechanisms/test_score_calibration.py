@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms import line_fit, score_calibration
+from dpnb_columnar.mechanisms import line_fit
 from dpnb_columnar.mechanisms.line_fit import fit_line
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.model_release import release
@@ -189,23 +188,6 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
 
 
 # Log-ratios of every kind of attribute.
-
-
-def test_the_line_is_told_the_noise_of_the_counts_and_of_the_classes_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the sizes is what the class counts and all tables leave together: one over the root of all precisions."""
-    declared, statistics, _ = correlated(2, missing="row")
-    planned = plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated")
-    model = release(statistics, planned, Forced())
-    margins = margins_given(model)
-    told: list[Any] = []
-    monkeypatch.setattr(score_calibration, "fit_line", lambda *arguments: told.extend(arguments))
-    assert planned.calibration is not None
-    calibrated_weights(model, ScoreCounts(margins, margins.empty().counts), planned.calibration, Forced())
-    _, _, noise, shares, deviation, *_ = told
-    assert noise == pytest.approx(math.sqrt(2) / 0.1)
-    sizes = [(float(share.row_cost.epsilon), 1 if share.attribute is None else 3) for share in planned.shares[:-1]]
-    assert deviation == pytest.approx(1 / math.sqrt(sum(epsilon**2 / (2 * cells) for epsilon, cells in sizes)))
-    assert shares == model.classes.probability
 
 
 def test_log_ratios_of_a_table_and_of_a_histogram() -> None:

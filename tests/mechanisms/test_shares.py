@@ -39,7 +39,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan, plan_given, reserve_later_pass
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
@@ -377,18 +377,6 @@ def test_a_model_that_claims_too_much_for_a_unit_is_refused(place: tuple[str, ..
     part[place[-1]] = value
     with pytest.raises(DataError, match=words):
         from_document(document, "model.json")
-
-
-def test_the_second_release_of_a_unit_spends_what_the_first_has_left() -> None:
-    attributes = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
-    planned = plan(people_of_units(4, attributes=attributes), Budget(Fraction(1)), "histogram", None, "calibrated")
-    first = reserve_later_pass(planned)
-    rows = people(500).with_columns(**{f"a{place}": None for place in range(6)})
-    counted = dpnb.aggregate(rows.cast({f"a{place}": str for place in range(6)}), domain=planned.domain.per_row)
-    second = plan_given(release(replace(counted, domain=planned.domain), first, ExactSampler(SystemBits())))
-    assert first.budget.epsilon + second.budget.epsilon == 1
-    (share,) = second.shares
-    assert pure(share.cost) == 4 * pure(share.row_cost) == second.budget.epsilon
 
 
 # Composition tables of the mechanisms, and the error to expect of what stands in them.

@@ -101,15 +101,6 @@ def test_a_number_that_rows_skip_is_left_out_of_them() -> None:
 # Types of columns.
 
 
-@pytest.mark.parametrize(
-    "type_", [pl.Int8, pl.UInt16, pl.Int64, pl.UInt64, pl.Float32, pl.Float64, pl.Decimal(10, 2)], ids=str
-)
-def test_numbers_of_any_type(type_: Any) -> None:
-    frame = pl.DataFrame([ROW | {"money": 12}])
-    expected = scored(MIXED, frame)
-    assert scored(MIXED, frame.with_columns(pl.col("age", "money", "hours").cast(type_))).equals(expected)
-
-
 def test_booleans_count_as_numbers_and_as_categories() -> None:
     domain = declared({"flag": {"lower": 0, "upper": 1, "step": 1}, "old": {"values": ["true", "false"]}})
     model = model_of(

@@ -85,56 +85,6 @@ def check_admissible(
         assert abs(ball(here / there).log()) <= ball(beta)
 
 
-# --- the yardstick itself ------------------------------------------------------------------------------------------
-
-
-def slow_mean_sensitivity(values: tuple[int, ...], trim: int, cells: int, beta: float) -> float:
-    """The double loop over k and l, straight from the text."""
-    size, window = len(values), len(values) - 2 * trim
-
-    def order(rank: int) -> int:
-        return 0 if rank < 1 else cells if rank > size else values[rank - 1]
-
-    return max(
-        math.exp(-beta * k) * (order(size - trim + 1 + k - low) - order(trim + 1 - low)) / window
-        for k in range(size + 1)
-        for low in range(k + 2)
-    )
-
-
-def slow_variance_bound(values: tuple[int, ...], trim: int, cells: int, beta: float) -> float:
-    """One k after the other, sums taken afresh each time, on the column and on its mirror image."""
-    size, window = len(values), len(values) - 2 * trim
-
-    def deviation(column: tuple[int, ...], k: int) -> int:
-        def order(rank: int) -> int:
-            return 0 if rank < 1 else cells if rank > size else column[rank - 1]
-
-        others = sum(order(rank) for rank in range(trim + 1 - k, size - trim - k))
-        return (window - 1) * order(size - trim + 1 + k) - others
-
-    mirror = tuple(sorted(cells - value for value in values))
-    return max(
-        math.exp(-beta * k) * deviation(column, k) ** 2 / (window**2 * (window - 1))
-        for k in range(size + 1)
-        for column in (values, mirror)
-    )
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.data(), st.sampled_from([1, 2, 5, 50]), st.integers(2, 12), st.sampled_from([1, 5, 20, 80, 200]))
-def test_the_exact_bounds_are_those_of_the_text(data: st.DataObject, cells: int, size: int, hundredths: int) -> None:
-    values = tuple(sorted(data.draw(st.lists(st.integers(0, cells), min_size=size, max_size=size))))
-    trim, beta = data.draw(st.integers(0, (size - 2) // 2)), Fraction(hundredths, 100)
-    mean, variance = (slow(values, trim, cells, float(beta)) for slow in (slow_mean_sensitivity, slow_variance_bound))
-    column = runs_of({value: values.count(value) for value in values})
-    for exact, expected in ((exact_mean_sensitivity, mean), (exact_variance_bound, variance)):
-        found = exact(column, trim, cells, beta)
-        assert float(found.low) == pytest.approx(math.log(expected), abs=1e-10)
-        assert float(found.high) == pytest.approx(math.log(expected), abs=1e-10)
-
-
 # --- columns of few runs, counts and codes at their extremes -------------------------------------------------------
 
 

@@ -135,18 +135,6 @@ def test_an_interrupted_run_is_taken_up_and_no_cell_is_run_twice(
     assert not third.cells
 
 
-def test_single_cells_that_are_missing_are_run_alone(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
-    only = ("--study", "bounds")
-    run(*QUICK, *only)
-    whole = results()
-    kept = whole.filter(~((pl.col("mechanism") == "smooth") & (pl.col("bounds") == 10) & (pl.col("fold") == 1)))
-    kept.write_parquet("results.parquet", metadata=metadata_of("results.parquet"))
-    again = counting()
-    run(*QUICK, *only)
-    assert again.cells.total() == 2
-    assert results().select(*CELL, *MEASURED).equals(whole.select(*CELL, *MEASURED))
-
-
 def test_a_failure_keeps_what_is_finished(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
     failing = counting(10, ZeroDivisionError)
     assert "internal error (ZeroDivisionError)" in run(*QUICK, "--study", "bounds", expected=70).err
@@ -189,14 +177,6 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeyp
     told = run(*QUICK, "--study", "bounds", "--mechanism", "none").err.splitlines()
     assert told[0].startswith("dpnb-columnar: 0 of 8 cells")
     assert told[-1] == "dpnb-columnar: 8 of 8 cells, about 0 min left"
-
-
-def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
-    run(*QUICK, "--study", "evaluation", "--dataset", "numeric-correlated", "--mechanism", "none")
-    made = Path("results.work/numeric-correlated-300.parquet")
-    first = made.stat().st_mtime_ns
-    run(*QUICK, "--dataset", "numeric-correlated", "--mechanism", "none", "--overwrite")
-    assert made.stat().st_mtime_ns == first
 
 
 # ``python -m studies.paper``: results that do not mix, and what is missing or wrong.

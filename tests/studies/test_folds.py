@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
 from support.mini_plan import fitting, tiny_domain
-from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
+from support.model_cases import declared, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
@@ -24,8 +24,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
-from dpnb_columnar.mechanisms import smooth
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import margins_given
 from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
@@ -37,7 +36,7 @@ from studies.paper.accuracy import exact_moments, moment_errors
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split
 from studies.paper.coded_rows import models as trained
 from studies.paper.data_sets import complete_rows, widened
-from studies.paper.timing import direct_mean_sensitivity, direct_sensitivities, direct_variance_bound, sorted_values
+from studies.paper.timing import direct_mean_sensitivity, direct_variance_bound, sorted_values
 
 FOLDS = 3
 
@@ -249,24 +248,6 @@ def released(folds: Folds, domain: Domain, mechanism: str, epsilon: str) -> Mode
     return plan_and_release(folds.training(0, domain), budget, mechanism, None, draw)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_predicted_classes_are_those_of_predict(mechanism: str, tmp_path: Path, census: Path) -> None:
-    """On a simulated census, and on rows with every kind of attribute; the same prepared rows serve all models."""
-    file = tmp_path / "tiny.parquet"
-    mini_plan.tiny_rows(3000).write_parquet(file)
-    for data, domain in ((census, complete_rows(find_domain([census]).domain)), (file, tiny_domain())):
-        folds = split(code_rows([data], domain), domain, 2, seed=5)
-        order = np.sort(np.random.default_rng(5).permutation(folds.rows.size)[0::2])
-        rows = fitting(data, domain)[order]
-        for epsilon in ("0.05", "2"):
-            model = released(folds, domain, mechanism, epsilon)
-            found = by_looking_up(model, folds.held_out[0])
-            assert found == by_predict(model, rows)
-            truth = [domain.classes[code] for code in folds.held_out[0].classes]
-            assert folds.held_out[0].correct(model) == sum(map(str.__eq__, found, truth))
-
-
 def test_the_first_of_equally_likely_classes_is_predicted() -> None:
     """As by ``predict``: mirrored tables, whose terms cancel exactly."""
     domain = declared({"a": {"values": ["x", "y"]}, "b": {"values": ["x", "y"]}}, ("no", "yes", "maybe"))
@@ -304,25 +285,6 @@ def coded(rows: pl.DataFrame, domain: Domain) -> HeldOut:
     with tempfile.TemporaryDirectory() as folder:
         rows.write_parquet(Path(folder) / "rows.parquet")
         return all_rows(Path(folder) / "rows.parquet", domain)
-
-
-def test_bins_and_logarithms_at_every_grid_code() -> None:
-    """Bins of different edges, one model after the other, on every code of a logarithmic and of a plain scale."""
-    numeric = {"lower": 0, "upper": 500, "step": 1}
-    domain = declared({"plain": numeric, "log": {**numeric, "transform": "log1p"}})
-    values = np.arange(501)
-    rows = pl.DataFrame({"label": ["no"] * 501, "plain": values, "log": values})
-    held_out = coded(rows, domain)
-    last = 2**16 + 1
-    for edges in ((0, 40_000, last), (0, 10_000, 50_000, last), (0, 60_000, last)):
-        size = len(edges) - 1
-        rising = np.arange(1, size + 1) / np.arange(1, size + 1).sum()
-        histogram = histogram_of("log", edges, rising, rising[::-1])
-        normal = normal_of("plain", (200.0, 260.0), (90.0, 120.0))
-        model = model_of(domain, (normal, histogram))
-        found = by_looking_up(model, held_out)
-        assert found == by_predict(model, rows)
-        assert len(set(found)) == 2
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -395,31 +357,3 @@ def test_direct_search_finds_the_products_sensitivities(case: tuple[RunLengthCol
     variance = variance_smooth_bound(column, trim, cells, beta)
     assert direct_mean_sensitivity(values, trim, cells, beta) == pytest.approx(mean, rel=1e-8)
     assert direct_variance_bound(values, trim, cells, beta) == pytest.approx(variance, rel=1e-8)
-
-
-def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every sensitivity of ``smooth``, were the class counts released exactly."""
-    domain = find_domain([census]).domain
-    budget = Budget(Fraction(10))
-    small = census.parent / "small.parquet"
-    import polars as pl
-
-    pl.read_parquet(census).head(3000).write_parquet(small)
-    statistics = local.answer(open_parquet([small], domain), CellQuery(domain))
-    found = direct_sensitivities(statistics, plan(domain, budget, "smooth"))
-    drawn: list[float] = []
-
-    class Recording(ExactSampler):
-        """Exact counts, and a note of every scale that is no count's."""
-
-        def __call__(self, location, scale, noise, grid_bits=0):  # type: ignore[no-untyped-def]
-            if noise.name == "laplace":
-                return location
-            drawn.append(float(scale))
-            return super().__call__(location, scale, noise, grid_bits)
-
-    plan_and_release(statistics, budget, smooth.Smooth.name, None, Recording(SeededBits(1)))
-    expected = [
-        value for name in (a.name for a in domain.numeric) for q in ("mean", "variance") for value in found[q, name]
-    ]
-    assert drawn == pytest.approx(expected, rel=1e-8)
