@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from support.running import Run
 
 from dpnb_columnar.advice.expectation import CANDIDATES
 from dpnb_columnar.budget import Budget, Pure
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics import assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import release_plan
@@ -138,12 +137,6 @@ def domain_of(attributes: int, classes: int = 2) -> Domain:
     return declared(kinds, [f"class {place}" for place in range(classes)])
 
 
-def no_rows(domain: Domain) -> Statistics:
-    empty = np.zeros(0, dtype=np.int64)
-    names = [None, *(attribute.name for attribute in domain.attributes)]
-    return assemble(domain, [Cells(name, empty, empty, empty) for name in names])
-
-
 def test_the_weight_is_the_fourth_root_of_one_over_the_number_of_attributes_from_eight_on() -> None:
     assert [tempered_weight(count) for count in range(8)] == [1.0] * 8
     assert tempered_weight(16) == 0.5
@@ -157,7 +150,7 @@ def test_a_tempered_release_draws_what_an_ordinary_one_draws(mechanism: str, att
     domain = domain_of(attributes)
     plans = [plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=name) for name in ("none", "tempered")]
     assert plans[0].shares == plans[1].shares
-    plain, tempered = (release(no_rows(domain), each, ExactSampler(SeededBits(7))) for each in plans)
+    plain, tempered = (release(assemble(domain, ()), each, ExactSampler(SeededBits(7))) for each in plans)
     assert (plain.attributes, plain.classes, plain.guarantee) == (
         tempered.attributes,
         tempered.classes,
@@ -202,7 +195,7 @@ def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:
         ("global", "calibrated", 3.0),
     ):
         planned = plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=weights)
-        model = release(no_rows(domain), planned, ExactSampler(SeededBits(7)))
+        model = release(assemble(domain, ()), planned, ExactSampler(SeededBits(7)))
         assert {each.bound for each in model.attributes if isinstance(each, Normal)} == {bound}
     normal = normal_of("x0", (1.0, 2.0, 3.0), (1.0, 1.0, 2.0))
     assert bounded(normal, 3) == normal

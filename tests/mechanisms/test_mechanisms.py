@@ -23,7 +23,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, SharesRule, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, Missing, read_domain
+from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import pooled, sample_size
@@ -111,24 +111,19 @@ def test_squares_and_means_without_noise_give_the_trimmed_variance(statistics: S
             assert variances == pytest.approx(two.released_variance, rel=1e-9)
 
 
-def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit(tmp_path: Path) -> None:
+def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit() -> None:
     generator = np.random.default_rng(2)
     frame = pl.DataFrame(
-        {"x": generator.normal(500_000, 100_000, 4000).round().clip(-1000, 10**6).astype(int), "y": ["a", "b"] * 2000}
-    )
-    domain = read_domain(
-        "wide",
         {
-            "label": {"column": "y", "classes": ["a", "b"]},
-            "attributes": {"x": {"lower": -1000, "upper": 10**6, "step": 1}},
-        },
-        "test",
+            "x": generator.normal(500_000, 100_000, 4000).round().clip(-1000, 10**6).astype(int),
+            "label": ["no", "yes"] * 2000,
+        }
     )
-    frame.write_parquet(tmp_path / "wide.parquet")
-    counted = dpnb.aggregate(tmp_path / "wide.parquet", domain=domain)
+    domain = declared({"x": {"lower": -1000, "upper": 10**6, "step": 1}})
+    aggregated = dpnb.aggregate(frame, domain=domain)
     assert squares_shift(domain.numeric[0].scale.cells) == 8
     squares, direct = (
-        plan_and_release(counted, Budget(Fraction(8)), name, draw=told()) for name in ("trimmed-mean", "smooth")
+        plan_and_release(aggregated, Budget(Fraction(8)), name, draw=told()) for name in ("trimmed-mean", "smooth")
     )
     one, two = squares.attributes[0], direct.attributes[0]
     assert isinstance(one, Normal)

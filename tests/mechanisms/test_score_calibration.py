@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
+from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
@@ -22,7 +23,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import line_fit
 from dpnb_columnar.mechanisms.line_fit import fit_line
@@ -44,13 +45,6 @@ from dpnb_columnar.model.parameters import (
 )
 from dpnb_columnar.training import train
 
-LABEL = {"column": "y", "classes": ["no", "yes"]}
-
-
-def domain(**attributes: dict[str, object]) -> Domain:
-    return read_domain("test", {"label": LABEL, "attributes": attributes}, "test")
-
-
 # Margins of correlated attributes.
 
 ROWS = {
@@ -60,26 +54,20 @@ ROWS = {
 """Rows per value and class."""
 
 
-def correlated(copies: int, classes: int = 2, **keys: str) -> tuple[Domain, Statistics, np.ndarray]:
+def correlated(copies: int, classes: int = 2) -> tuple[Domain, Statistics, np.ndarray]:
     """One categorical attribute, given several times over: rows per value and class."""
     rows = np.array(ROWS[classes])
-    declared = read_domain(
-        "test",
-        {
-            "label": {"column": "y", "classes": ["no", "yes", "other"][:classes]},
-            "attributes": {f"x{number}": {"values": ["a", "b", "c"], **keys} for number in range(copies)},
-        },
-        "test",
-    )
+    attributes = {f"x{number}": {"values": ["a", "b", "c"]} for number in range(copies)}
+    domain = declared(attributes, ["no", "yes", "other"][:classes])
     code, klass = (part.ravel() for part in np.indices(rows.shape))
     cells = [Cells(None, np.arange(classes), np.zeros(classes, dtype=np.int64), rows.sum(axis=0))]
     cells += [Cells(f"x{number}", klass, code, rows.ravel()) for number in range(copies)]
-    return declared, assemble(declared, cells), rows
+    return domain, assemble(domain, cells), rows
 
 
 def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreCounts, Share]:
     """A model without noise, its margins, how many rows have each, and the share of the second pass."""
-    declared, statistics, rows = correlated(copies, classes)
+    domain, statistics, rows = correlated(copies, classes)
     model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=Forced())
     margins = margins_given(model)
     counts = margins.empty().counts
@@ -93,7 +81,7 @@ def released(copies: int, classes: int = 2) -> tuple[NaiveBayes, Margins, ScoreC
         for klass in range(classes):
             (place,) = margins.bins_of(scores[:, None], np.array([klass]))
             counts[place, klass] += rows[code, klass]
-    share = plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated").calibration
+    share = plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated").calibration
     assert share is not None
     return model, margins, ScoreCounts(margins, counts), share
 
@@ -191,12 +179,12 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
 
 
 def test_log_ratios_of_a_table_and_of_a_histogram() -> None:
-    declared = domain(c={"values": ["a", "b"]}, n={"lower": 0, "upper": 9, "step": 1})
-    table = log_ratios(declared["c"], Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5))))
+    domain = declared({"c": {"values": ["a", "b"]}, "n": {"lower": 0, "upper": 9, "step": 1}})
+    table = log_ratios(domain["c"], Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5))))
     np.testing.assert_allclose(table.ratios, [np.log([2, 2 / 3])])
     presence = Presence(((1, 1), (1, 1)), ((0.5, 0.5), (0.8, 0.2)))
     histogram = log_ratios(
-        declared["n"], Histogram("n", (0, 3, 10), ((1, 1), (1, 1)), ((0.4, 0.6), (0.1, 0.9)), presence)
+        domain["n"], Histogram("n", (0, 3, 10), ((1, 1), (1, 1)), ((0.4, 0.6), (0.1, 0.9)), presence)
     )
     assert histogram.starts == [0, 3]
     np.testing.assert_allclose(histogram.ratios, [np.log([0.1 / 0.4 * 1.6, 0.9 / 0.6 * 1.6])])
@@ -206,15 +194,15 @@ def test_log_ratios_of_a_table_and_of_a_histogram() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "steps"),
+    ("entry", "steps"),
     [
         ({"lower": 0, "upper": 100, "step": 1}, 101),
         ({"lower": 0, "upper": 10**9, "step": 1}, 4096),
         ({"lower": 0, "upper": 10**6, "step": 1, "transform": "log1p"}, None),
     ],
 )
-def test_log_ratios_of_a_normal_attribute(declared: dict[str, object], steps: int | None) -> None:
-    attribute = domain(n=declared).numeric[0]
+def test_log_ratios_of_a_normal_attribute(entry: dict[str, object], steps: int | None) -> None:
+    attribute = declared({"n": entry}).numeric[0]
     scale = attribute.scale
     width = scale.end - scale.origin
     mean, deviation = (scale.origin + 0.4 * width, scale.origin + 0.5 * width), (0.1 * width, 0.15 * width)
@@ -231,11 +219,11 @@ def test_log_ratios_of_a_normal_attribute(declared: dict[str, object], steps: in
 
 
 def test_certainty_has_a_largest_score_and_does_not_stretch_the_ranges() -> None:
-    declared = domain(n={"lower": 0, "upper": 10**9, "step": 1}, c={"values": ["a", "b"]})
+    domain = declared({"n": {"lower": 0, "upper": 10**9, "step": 1}, "c": {"values": ["a", "b"]}})
     table = Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5)))
     spike = Normal("n", (0.0, 5e8), (1.0, 1.0), (0.0, 5e8), (1.0, 2e8))
-    model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=Forced())
-    spiky = margins_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
+    model = plan_and_release(assemble(domain, ()), Budget(Fraction(1)), "smooth", draw=Forced())
+    spiky = margins_given(Model(domain, model.guarantee, model.classes, (spike, table), {}))
     assert max(map(abs, spiky.tables[0][0].scores)) == LARGEST_SCORE
     assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 16
 
@@ -249,8 +237,8 @@ def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> 
         for classes in (2, 3)
     )
     ways = [(two, "calibrated"), (three, "calibrated"), (two, "learned")]
-    for seed, (declared, weights) in enumerate(ways * 2):
-        planned = plan(declared, Budget(Fraction(1)), mechanism, attribute_weights=weights)
+    for seed, (domain, weights) in enumerate(ways * 2):
+        planned = plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=weights)
         random = Random(seed)
         draw = Forced(lambda place, asked, random=random: random.choice([-size, -1, 0, 1, size]))
         model = train(planned, FrameInput(people(50)), draw=draw)
@@ -265,14 +253,14 @@ def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("mechanism", ["smooth", "histogram", "adaptive-histogram", "global", "paper"])
 def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None:
-    declared, _, _ = correlated(3)
+    domain, _, _ = correlated(3)
     budget = Budget(Fraction(7, 10), neighbours)
-    planned = plan(declared, budget, mechanism, attribute_weights="calibrated")
+    planned = plan(domain, budget, mechanism, attribute_weights="calibrated")
     assert planned.calibration is planned.shares[-1]
     assert planned.calibration.cost == Pure(Fraction(7, 100))
     assert planned.calibration.row_cost == Pure(Fraction(7, 100) / neighbours.rows)
     assert planned.total == Pure(Fraction(7, 10))
-    plain = plan(declared, budget, mechanism)
+    plain = plan(domain, budget, mechanism)
     assert plain.calibration is None
     assert len(plain.shares) == len(planned.shares) - 1
 
@@ -280,8 +268,8 @@ def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None
 @pytest.mark.parametrize(("classes", "values"), [(2, 24), (3, 48), (3, 24)])
 def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     """Catches: a share of other counts than these, drawn with noise that it does not pay for."""
-    declared, statistics, _ = correlated(3, classes)
-    planned = reserve_later_pass(plan(declared, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    domain, statistics, _ = correlated(3, classes)
+    planned = reserve_later_pass(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     model = release(statistics, planned, Forced())
     share = model.guarantee.reserved
     assert share is not None
@@ -295,8 +283,8 @@ def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
 
 
 def test_a_tenth_where_losses_are_concentrated() -> None:
-    declared = domain(n={"lower": 0, "upper": 9, "step": 1})
-    planned = plan(declared, Budget(Fraction(1), delta=Fraction(1, 10**6)), "smooth", "arsinh-normal", "calibrated")
+    domain = declared({"n": {"lower": 0, "upper": 9, "step": 1}})
+    planned = plan(domain, Budget(Fraction(1), delta=Fraction(1, 10**6)), "smooth", "arsinh-normal", "calibrated")
     assert planned.calibration is not None
     assert 10 * planned.calibration.cost.rho == planned.total.rho  # type: ignore[union-attr]
 

@@ -24,7 +24,7 @@ from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics_files import answer_of
-from dpnb_columnar.domain import Weight, read_domain
+from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.groupings import divisions_of
@@ -189,18 +189,6 @@ def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: objec
         other = counts_of(frame.filter(pl.col("SERIAL") != serial), model).counts
         moved.append(int(np.abs(whole - other).sum()))
     assert set(moved) == {most}
-
-
-def test_noise_of_weighted_scores_is_made_for_the_cap() -> None:
-    half = Weight("w", Fraction(3, 2), Fraction(1, 2))
-    domain = replace(with_unit(people_domain(), "SERIAL", 2), weight=half)
-    frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10, w=pl.int_range(60) % 2)
-    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
-    plan = plan_scores(model, Budget(ONE))
-    assert plan.shares[0].composition == "one row changes one of these counts by at most 3"
-    whole = counts_of(frame, model)
-    assert whole.counts.sum() == int(dpnb.aggregate(frame, domain=domain).weight_sums.sum())
-    assert {call.scale for call in drawn(plan, whole).calls} == {3}
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -22,7 +22,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import margins_given
@@ -125,11 +125,7 @@ def test_widened_bounds_keep_the_codes_of_every_row(tiny: Path) -> None:
     ],
 )
 def test_a_grid_too_fine_is_made_coarser_by_the_smallest_power(cells: int, factor: int, coarser: int) -> None:
-    document = {
-        "label": {"column": "y", "classes": ["a", "b"]},
-        "attributes": {"x": {"lower": 1, "upper": 1 + cells, "step": 1}},
-    }
-    domain = read_domain("wide", document, "test")
+    domain = declared({"x": {"lower": 1, "upper": 1 + cells, "step": 1}})
     attribute = widened(domain, factor)["x"]
     assert isinstance(attribute, Numeric)
     assert attribute.step == coarser
