@@ -25,27 +25,8 @@ from dpnb_columnar.audit.exhaustive import Compared
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.outcomes import EPSILON, GROUPED, Configuration, Finding, configurations, scored_model
 from dpnb_columnar.audit.recording import Answers, numbers, record, remembered_searches
-from dpnb_columnar.audit.unit_universe import (
-    CAP,
-    LIGHT,
-    MEMBERS,
-    UNIT,
-    AnyUniverse,
-    UnitUniverse,
-    build_units,
-    homes,
-)
-from dpnb_columnar.audit.universe import (
-    HOURS,
-    SHOPS,
-    TRADES,
-    VALUES,
-    WAGES,
-    YEARS,
-    Universe,
-    build_universe,
-    frame_of,
-)
+from dpnb_columnar.audit.unit_universe import CAP, LIGHT, MEMBERS, UNIT, AnyUniverse, UnitUniverse, build_units, homes
+from dpnb_columnar.audit.universe import HOURS, SHOPS, TRADES, VALUES, WAGES, YEARS, Universe, build_universe, frame_of
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES

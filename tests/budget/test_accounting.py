@@ -395,8 +395,7 @@ def test_rhos_add_up_to_one_that_implies_the_budget(
 
 
 @pytest.mark.parametrize(
-    ("kinds", "delta"),
-    [([Pure], Fraction(1, 100)), ([Approximate], Fraction(0)), ([Pure, Concentrated], Fraction(0))],
+    ("kinds", "delta"), [([Pure], Fraction(1, 100)), ([Approximate], Fraction(0)), ([Pure, Concentrated], Fraction(0))]
 )
 def test_a_delta_is_given_exactly_where_it_is_needed(kinds: list[type[PrivacyCost]], delta: Fraction) -> None:
     with pytest.raises(ValueError, match="a delta is needed"):

@@ -70,12 +70,7 @@ def draws(
 
 
 def released(
-    data: list[Row],
-    budget: Budget,
-    mechanism: str,
-    noise: str | None = None,
-    size: int = 12,
-    weights: Weights = "none",
+    data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12, weights: Weights = "none"
 ) -> tuple[Model, list[Drawn]]:
     """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
     forced = Forced(size)
@@ -121,12 +116,7 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
 def test_no_row_costs_more_than_epsilon_over_all_draws(
-    relation: Neighbours,
-    mechanism: str,
-    noise: str | None,
-    weights: Weights,
-    data: st.DataObject,
-    epsilon: Fraction,
+    relation: Neighbours, mechanism: str, noise: str | None, weights: Weights, data: st.DataObject, epsilon: Fraction
 ) -> None:
     """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
     first, second = data.draw(neighbouring(relation))
@@ -181,10 +171,7 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"mechanism": "smoth"},
-            "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram",
-        ),
+        ({"mechanism": "smoth"}, "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram"),
         ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],

@@ -321,10 +321,7 @@ def test_a_bin_counts_the_values_that_its_edges_say(mechanism: str, lower: int, 
     domain = declared({"x": {"lower": lower, "upper": upper, "step": 1}})
     rows = {code: code % 7 + 1 for code in range(upper - lower + 1)}  # no two neighbouring bins of one content
     model = plan_and_release(
-        counted(domain, rows, {code: 8 - count for code, count in rows.items()}),
-        Budget(ONE),
-        mechanism,
-        draw=Forced(),
+        counted(domain, rows, {code: 8 - count for code, count in rows.items()}), Budget(ONE), mechanism, draw=Forced()
     )
     (parameters,) = model.attributes
     assert isinstance(parameters, Histogram)

@@ -92,11 +92,7 @@ def test_the_line_gives_the_parts_of_rows_however_often_an_attribute_is_given(co
     model, margins, counts, share = released(copies, classes)
     weights = calibrated_weights(model, counts, share, Forced())
     weight = copies**-0.25 if copies >= 8 else 1.0
-    assert (weights.method, weights.weights, weights.intercepts) == (
-        "calibrated",
-        (weight,) * copies,
-        (0.0,) * classes,
-    )
+    assert (weights.method, weights.weights, weights.intercepts) == ("calibrated", (weight,) * copies, (0.0,) * classes)
     assert weights.line is not None
     assert weights.line.largest == margins.largest == np.argmax(np.sum(ROWS[classes], axis=0))
     for row in np.array(ROWS[classes], dtype=np.float64):

@@ -21,10 +21,7 @@ from dpnb_columnar.model.tuning import histogram_bins, pooled_rows, prior_count,
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 DOMAIN = declared(
-    {
-        "x": {"lower": 0, "upper": 6, "step": 1},
-        "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
-    }
+    {"x": {"lower": 0, "upper": 6, "step": 1}, "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"}}
 )
 
 # --- trim -----------------------------------------------------------------------------------------------------------

@@ -286,12 +286,7 @@ def test_one_share_of_a_calibration_alone_is_left() -> None:
     [
         ("histogram", ("class counts", "scale"), 0.7, "composition.0.scale.0: says .*, and .* follows"),
         ("histogram", ("class counts", "scale"), None, "composition.0.scale: None is not a possible value"),
-        (
-            "histogram",
-            ("class counts", "unit"),
-            "steps of w",
-            "composition.0.unit: says 'steps of w', and 'rows'",
-        ),
+        ("histogram", ("class counts", "unit"), "steps of w", "composition.0.unit: says 'steps of w', and 'rows'"),
         ("global", ("mean", "scale", 1), 1.3, r"composition.\d.scale.1: says .*, and .* follows"),
         ("smooth", ("mean", "scale"), 3.0, r"composition.\d.scale: is stated, and follows the rows"),
     ],

@@ -43,15 +43,7 @@ def scores_of(
     counts: Any, epsilon: Fraction, cap: Fraction | int | None = None, step: Fraction = Fraction(1)
 ) -> ReleasedScores:
     released = tuple(tuple(int(count) for count in row) for row in counts)
-    share = Share(
-        "score counts",
-        None,
-        sum(map(len, released)),
-        "why",
-        "laplace",
-        Pure(epsilon),
-        Pure(epsilon),
-    )
+    share = Share("score counts", None, sum(map(len, released)), "why", "laplace", Pure(epsilon), Pure(epsilon))
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": classes}})

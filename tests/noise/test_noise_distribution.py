@@ -15,24 +15,9 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
-from support.noise_cases import (
-    DRAWN,
-    FAMILIES,
-    LAPLACE,
-    POLYPLACE,
-    every,
-    name_of,
-    panels,
-)
+from support.noise_cases import DRAWN, FAMILIES, LAPLACE, POLYPLACE, every, name_of, panels
 
-from dpnb_columnar.noise import (
-    NoiseFamily,
-    PolyPlace,
-    SeededBits,
-    StudentT,
-    SystemBits,
-    draw,
-)
+from dpnb_columnar.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
 
 
 @pytest.mark.parametrize("family", POLYPLACE[:6], ids=name_of)

@@ -292,9 +292,7 @@ def test_a_deviations_sensitivity_covers_its_rounding_and_hardly_more(size: int,
 @pytest.mark.slow
 @settings(max_examples=200)
 @given(
-    st.sampled_from([8, 9, 1000, 10**10, LARGEST_SIZE]),
-    st.sampled_from([1, 2, 1000, 2**20, LARGEST_CODE]),
-    st.data(),
+    st.sampled_from([8, 9, 1000, 10**10, LARGEST_SIZE]), st.sampled_from([1, 2, 1000, 2**20, LARGEST_CODE]), st.data()
 )
 def test_no_deviation_moves_by_more_than_its_sensitivity(size: int, cells: int, data: st.DataObject) -> None:
     """From samples with values at up to three codes, one value is moved to any code."""
