@@ -11,7 +11,6 @@ from dpnb_columnar.audit.neighbours import adversarial_pairs, crowds, groups, ne
 from dpnb_columnar.audit.outcomes import Configuration, configurations
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.score_release import SCORES
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
@@ -140,9 +139,3 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
 
 def _kind(configuration: Configuration) -> type[PrivacyCost]:
     return Pure if configuration.noise is None else smooth_family(configuration.noise).kind
-
-
-@pytest.mark.parametrize(("name", "told"), [("none", "nothing to audit"), ("smoth", "known mechanisms")])
-def test_what_cannot_be_audited_is_refused(name: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        configurations([name])

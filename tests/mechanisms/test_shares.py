@@ -35,7 +35,7 @@ from dpnb_columnar.budget import (
 )
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Domain, Unit, read_domain
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
@@ -359,24 +359,6 @@ def test_a_model_says_that_its_guarantee_is_for_a_unit(relation: Neighbours, wor
     assert words in statement(model.guarantee)
     assert words in repr(model)
     assert from_document(to_document(model), "model.json") == model
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "words"),
-    [
-        (("domain", "unit", "rows"), 3, "costs more than the share"),
-        (("guarantee", "neighbours"), "replace-one", "costs more than the share"),
-        (("guarantee", "delta"), "0.00001", "must be 0, since the guarantee is for whole units"),
-    ],
-)
-def test_a_model_that_claims_too_much_for_a_unit_is_refused(place: tuple[str, ...], value: object, words: str) -> None:
-    document = to_document(released(plan(people_of_units(2), Budget(Fraction(1)))))
-    part = document
-    for key in place[:-1]:
-        part = part[key]
-    part[place[-1]] = value
-    with pytest.raises(DataError, match=words):
-        from_document(document, "model.json")
 
 
 # Composition tables of the mechanisms, and the error to expect of what stands in them.
