@@ -94,24 +94,6 @@ def test_every_row_is_held_out_once(tiny: Path) -> None:
         assert held.sort().to_list() == fitting(tiny, domain)[name].sort().to_list()
 
 
-def test_widened_bounds_keep_the_codes_of_every_row(tiny: Path) -> None:
-    """As long as lower bound and step stay: on a logarithmic scale too, since statistics hold grid codes."""
-    domain = tiny_domain()
-    wide = widened(domain, 100)
-    assert (wide["age"].upper, wide["wage"].upper) == (10_000, 10_000_000)  # type: ignore[union-attr]
-    found = split(code_rows([tiny], domain), domain, FOLDS, seed=7)
-    narrow, loose = found.training(0, domain), found.training(0, wide)
-    for name in ("age", "wage"):
-        for one, two in zip(narrow.columns[name], loose.columns[name], strict=True):
-            assert one.codes.tolist() == two.codes.tolist()
-            assert one.counts.tolist() == two.counts.tolist()
-    change = wide["change"]
-    assert isinstance(change, Numeric)
-    assert (change.lower, change.upper) == (-9950, 9950)
-    for one, two in zip(narrow.columns["change"], loose.columns["change"], strict=True):
-        assert (one.codes + int((-50 + 9950) / change.step)).tolist() == two.codes.tolist()
-
-
 @pytest.mark.parametrize(
     ("cells", "factor", "coarser"),
     [
