@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from support.edited_documents import edited, released_case
+from support.engines import DuckDB
 from support.golden_model import DELETED, changed
 from support.model_cases import declared, histogram_of, model_of, table_of
 from support.people import PEOPLE, people_domain
+from support.scored_queries import compare, kinds_of
 from support.scored_rows import AGE
 
 from dpnb_columnar.counting.inputs import FrameInput
@@ -297,6 +300,15 @@ def test_released_scores_are_of_the_predicted_class(classes: int, largest: int, 
     assert counted.sum(axis=1)[: len(EDGES) + 1].tolist() == np.bincount(
         np.searchsorted(EDGES, odds), minlength=len(EDGES) + 1
     ).tolist()  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_query_scores_alike(classes: int, tmp_path: Path) -> None:
+    """Every database is compared in tests/dialects."""
+    line = SEVERAL if classes == 5 else BENT
+    model = table_model(line, [0.1, 0.2, 0.5, 0.15, 0.05] if classes == 5 else [0.7, 0.3])
+    table = pa.table({"x": [*TELLING, None, "a stranger"]})
+    assert compare(DuckDB(tmp_path), model, table, kinds_of(table)) <= 1e-12
 
 
 # Documents.

@@ -170,6 +170,7 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attributes", "age", "released_mean", 0), 10**400, "released_mean: 1000+ is not a possible value"),
         (("attributes", "hours", "edges"), [0, 15], "attributes.hours.released.0: expected a list of 1"),
         (("attributes", "hours", "edges"), [0, 16], "attributes.hours.edges: expected rising edges from 0 to 15"),
+        (("attributes", "hours", "edges"), [0, 5, 5, 15], "expected rising edges"),
         (("attributes", "hours", "edges"), [1, 5, 15], "expected rising edges from 0 to 15"),
         (("attributes", "hours", "edges"), [], "expected rising edges"),
         (("attributes", "hours", "probability", 1, 0), 0.1, "probability.1: probabilities do not add up to 1"),
