@@ -201,21 +201,17 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
     assert [pure(share.row_cost) for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
 
 
-def test_release_without_a_query_is_refused() -> None:
-    with pytest.raises(ValueError, match="without a query"):
-        compose([], Budget(Fraction(1)))
-
-
-@pytest.mark.parametrize("weights", [[0], [1, 0], [2, -1], [-1, -1], [1, -1]])
-def test_query_without_a_positive_share_is_refused(weights: list[int]) -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        compose([request(Fraction(weight)) for weight in weights], Budget(Fraction(1)))
-
-
-@pytest.mark.parametrize("epsilon", [0, -1])
-def test_budget_of_nothing_is_refused(epsilon: int) -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        compose([request(Fraction(1))], Budget(Fraction(epsilon)))
+@pytest.mark.parametrize(
+    ("weights", "epsilon", "words"),
+    [
+        ([], 1, "without a query"),
+        *((weights, 1, "above 0") for weights in ([0], [1, 0], [2, -1], [-1, -1], [1, -1])),
+        *(([1], epsilon, "above 0") for epsilon in (0, -1)),
+    ],
+)
+def test_query_without_a_positive_share_is_refused(weights: list[int], epsilon: int, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        compose([request(Fraction(weight)) for weight in weights], Budget(Fraction(epsilon)))
 
 
 # Single faults in how a budget is divided: what all queries of a release cost together, by every kind of noise.

@@ -62,13 +62,6 @@ def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
     return assemble(domain, cells)
 
 
-def draws(
-    data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12, weights: Weights = "none"
-) -> list[Drawn]:
-    """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
-    return released(data, budget, mechanism, noise, size, weights)[1]
-
-
 def released(
     data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12, weights: Weights = "none"
 ) -> tuple[Model, list[Drawn]]:
@@ -121,7 +114,7 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
     """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
     first, second = data.draw(neighbouring(relation))
     budget, size = Budget(epsilon, relation), data.draw(st.sampled_from(PUBLIC_SIZES))
-    one, two = (draws(rows, budget, mechanism, noise, size, weights) for rows in (first, second))
+    one, two = (released(rows, budget, mechanism, noise, size, weights)[1] for rows in (first, second))
     assert len(one) == len(two), "how much is released depends on the rows"
     assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
 

@@ -164,12 +164,15 @@ def test_the_laplace_scale_with_a_delta_is_the_larger_of_three_in_fifty_digits()
             assert 0 <= precise(family.scale) / exact - 1 < 1e-30
 
 
-@every(
+every_concentrated = every(
     [
         pytest.param(family, marks=pytest.mark.slow) if isinstance(family, LaplaceLogNormal) else family
         for family in CONCENTRATED
     ]
 )
+
+
+@every_concentrated
 def test_worst_renyi_divergence_never_exceeds_order_times_rho(family: NoiseFamily) -> None:
     assert 0.5 < worst_renyi(family, float(family.rho)) <= 1
 
@@ -383,12 +386,7 @@ def test_every_release_has_the_ratio_that_is_certified(name: str, rho: str) -> N
     assert log_normal._ratio_squared(family.rho, family.beta) == RELEASED
 
 
-@every(
-    [
-        pytest.param(family, marks=pytest.mark.slow) if isinstance(family, LaplaceLogNormal) else family
-        for family in CONCENTRATED
-    ]
-)
+@every_concentrated
 def test_every_scale_is_certified_and_seven_tenths_of_it_is_not(family: ConcentratedNoise) -> None:
     ratio_squared = max(log_normal._ratio_squared(family.rho, family.beta), log_normal.SMALLEST_RATIO**2)
     scale = calibrate(family.shape, ratio_squared).scale
