@@ -164,6 +164,7 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"mechanism": "smoth"}, "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram"),
         ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],
