@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from support.golden_model import changed
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.budget import Neighbours, Pure, Share
@@ -332,12 +333,7 @@ def test_a_file_of_three_classes_names_the_predicted_ones(tmp_path: Path) -> Non
 def test_a_changed_document_is_refused(place: tuple[str | int, ...], value: object, tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     scores_of(np.ones((2, BINS)), Fraction(1)).save(file)
-    document = json.loads(file.read_text())
-    part = document
-    for step in place[:-1]:
-        part = part[step]
-    part[place[-1]] = value
-    file.write_text(json.dumps(document))
+    file.write_text(json.dumps(changed(place, value, json.loads(file.read_text()))))
     with pytest.raises(DataError, match="not valid scores"):
         load_scores(file)
 
