@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.exact_sensitivity import runs_of
+from support.exact_sensitivity import exact_variance_bound, runs_of
 from support.tiers import Tenth
 
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
@@ -168,6 +168,7 @@ def test_nearly_constant_columns_are_as_smooth_as_any() -> None:
     """A search that stops short of the stationary point of its last piece jumps by 38 beta between these neighbours."""
     one, two = (RunLengthColumn(np.array([50, 51]), np.array([920 - few, few])) for few in (1, 2))
     here, there = (variance_smooth_bound(column, 227, 100, 0.003) for column in (one, two))
+    assert math.log(here) == pytest.approx(float(exact_variance_bound(one, 227, 100, Fraction(0.003)).high), abs=1e-9)
     assert abs(math.log(here / there)) <= 0.003
 
 
