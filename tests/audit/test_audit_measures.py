@@ -14,8 +14,8 @@ from scipy import stats
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.bit_patterns import PlayedBits, reachable
-from dpnb_columnar.audit.distinguishers import (
+from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
+from dpnb_columnar.extensions.audit.distinguishers import (
     Sample,
     band,
     best_of_models,
@@ -24,7 +24,7 @@ from dpnb_columnar.audit.distinguishers import (
     lower_bound,
     upper_bound,
 )
-from dpnb_columnar.audit.exhaustive import (
+from dpnb_columnar.extensions.audit.exhaustive import (
     claimed,
     composed,
     concentrated_epsilon,
@@ -32,11 +32,11 @@ from dpnb_columnar.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.audit.recording import Answers, Drawn, Witness
-from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.costs import implies
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.noise import (
+from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.core.budget.costs import implies
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
     ExactSampler,

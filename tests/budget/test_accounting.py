@@ -11,26 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.noise_cases import gaussian_delta, precise
 
-from dpnb_columnar.budget import (
-    Approximate,
-    Budget,
-    Concentrated,
-    Neighbours,
-    PrivacyCost,
-    Pure,
-    Request,
-    RowEffect,
-    Spent,
-    admits,
-    compose,
-    costs,
-    parse_delta,
-    remaining,
-    total,
-)
-from dpnb_columnar.budget.accounting import LARGEST_TOTAL
-from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
-from dpnb_columnar.budget.costs import (
+from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, PrivacyCost, Pure, Request, RowEffect, Spent, admits, compose, parse_delta, remaining, total
+from dpnb_columnar.core.budget import costs
+from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
+from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
+from dpnb_columnar.core.budget.costs import (
     concentrated_within,
     floor_digits,
     for_one_row,

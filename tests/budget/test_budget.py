@@ -16,7 +16,7 @@ from support.people import DECLARATION, PEOPLE, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
     Concentrated,
@@ -35,12 +35,13 @@ from dpnb_columnar.budget import (
     parse_epsilon,
     parse_rows,
 )
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.budget.costs import for_one_row, group_cost_within, implies
-from dpnb_columnar.datasets.catalogue import read_catalogue
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
+from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.releases.plan import plan
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=1000)

@@ -20,7 +20,7 @@ from support.scored_in_python import expected_gradients, listed, queries_of
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
     UNITS,

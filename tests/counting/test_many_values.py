@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from support.memory import peak
 
-from dpnb_columnar.counting.engines import duckdb, local
-from dpnb_columnar.counting.statistics import CellQuery, assemble
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import local as duckdb
+from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -44,7 +45,7 @@ def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: p
 PEAK_PROBE = """sys.path += sys.argv[2:]
 from counting.test_many_values import domain
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.parquet import open_parquet
 local.SMALL = 0
 local.answer(open_parquet([Path(sys.argv[1])], domain(2**16)), CellQuery(domain(2**16)))

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_domain
 
 LABELS = ("a", "b", None)

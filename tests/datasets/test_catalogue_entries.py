@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, SHAPES, published
 
-from dpnb_columnar.datasets.prepare import READERS, checksum
+from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 from dpnb_columnar.domain import Categorical, Missing, Numeric, document_of
 
 

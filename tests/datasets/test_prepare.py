@@ -30,7 +30,8 @@ from support.raw_files import (
 )
 from support.watching import Watching
 
-from dpnb_columnar.datasets import Prepared, prepare
+from dpnb_columnar.extensions.datasets import Prepared
+from dpnb_columnar.extensions.datasets import prepare
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.runtime.row_progress import watch_progress
 
@@ -143,7 +144,7 @@ def test_prepared_file_carries_its_domain(tmp_path: Path) -> None:
 
 def test_importing_data_sets_loads_no_engine() -> None:
     program = (
-        "import sys, dpnb_columnar.datasets; heavy = {'polars', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules);"
+        "import sys, dpnb_columnar.extensions.datasets; heavy = {'polars', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules);"
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -151,4 +152,4 @@ def test_importing_data_sets_loads_no_engine() -> None:
 
 
 def test_package_and_module_give_the_same_function() -> None:
-    assert importlib.import_module("dpnb_columnar.datasets.prepare").prepare is prepare
+    assert importlib.import_module("dpnb_columnar.extensions.datasets.prepare").prepare is prepare

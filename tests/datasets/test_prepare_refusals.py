@@ -13,8 +13,8 @@ import pytest
 from support.catalogue_cases import CATALOGUE, CENSUS_1940
 from support.raw_files import ACS_DELAWARE, ACS_HEADER, ADULT_TEST, ADULT_TRAIN, GLASS, SKIN, archive, declared
 
-from dpnb_columnar.datasets import prepare
-from dpnb_columnar.datasets.prepare import checksum
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.extensions.datasets.prepare import checksum
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError, OutputError
 
 

@@ -12,7 +12,7 @@ from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.scoring_query import scoring_query
+from dpnb_columnar.dialects.scoring_query import scoring_query
 
 RESULTS = ["predicted", "probability_no", "probability_yes", "skipped"]
 

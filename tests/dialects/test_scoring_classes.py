@@ -13,7 +13,7 @@ from support.scored_queries import CLOSE, compare, kinds_of, numbered
 from support.scored_rows import AGE
 
 from dpnb_columnar.model.scoring import probability_column
-from dpnb_columnar.model.scoring_query import scoring_query
+from dpnb_columnar.dialects.scoring_query import scoring_query
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from support.engines import Engine, Postgres
 from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain.column_kinds import kinds_of

@@ -22,7 +22,7 @@ from support.real_data import prepared
 from support.rows_in_python import counts_of, expected_counts
 from support.running import Run
 
-from dpnb_columnar.datasets.catalogue import entry_toml
+from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,

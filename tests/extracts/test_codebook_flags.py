@@ -10,7 +10,7 @@ from support.real_data import FOLDER
 
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Measure
 from dpnb_columnar.extracts.codebooks.ddi import read_ddi
-from dpnb_columnar.extracts.codebooks.pums import read_pums_dictionary
+from dpnb_columnar.extracts.codebooks.read import read_pums_dictionary
 from dpnb_columnar.extracts.codebooks.to_domain import flags_of
 
 USA = "usa.ipums.org"

@@ -11,7 +11,7 @@ from support.real_data import FOLDER
 
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Measure
-from dpnb_columnar.extracts.codebooks.pums import read_pums_dictionary
+from dpnb_columnar.extracts.codebooks.read import read_pums_dictionary
 
 DICTIONARY = """NAME,RT,C,1,"Record Type"
 VAL,RT,C,1,"H","H","Housing Record"

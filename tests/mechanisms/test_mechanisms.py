@@ -21,19 +21,19 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget, Neighbours, SharesRule, total
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget, Neighbours, SharesRule, total
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.mechanisms.mechanism import PRESENCE
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.samples import pooled, sample_size
-from dpnb_columnar.mechanisms.smooth_moments import MomentQueries, exact_answers
+from dpnb_columnar.core.measurement import PRESENCE
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
-from dpnb_columnar.model.tuning import trim
-from dpnb_columnar.noise import ExactSampler, Laplace, PaperCauchy, SeededBits
-from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.sensitivity.moments import squares_shift
+from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.noise import ExactSampler, Laplace, PaperCauchy, SeededBits
+from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
+from dpnb_columnar.core.sensitivity.moments import squares_shift
 
 
 def told(answers: Mapping[int, int | Fraction] = MappingProxyType({})) -> Forced:
@@ -238,7 +238,7 @@ def test_columns_searched_side_by_side_give_the_same_model(
 ) -> None:
     budget = Budget(Fraction(1))
     at_once = plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
-    monkeypatch.setattr("dpnb_columnar.sensitivity.columns.CHUNK_RUNS", 1)
+    monkeypatch.setattr("dpnb_columnar.core.sensitivity.columns.CHUNK_RUNS", 1)
     assert plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == at_once
 
 

@@ -18,26 +18,29 @@ from support.recorded_draws import Drawn, Forced
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.budget.composition import row_effect
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform, Weight
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.mechanisms import attribute_weights, release_plan
-from dpnb_columnar.mechanisms.expected_error import DIFFERENCE, wide_ranges
-from dpnb_columnar.mechanisms.global_moments import Global
-from dpnb_columnar.mechanisms.histogram import BinCounts
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ModelSize, largest_model, plan, reserve_later_pass
-from dpnb_columnar.mechanisms.rows_asked import asked_table, rows_asked, unit_remark
+from dpnb_columnar.releases import attribute_weights
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
+from dpnb_columnar.core.mechanisms.baselines import Global
+from dpnb_columnar.core.mechanisms.histogram import BinCounts
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
 from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import leaves, to_document, to_json
-from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeWeights, CalibrationLine
+from dpnb_columnar.core.measurement import LARGEST_COUNT
 from dpnb_columnar.model.postprocessing import NORMALS
 from dpnb_columnar.training import check_complete, train
 

@@ -18,7 +18,7 @@ from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
     Concentrated,
@@ -33,19 +33,20 @@ from dpnb_columnar.budget import (
     parse_shares,
     total,
 )
-from dpnb_columnar.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Domain, Unit, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
-from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.plan import plan
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import PublicSource
-from dpnb_columnar.noise import ExactSampler, SystemBits
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.public_sample import fitted
 
 CELLS = {"age": 40, "hours": 10, "sex": 3, "state": 50, "occupation": 531}

@@ -22,7 +22,7 @@ from support.released_models import MODELS
 
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.model_document import document_digest, leaves, to_document, to_json
+from dpnb_columnar.model.document import document_digest, leaves, to_document, to_json
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from support.noise_cases import DRAWN, FAMILIES, LAPLACE, POLYPLACE, every, name_of, panels
 
-from dpnb_columnar.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
+from dpnb_columnar.core.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
 
 
 @pytest.mark.parametrize("family", POLYPLACE[:6], ids=name_of)
@@ -129,5 +129,5 @@ def test_the_system_generator_draws_the_same_distribution() -> None:
 
 
 def test_importing_the_families_is_light() -> None:
-    code = "import sys, dpnb_columnar.noise; sys.exit('scipy' in sys.modules)"
+    code = "import sys, dpnb_columnar.core.noise; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -24,7 +24,7 @@ from support.noise_cases import (
     precise,
 )
 
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.noise import (
     ExactSampler,
     Laplace,
     NoiseFamily,
@@ -35,9 +35,9 @@ from dpnb_columnar.noise import (
     SystemBits,
     draw,
 )
-from dpnb_columnar.noise.laplace import _end
-from dpnb_columnar.noise.sampler import ReportedSampler
-from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.core.noise.laplace import _end
+from dpnb_columnar.core.noise.sampler import ReportedSampler
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 STUDENT = StudentT(Fraction(1), Fraction(1, 8), Fraction(3))
 CASES = [

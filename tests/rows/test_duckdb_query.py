@@ -9,7 +9,7 @@ import pyarrow as pa
 from support.tables import into_duckdb
 
 from dpnb_columnar.domain.database_address import Database, Dialect
-from dpnb_columnar.rows.duckdb_query import read_duckdb
+from dpnb_columnar.rows.databases import read_duckdb
 
 
 def test_the_texts_of_a_batch_may_have_more_than_two_gibibytes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.people import PEOPLE, TYPES, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow]

@@ -22,20 +22,10 @@ from support.exact_sensitivity import (
     substituted,
 )
 
-from dpnb_columnar.sensitivity import (
-    RunLengthColumn,
-    RunLengthColumns,
-    mean_smooth_sensitivity,
-    public_size,
-    search_beta,
-    smooth_bounds,
-    trimmed_mean,
-    trimmed_variance,
-    upper_bound,
-    variance_smooth_bound,
-)
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE, Integers
-from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
+from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, mean_smooth_sensitivity, public_size, search_beta, trimmed_mean, trimmed_variance, upper_bound, variance_smooth_bound
+from dpnb_columnar.core.sensitivity import smooth_bounds
+from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE, Integers
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]
