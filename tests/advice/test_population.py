@@ -9,9 +9,18 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
+from dpnb_columnar.domain.catalogue import entries
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace, rankdata
+from support.mechanisms import MECHANISMS
 from support.people import people_domain
 from support.releases import plan_and_release
 
@@ -32,21 +41,12 @@ from dpnb_columnar.advice.population import (
     whole,
 )
 from dpnb_columnar.advice.rehearsal import RepeatableNoise, log_likelihoods, stage
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import plan
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
-from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits
-from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.training import train
 
 KINDS = {

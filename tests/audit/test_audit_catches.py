@@ -14,26 +14,50 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.extensions.audit import bit_patterns, epsilon_bounds, exhaustive
+from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
+from dpnb_columnar.extensions.audit.exhaustive import Compared
+from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.outcomes import (
+    EPSILON,
+    GROUPED,
+    Configuration,
+    Finding,
+    configurations,
+    scored_model,
+)
+from dpnb_columnar.extensions.audit.recording import Answers, numbers, record, remembered_searches
+from dpnb_columnar.extensions.audit.unit_universe import (
+    CAP,
+    LIGHT,
+    MEMBERS,
+    UNIT,
+    AnyUniverse,
+    UnitUniverse,
+    build_units,
+    homes,
+)
+from dpnb_columnar.extensions.audit.universe import (
+    HOURS,
+    SHOPS,
+    TRADES,
+    VALUES,
+    WAGES,
+    YEARS,
+    Universe,
+    build_universe,
+    frame_of,
+)
+from dpnb_columnar.releases.score_plan import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
+from dpnb_columnar.releases.weight_rounds import GRID_BITS
 from support.counted_queries import check
 from support.engines import SQLite
 from support.mechanisms import PRIVATE
 from support.planting import plant
 
-from dpnb_columnar.extensions.audit import bit_patterns
-from dpnb_columnar.extensions.audit import epsilon_bounds
-from dpnb_columnar.extensions.audit import exhaustive
-from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
-from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, groups, small_pairs
-from dpnb_columnar.extensions.audit.outcomes import EPSILON, GROUPED, Configuration, Finding, configurations, scored_model
-from dpnb_columnar.extensions.audit.recording import Answers, numbers, record, remembered_searches
-from dpnb_columnar.extensions.audit.unit_universe import CAP, LIGHT, MEMBERS, UNIT, AnyUniverse, UnitUniverse, build_units, homes
-from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, VALUES, WAGES, YEARS, Universe, build_universe, frame_of
-from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.releases.score_plan import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
-from dpnb_columnar.releases.weight_rounds import GRID_BITS
-from dpnb_columnar.evaluation.score_values import ScoreValues
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 ROWS = Effort(rows=1, duplicates=(12,), scenarios=2, domains=(YEARS,), scouted=0, pairs=1, releases=300, processes=1)

@@ -8,12 +8,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
-from scipy.special import erfc
-from scipy.stats import norm
-
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.core.budget.costs import implies
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import (
+    ApproximateLaplace,
+    ArsinhNormal,
+    ExactSampler,
+    Gaussian,
+    Laplace,
+    NoiseFamily,
+    PaperCauchy,
+    PolyPlace,
+    SeededBits,
+    StudentT,
+    UniformLogNormal,
+)
 from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
 from dpnb_columnar.extensions.audit.distinguishers import (
     Sample,
@@ -33,22 +43,11 @@ from dpnb_columnar.extensions.audit.exhaustive import (
     worst_admissible,
 )
 from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
-from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.core.budget.costs import implies
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.core.noise import (
-    ApproximateLaplace,
-    ArsinhNormal,
-    ExactSampler,
-    Gaussian,
-    Laplace,
-    NoiseFamily,
-    PaperCauchy,
-    PolyPlace,
-    SeededBits,
-    StudentT,
-    UniformLogNormal,
-)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import erfc
+from scipy.stats import norm
 
 Floats = np.ndarray
 

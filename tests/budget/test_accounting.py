@@ -7,12 +7,23 @@ from functools import reduce
 
 import mpmath
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from support.noise_cases import gaussian_delta, precise
-
-from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, PrivacyCost, Pure, Request, RowEffect, Spent, admits, compose, parse_delta, remaining, total
-from dpnb_columnar.core.budget import costs
+from dpnb_columnar.core.budget import (
+    Approximate,
+    Budget,
+    Concentrated,
+    Neighbours,
+    PrivacyCost,
+    Pure,
+    Request,
+    RowEffect,
+    Spent,
+    admits,
+    compose,
+    costs,
+    parse_delta,
+    remaining,
+    total,
+)
 from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
 from dpnb_columnar.core.budget.costs import (
@@ -24,6 +35,10 @@ from dpnb_columnar.core.budget.costs import (
     pure_within,
     to_concentrated,
 )
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.noise_cases import gaussian_delta, precise
+
 from dpnb_columnar.errors import UsageError
 
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=5)

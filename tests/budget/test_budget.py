@@ -10,12 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.people import DECLARATION, PEOPLE, people_domain
-
-import dpnb_columnar as dpnb
-from dpnb_columnar import errors
 from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
@@ -37,11 +31,17 @@ from dpnb_columnar.core.budget import (
 )
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
-from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.releases.plan import plan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.mechanisms import MECHANISMS
+from support.people import DECLARATION, PEOPLE, people_domain
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import errors
+from dpnb_columnar.errors import UsageError
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=1000)

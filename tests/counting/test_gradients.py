@@ -10,6 +10,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.scores import (
+    CERTAIN,
+    LARGEST_CLIP,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    ScoreTable,
+    probabilities,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import declared, written
@@ -20,15 +29,6 @@ from support.scored_in_python import expected_gradients, listed, queries_of
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.core.queries.scores import (
-    CERTAIN,
-    LARGEST_CLIP,
-    UNITS,
-    GradientQuery,
-    GradientSums,
-    ScoreTable,
-    probabilities,
-)
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.parquet import open_parquet
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from support.memory import peak
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import local as duckdb
-from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 

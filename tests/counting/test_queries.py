@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import RowEffect
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, Scores, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns
+from dpnb_columnar.dialects.later_queries import query_sql
 from support.people import PEOPLE, people, people_domain, write_people
 from support.tables import into_duckdb
 
-from dpnb_columnar.core.budget import RowEffect
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.core.queries.scores import GradientQuery, Margins, Scores, ScoreTable
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting.answer_files import load_statistics, save_answer
 from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from support.rows_in_python import counts_of
 
 from dpnb_columnar.counting import answer_files as statistics_files
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
-from dpnb_columnar.counting.answer_files import load_statistics, save_answer
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_domain
 
 LABELS = ("a", "b", None)

@@ -6,9 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
 
 from dpnb_columnar.domain import catalogue
-from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
 
 BODY = 'label = {{ column = "y", classes = ["{}", "b"] }}\nattributes.x = {{ lower = 0, upper = 1 }}\n'

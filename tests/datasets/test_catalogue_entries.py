@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, SHAPES, published
 
-from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 from dpnb_columnar.domain import Categorical, Missing, Numeric, document_of
 
 

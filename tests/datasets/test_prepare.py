@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
+from dpnb_columnar.extensions.datasets import Prepared, prepare
 from support.catalogue_cases import CATALOGUE, outside
 from support.raw_files import (
     ACS_DELAWARE,
@@ -30,8 +31,6 @@ from support.raw_files import (
 )
 from support.watching import Watching
 
-from dpnb_columnar.extensions.datasets import Prepared
-from dpnb_columnar.extensions.datasets import prepare
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.runtime.row_progress import watch_progress
 

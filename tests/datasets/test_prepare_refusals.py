@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.extensions.datasets.prepare import checksum
 from support.catalogue_cases import CATALOGUE, CENSUS_1940
 from support.raw_files import ACS_DELAWARE, ACS_HEADER, ADULT_TEST, ADULT_TRAIN, GLASS, SKIN, archive, declared
 
-from dpnb_columnar.extensions.datasets import prepare
-from dpnb_columnar.extensions.datasets.prepare import checksum
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError, OutputError
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.datasets import Prepared, prepare
 from support.catalogue_cases import CATALOGUE, DATA, outside, published
-
-from dpnb_columnar.extensions.datasets import Prepared
-from dpnb_columnar.extensions.datasets import prepare
 
 PUBLISHED = {
     # name: (rows, rows of each class); UCI's and the Census Bureau's own counts

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, write_export
 from support.exported import (
     EXACT,
     Case,
@@ -27,8 +28,6 @@ from support.model_cases import declared, histogram_of, model_of, normal_of, pre
 from support.scored_rows import AGE, MIXED, MONEY
 
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target
-from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from support.engines import Engine, Postgres
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.dialects.scoring_query import scoring_query
 
 RESULTS = ["predicted", "probability_no", "probability_yes", "skipped"]
 

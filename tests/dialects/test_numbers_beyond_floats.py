@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.domain.catalogue import entry_toml
 from support.counted_queries import statistics_of
 from support.engines import Postgres
 from support.people import people
@@ -16,8 +18,6 @@ from support.running import Run
 from support.servers import PostgresServer
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.column_kinds import Kind

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from support.engines import DuckDB, Engine
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_queries import CLOSE, compare, kinds_of, numbered
 from support.scored_rows import AGE
 
 from dpnb_columnar.model.scoring import probability_column
-from dpnb_columnar.dialects.scoring_query import scoring_query
 
 
 @pytest.mark.slow

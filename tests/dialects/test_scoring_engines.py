@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from sqlglot import exp
 from support.engines import Engine, Spark
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
@@ -22,7 +23,6 @@ from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.dialects.scoring_query import scoring_query
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),

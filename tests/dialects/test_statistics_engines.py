@@ -14,13 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.aggregation_cases import BOTH, CONDITIONS, LABEL, MIXED, PEOPLE, declared, held, labelled
 from support.counted_queries import check, statistics_of
 from support.engines import Engine, Postgres
 from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain.column_kinds import kinds_of

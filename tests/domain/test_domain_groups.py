@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import entry_toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import by_duckdb, by_polars
@@ -22,7 +23,6 @@ from support.real_data import prepared
 from support.rows_in_python import counts_of, expected_counts
 from support.running import Run
 
-from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,

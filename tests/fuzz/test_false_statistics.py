@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from false_statistics import LIES, summarised
 from support.people import PEOPLE, people
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError

@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.model_cases import declared, normal_of
-from support.people import PEOPLE, people_domain
-from support.running import Run
-
-from dpnb_columnar.advice.expectation import CANDIDATES
 from dpnb_columnar.core.budget import Budget, Pure
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import assemble
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.attribute_weights import bounded, tempered_weight
 from dpnb_columnar.releases.automatic_choice import MechanismChoice, resolved_mechanism
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan
+from hypothesis import given
+from hypothesis import strategies as st
 from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from support.model_cases import declared, normal_of
+from support.people import PEOPLE, people_domain
+from support.running import Run
+
+from dpnb_columnar.advice.expectation import CANDIDATES
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 DELTA = Fraction(1, 10**6)
 NUMBERS = {"lower": 0, "upper": 99, "step": 1}

@@ -7,20 +7,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms.bins import declared_edges, equal_edges, geometric_edges, placed_edges
+from dpnb_columnar.core.mechanisms.histogram import MOST_OUTER_BINS
+from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.core.mechanisms.histogram import MOST_OUTER_BINS
-from dpnb_columnar.core.mechanisms.bins import declared_edges, equal_edges, geometric_edges, placed_edges
 from dpnb_columnar.model.parameters import Histogram
-from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 ROWS = 20_000
 

@@ -12,6 +12,16 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours, SharesRule, total
+from dpnb_columnar.core.measurement import PRESENCE
+from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
+from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.noise import ExactSampler, Laplace, PaperCauchy, SeededBits
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
+from dpnb_columnar.core.sensitivity.moments import squares_shift
+from dpnb_columnar.releases.plan import plan
 from support.exact_sensitivity import runs_of
 from support.mechanisms import MECHANISMS, NOISE, PRIVATE, SPREAD
 from support.model_cases import declared
@@ -21,19 +31,9 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Neighbours, SharesRule, total
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.core.measurement import PRESENCE
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
-from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
-from dpnb_columnar.core.mechanisms.tuning import trim
-from dpnb_columnar.core.noise import ExactSampler, Laplace, PaperCauchy, SeededBits
-from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.core.sensitivity.moments import squares_shift
 
 
 def told(answers: Mapping[int, int | Fraction] = MappingProxyType({})) -> Forced:

@@ -11,36 +11,36 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
+from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.budget.composition import row_effect
+from dpnb_columnar.core.measurement import LARGEST_COUNT
+from dpnb_columnar.core.mechanisms.baselines import Global
+from dpnb_columnar.core.mechanisms.histogram import BinCounts
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.releases import attribute_weights
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
 from support.ledger_cases import new_ledger, spent_epsilon
+from support.mechanisms import MECHANISMS
 from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain, write_people
 from support.recorded_draws import Drawn, Forced
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.query import Query
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform, Weight
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.releases import attribute_weights
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
-from dpnb_columnar.core.mechanisms.baselines import Global
-from dpnb_columnar.core.mechanisms.histogram import BinCounts
-from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
 from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeWeights, CalibrationLine
-from dpnb_columnar.core.measurement import LARGEST_COUNT
 from dpnb_columnar.model.postprocessing import NORMALS
 from dpnb_columnar.training import check_complete, train
 

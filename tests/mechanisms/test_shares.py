@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.mechanisms import NEW, NOISE, SPREAD
-from support.model_cases import declared
-from support.people import PEOPLE, people, people_domain
-
-import dpnb_columnar as dpnb
+from dpnb_columnar.advice.expected_error import expected_error
 from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
@@ -34,19 +28,24 @@ from dpnb_columnar.core.budget import (
     total,
 )
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.public_weights import PublicWeights
+from hypothesis import given
+from hypothesis import strategies as st
+from support.mechanisms import MECHANISMS, NEW, NOISE, SPREAD
+from support.model_cases import declared
+from support.people import PEOPLE, people, people_domain
+
+import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Domain, Unit, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.advice.expected_error import expected_error
-from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.public_weights import PublicWeights
-from dpnb_columnar.releases.plan import plan
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import PublicSource
-from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.public_sample import fitted
 
 CELLS = {"age": 40, "hours": 10, "sex": 3, "state": 50, "occupation": 531}

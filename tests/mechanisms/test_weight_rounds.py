@@ -13,16 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.integrate import quad
-from support.mechanisms import PRIVATE
-from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
-from support.people import PEOPLE, people, people_domain
-from support.planting import plant
-from support.recorded_draws import Drawn, Forced
-
 from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, Pure, RowEffect, Share, parse_division, total
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, GRADIENT, calibration_cost, row_effect
-from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
@@ -34,22 +27,27 @@ from dpnb_columnar.core.queries.scores import (
     largest_score,
 )
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases import score_calibration
-from dpnb_columnar.releases import weight_rounds
-from dpnb_columnar.releases.attribute_weights import LEARNED
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.log_ratios import model_log_ratios
+from dpnb_columnar.releases import score_calibration, weight_rounds
+from dpnb_columnar.releases.attribute_weights import LEARNED
 from dpnb_columnar.releases.model_plan import ReleasePlan, release, release_weights
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import FINER, model_scores
 from dpnb_columnar.releases.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
+from scipy.integrate import quad
+from support.mechanisms import MECHANISMS, PRIVATE
+from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
+from support.people import PEOPLE, people, people_domain
+from support.planting import plant
+from support.recorded_draws import Drawn, Forced
+
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits, SystemBits
 from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})

@@ -12,17 +12,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
-from support.model_cases import declared, model_of, normal_of, table_of
-from support.people import PEOPLE, people, write_people
-from support.running import Run
-from support.scored_rows import AGE, SEX, scored
-
-from dpnb_columnar.domain import Weight
-from dpnb_columnar.domain.groupings import divisions_of
-from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.evaluation import exact_evaluation
 from dpnb_columnar.evaluation.exact_evaluation import (
     CALIBRATION_BINS,
@@ -34,6 +23,17 @@ from dpnb_columnar.evaluation.exact_evaluation import (
     evaluate,
     ranking,
 )
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from support.model_cases import declared, model_of, normal_of, table_of
+from support.people import PEOPLE, people, write_people
+from support.running import Run
+from support.scored_rows import AGE, SEX, scored
+
+from dpnb_columnar.domain import Weight
+from dpnb_columnar.domain.groupings import divisions_of
+from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.scoring import PREDICTED
 

@@ -13,6 +13,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.extensions.exports.exported_terms import blocks
+from dpnb_columnar.extensions.exports.exports import Target, write_export
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.releases.score_plan import model_scores
 from support.edited_documents import edited, released_case
 from support.engines import DuckDB
 from support.golden_model import DELETED, changed
@@ -25,10 +30,6 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.releases.score_plan import model_scores
-from dpnb_columnar.extensions.exports.exports import Target
-from dpnb_columnar.extensions.exports.exported_terms import blocks
-from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.likelihood import (
     BELOW_BEST,
     bin_starts,
@@ -42,9 +43,7 @@ from dpnb_columnar.model.likelihood import (
     reference_class,
 )
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Histogram, Normal, Presence
-from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.scoring import probability_column
 
 AGES = people_domain()["age"]

@@ -11,6 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.core.budget import Budget, Pure, Share
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.plan import plan
 from support.mechanisms import PRIVATE
 from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain
@@ -19,17 +27,10 @@ from support.releases import plan_and_release
 from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Pure, Share
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.advice.expected_error import expected_error
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import (
     USUAL_TILT,
@@ -39,7 +40,6 @@ from dpnb_columnar.model.postprocessing import (
     class_sizes,
     population_shares,
 )
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 DRAWS = 400
 ROWS = 20_000

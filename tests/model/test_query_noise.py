@@ -13,6 +13,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.mechanism import on_scale, presence_counts
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.core.mechanisms.tuning import cell_prior
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import leaves, to_document
 from support.mechanisms import PRIVATE
 from support.model_cases import UNPROTECTED, model_of, normal_of
 from support.people import PEOPLE, people, people_domain
@@ -21,24 +30,13 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, read_domain
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.core.mechanisms.mechanism import presence_counts
-from dpnb_columnar.core.mechanisms.mechanism import on_scale
-from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import leaves, to_document
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
-from dpnb_columnar.model.probability_intervals import score_noise
+from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, model_noise, query_noise
-from dpnb_columnar.model.probability_intervals import NoiseIntervals
-from dpnb_columnar.core.mechanisms.tuning import cell_prior
-from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 
 DOMAINS: list[dict[str, Any]] = [
     {**PEOPLE},

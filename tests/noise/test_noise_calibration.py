@@ -9,6 +9,36 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import (
+    ApproximateLaplace,
+    ArsinhNormal,
+    ClassicalGaussian,
+    ClassicalLaplace,
+    Gaussian,
+    Laplace,
+    LaplaceLogNormal,
+    NissimCauchy,
+    NoiseFamily,
+    PaperCauchy,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
+from dpnb_columnar.core.noise.family import rational
+from dpnb_columnar.extensions.concentrated import log_normal
+from dpnb_columnar.extensions.concentrated import log_normal as certificate
+from dpnb_columnar.extensions.concentrated.log_normal import (
+    ConcentratedNoise,
+    Cumulants,
+    Shape,
+    StandardArsinhNormal,
+    StandardLaplaceLogNormal,
+    StandardUniformLogNormal,
+    calibrate,
+    cumulants,
+    is_certified,
+)
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,21 +59,6 @@ from support.noise_cases import (
     worst_hockey_stick,
     worst_loss,
     worst_renyi,
-)
-
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.core.noise import ApproximateLaplace, ArsinhNormal, ClassicalGaussian, ClassicalLaplace, Gaussian, Laplace, LaplaceLogNormal, NissimCauchy, NoiseFamily, PaperCauchy, PolyPlace, StudentT, UniformLogNormal
-from dpnb_columnar.extensions.concentrated import log_normal as certificate
-from dpnb_columnar.extensions.concentrated import log_normal
-from dpnb_columnar.extensions.concentrated.log_normal import Cumulants, cumulants, is_certified
-from dpnb_columnar.core.noise.family import rational
-from dpnb_columnar.extensions.concentrated.log_normal import (
-    ConcentratedNoise,
-    Shape,
-    StandardArsinhNormal,
-    StandardLaplaceLogNormal,
-    StandardUniformLogNormal,
-    calibrate,
 )
 
 ROUNDING = 1e-9

@@ -11,13 +11,12 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from dpnb_columnar.core.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from support.noise_cases import DRAWN, FAMILIES, LAPLACE, POLYPLACE, every, name_of, panels
-
-from dpnb_columnar.core.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
 
 
 @pytest.mark.parametrize("family", POLYPLACE[:6], ids=name_of)

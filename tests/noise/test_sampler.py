@@ -9,21 +9,6 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from flint import arb, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.noise_cases import (
-    APPROXIMATE_LAPLACE,
-    CAUCHY,
-    CONCENTRATED,
-    GAUSSIAN,
-    LAPLACE,
-    NISSIM,
-    POLYPLACE,
-    name_of,
-    precise,
-)
-
 from dpnb_columnar.core.noise import (
     ExactSampler,
     Laplace,
@@ -38,6 +23,20 @@ from dpnb_columnar.core.noise import (
 from dpnb_columnar.core.noise.laplace import _end
 from dpnb_columnar.core.noise.sampler import ReportedSampler
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.noise_cases import (
+    APPROXIMATE_LAPLACE,
+    CAUCHY,
+    CONCENTRATED,
+    GAUSSIAN,
+    LAPLACE,
+    NISSIM,
+    POLYPLACE,
+    name_of,
+    precise,
+)
 
 STUDENT = StudentT(Fraction(1), Fraction(1, 8), Fraction(3))
 CASES = [

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+from dpnb_columnar.rows.databases import read_duckdb
 from support.tables import into_duckdb
 
 from dpnb_columnar.domain.database_address import Database, Dialect
-from dpnb_columnar.rows.databases import read_duckdb
 
 
 def test_the_texts_of_a_batch_may_have_more_than_two_gibibytes(tmp_path: Path) -> None:

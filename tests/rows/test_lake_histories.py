@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import Statistics
 from support.people import PEOPLE, TYPES, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow]

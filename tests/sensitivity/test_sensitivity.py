@@ -12,11 +12,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.exact_sensitivity import exact_variance_bound, runs_of
-from support.tiers import Tenth
-
 from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.sensitivity import (
@@ -38,6 +33,10 @@ from dpnb_columnar.core.sensitivity.moments import (
     squares_shift,
 )
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact_sensitivity import exact_variance_bound, runs_of
+from support.tiers import Tenth
 
 Values = tuple[int, ...]
 

@@ -9,6 +9,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.sensitivity import (
+    RunLengthColumn,
+    RunLengthColumns,
+    mean_smooth_sensitivity,
+    public_size,
+    search_beta,
+    smooth_bounds,
+    trimmed_mean,
+    trimmed_variance,
+    upper_bound,
+    variance_smooth_bound,
+)
+from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE, Integers
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
 from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,11 +35,6 @@ from support.exact_sensitivity import (
     runs_of,
     substituted,
 )
-
-from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, mean_smooth_sensitivity, public_size, search_beta, trimmed_mean, trimmed_variance, upper_bound, variance_smooth_bound
-from dpnb_columnar.core.sensitivity import smooth_bounds
-from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE, Integers
-from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget, SharesRule, parse_division, parse_epsilon
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.plan import plan as composition
 from support import mini_plan
 from support.real_data import prepared
 
-from dpnb_columnar.core.budget import Budget, SharesRule, parse_division, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.plan import plan as composition
 from studies.paper import data_sets
 from studies.paper import experiments as plans
 from studies.paper.coded_rows import Fold, accuracies, code_rows, split

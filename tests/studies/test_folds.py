@@ -11,6 +11,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.releases.weight_rounds import start_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
@@ -18,20 +25,13 @@ from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.releases.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Normal
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 from studies.paper.accuracy import exact_moments, moment_errors
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split
 from studies.paper.coded_rows import models as trained

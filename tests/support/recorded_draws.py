@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.statistics import Statistics
+
 from support.releases import plan_and_release
 
 
