@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from support.aggregation_cases import (
-    CATEGORICAL_BODIES,
-    LABEL,
-    MIXED,
-    NUMERIC_BODIES,
-    WRITERS,
-    check,
-    total,
-)
+from support.aggregation_cases import CATEGORICAL_BODIES, LABEL, MIXED, NUMERIC_BODIES, WRITERS, check, total
 from support.rows_in_python import Document
 
 

@@ -48,22 +48,7 @@ NUMERIC_COLUMNS: dict[str, pa.Array] = {
     "decimal32": pa.array([Decimal("1.50"), Decimal("7.00"), Decimal("-0.50"), None], pa.decimal32(5, 2)),
     "boolean": pa.array([True, False, None, True]),
 }
-TEXTS = [
-    "a",
-    "",
-    " ",
-    "A",
-    "é",
-    "e\u0301",
-    "日本",
-    "'",
-    '"',
-    "''; DROP TABLE x; --",
-    "@column",
-    "$1",
-    "7",
-    None,
-]
+TEXTS = ["a", "", " ", "A", "é", "e\u0301", "日本", "'", '"', "''; DROP TABLE x; --", "@column", "$1", "7", None]
 OTHER_COLUMNS: dict[str, pa.Array] = {
     "text": pa.array(TEXTS),
     "large text": pa.array(TEXTS, pa.large_string()),

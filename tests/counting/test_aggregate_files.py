@@ -42,16 +42,8 @@ def with_type(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
         ],
     ],
     ids=[
-        *(
-            "two files",
-            "no row",
-            "rows then none",
-            "none then rows",
-            "other order",
-            "extra column",
-            "unlike extra columns",
-        ),
-        *("integer widths", "float widths", "texts and dictionaries"),
+        *("two files", "no row", "rows then none", "none then rows", "other order", "extra column"),
+        *("unlike extra columns", "integer widths", "float widths", "texts and dictionaries"),
     ],
 )
 def test_several_files(tmp_path: Path, tables: list[pa.Table]) -> None:

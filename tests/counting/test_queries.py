@@ -107,9 +107,7 @@ def test_no_row_answers_the_empty_answer(queries: list[AnyQuery]) -> None:
         assert local.answer(people(10), query).joined(query.empty()) == local.answer(people(10), query)
 
 
-def test_queries_differ_in_their_digests_and_say_what_they_ask(
-    queries: list[AnyQuery],
-) -> None:
+def test_queries_differ_in_their_digests_and_say_what_they_ask(queries: list[AnyQuery]) -> None:
     assert len({query.digest for query in queries}) == len(queries)
     assert len({query.words for query in queries}) == len(queries)
     assert [query.later for query in queries] == [False, True, True, True]

@@ -36,8 +36,7 @@ def counted(units: list[tuple[Row, ...]], domain: Domain) -> tuple[list[int], St
     """The sums of weights, and all statistics, of rows that stand unit by unit."""
     rows = [row for unit in units for row in unit]
     frame = pl.DataFrame(rows, schema={"label": pl.String, "w": pl.Float64}, orient="row").with_columns(
-        u=pl.Series([place for place, unit in enumerate(units) for _ in unit], dtype=pl.Int64),
-        x=pl.lit("p"),
+        u=pl.Series([place for place, unit in enumerate(units) for _ in unit], dtype=pl.Int64), x=pl.lit("p")
     )
     found = local.answer(frame, CellQuery(domain))
     assert found.weight_sums is not None

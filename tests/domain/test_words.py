@@ -214,11 +214,7 @@ SOURCE = Provenance(name="Town survey", period="2020", citation="Town. Survey of
 
 def test_universe_and_source_stay_with_every_edit() -> None:
     worded = replace(town(), universe="WAGE > 0", provenance=SOURCE)
-    for changed in (
-        labelled(worded, "RACE"),
-        labelled(worded, "WAGE > 1000"),
-        select_attributes(worded, ["WAGE"]),
-    ):
+    for changed in (labelled(worded, "RACE"), labelled(worded, "WAGE > 1000"), select_attributes(worded, ["WAGE"])):
         assert (changed.universe, changed.provenance) == ("WAGE > 0", SOURCE)
 
 

@@ -95,14 +95,8 @@ def _cast(random: Random, table: Any) -> Any:
 
     types = (
         *(pa.string(), pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.bool_(), pa.date32(), pa.binary()),
-        *(
-            pa.decimal128(38, 10),
-            pa.decimal256(60, 2),
-            pa.timestamp("ns"),
-            pa.null(),
-            pa.large_string(),
-            pa.time64("ns"),
-        ),
+        *(pa.decimal128(38, 10), pa.decimal256(60, 2), pa.timestamp("ns"), pa.null(), pa.large_string()),
+        pa.time64("ns"),
     )
     place = random.randrange(table.num_columns)
     name = table.column_names[place]

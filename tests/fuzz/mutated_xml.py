@@ -10,12 +10,9 @@ from xml.etree.ElementTree import Element
 from hostile_values import NUMBERS, hostile_text
 
 PROLOGUES = (
-    b'<!DOCTYPE x [<!ENTITY a "' + b"a" * 100 + b'">]>',
-    b'<!DOCTYPE x SYSTEM "file:///etc/passwd">',
-    b'<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x"> %p;]>',
-    b'<?xml version="1.0" encoding="utf-16"?>',
-    b'<?xml version="1.0" encoding="cp037"?>',
-    b'<?xml-stylesheet href="x"?>',
+    *(b'<!DOCTYPE x [<!ENTITY a "' + b"a" * 100 + b'">]>', b'<!DOCTYPE x SYSTEM "file:///etc/passwd">'),
+    *(b'<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x"> %p;]>', b'<?xml version="1.0" encoding="utf-16"?>'),
+    *(b'<?xml version="1.0" encoding="cp037"?>', b'<?xml-stylesheet href="x"?>'),
 )
 
 

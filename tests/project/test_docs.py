@@ -222,12 +222,8 @@ RUN = {
 """Pages with commands or Python that a test runs, as they stand."""
 
 PARSED = (
-    "docs/extracts.md",
-    "docs/results.md",
-    "docs/performance.md",
-    "docs/journal/accuracy.md",
-    "docs/journal/peers.md",
-    "docs/journal/speed.md",
+    *("docs/extracts.md", "docs/results.md", "docs/performance.md", "docs/journal/accuracy.md"),
+    *("docs/journal/peers.md", "docs/journal/speed.md"),
 )
 """Pages whose commands need a publisher's extract, downloads, hours, or other environments: options are parsed."""
 

@@ -87,12 +87,7 @@ def test_nothing_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        lambda content: content[:-20],
-        lambda content: content[:9],
-    ],
-    ids=["cut short", "cut very short"],
+    "damage", [lambda content: content[:-20], lambda content: content[:9]], ids=["cut short", "cut very short"]
 )
 def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
     file = parquet(tmp_path / "census.parquet")

@@ -179,15 +179,8 @@ def test_links_do_not_hide_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     searched: set[Path] = set()
     refuse_table_files([Path("../up/store.parquet"), Path("../deep/none.parquet")], searched)
     for item in (
-        "../file.parquet",
-        "../folder",
-        "../folder/part-0.parquet",
-        "../month",
-        "../month/x.parquet",
-        "../month/*.parquet",
-        "../up/lake/t/part-0.parquet",
-        "../../lake/t/out.parquet",
-        "../*.parquet",
+        *("../file.parquet", "../folder", "../folder/part-0.parquet", "../month", "../month/x.parquet"),
+        *("../month/*.parquet", "../up/lake/t/part-0.parquet", "../../lake/t/out.parquet", "../*.parquet"),
     ):
         with pytest.raises(DataError, match="belongs to the Delta table"):
             resolve_files([item])

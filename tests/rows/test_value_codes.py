@@ -176,10 +176,7 @@ def test_cents_are_the_floats_that_are_declared(type_: pl.DataType) -> None:
     assert rows.select(cell_code(Categorical("x", tuple(values)), type_)).to_series().to_list() == [*range(600)]
 
 
-@given(
-    st.data(),
-    st.integers(1, 38).flatmap(lambda digits: st.tuples(st.just(digits), st.integers(0, digits))),
-)
+@given(st.data(), st.integers(1, 38).flatmap(lambda digits: st.tuples(st.just(digits), st.integers(0, digits))))
 def test_decimals_are_read_as_the_nearest_floats(data: st.DataObject, size: tuple[int, int]) -> None:
     digits, scale = size
     drawn = data.draw(st.lists(st.integers(1 - 10**digits, 10**digits - 1), max_size=20))

@@ -57,9 +57,7 @@ WRITES: Mapping[str, str] = {
 }
 """Command lines that write below the folder OUT, by what they are called here."""
 
-NOT_RUN: Mapping[str, str] = {
-    "demo": "runs other verbs",
-}
+NOT_RUN: Mapping[str, str] = {"demo": "runs other verbs"}
 """Commands that write and are not in the table, with the reason."""
 
 
