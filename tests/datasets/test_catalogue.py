@@ -106,7 +106,6 @@ def test_entry_by_stem_and_pattern(paths: list[str], expected: str | None) -> No
 def test_entry_of_the_working_directory_claims_first(here: Path) -> None:
     here.write_text(entry("mine", 'files = ["adult_[0-9].parquet"]'))
     found = entry_for([Path("adult_2.parquet")])
-    assert found is not None
     assert found.name == "mine"
     assert entry_for([Path("adult_x.parquet")]) == entry_named("adult")
 

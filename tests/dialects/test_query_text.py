@@ -48,7 +48,6 @@ def statements(text: str, dialect: Dialect) -> list[exp.Expr | None]:
 def read_back(text: str, dialect: Dialect) -> exp.Expr:
     """The one statement that a text is, which written again is the same text but for its comments."""
     (tree,) = statements(text, dialect)
-    assert tree is not None
     again = tree.sql(dialect=dialect.value, pretty=True, comments=False)
     code = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("--"))
     assert " ".join(again.split()) == " ".join(code.split())

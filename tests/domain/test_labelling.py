@@ -54,7 +54,6 @@ def names(domain: Domain) -> list[str]:
 def test_classes_of_a_condition(condition: str, classes: tuple[str, str] | None) -> None:
     domain = labelled(EXTRACT, condition)
     assert domain.classes == (classes or (f"not ({condition})", condition))
-    assert domain.label.condition is not None
     assert domain.label.condition.text == condition
     assert set(names(domain)) == set(ATTRIBUTES) - set(domain.label.columns)
 

@@ -36,7 +36,6 @@ def test_toml_and_metadata_hold_the_unit(unit: dict[str, Any]) -> None:
     entry = parse_toml(entry_toml(domain))["people"]
     for again in (read_domain("people", entry, "x"), domain_from_metadata(domain_metadata(domain), "x")):
         assert again == domain
-        assert again is not None
         assert again.available_unit == ("SAMPLE", "SERIAL")
 
 

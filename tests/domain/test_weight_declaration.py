@@ -30,8 +30,6 @@ def weighted(weight: object = PERSONS, **more: Any) -> dict[str, Any]:
 def test_a_weight_has_whole_steps() -> None:
     persons, part = (read_domain("people", weighted(each), "x").weight for each in (PERSONS, HUNDREDTHS))
     assert persons == Weight("PERWT", Fraction(400))
-    assert part is not None
-    assert persons is not None
     assert (persons.steps, persons.missing_steps) == (400, 0)
     assert (part.steps, part.missing_steps) == (78, 6)
     assert people_domain().weight is None

@@ -50,13 +50,11 @@ def test_amounts_can_be_negative_where_a_code_is() -> None:
     assert bounds(made(amount("BALANCE", 4, 0, Code("-001", "Net loss")))) == (-999, 9999, 1)
     missing = made(amount("BALANCE", 4, 0, Code("-001", "Missing")))
     assert bounds(missing) == (0, 9999, 1)
-    assert isinstance(missing, Numeric)
     assert missing.missing_values == (-1,)
 
 
 def test_implied_decimals_of_missing_codes() -> None:
     wage = made(amount("WAGE", 5, 2, Code("99999", "NIU"), Code("999.98", "Missing"), Code("00000", "None")))
-    assert isinstance(wage, Numeric)
     assert wage.missing_values == (Fraction("999.99"), Fraction("999.98"))
 
 
@@ -102,11 +100,9 @@ def test_ranges_bound_amounts() -> None:
 def test_amounts_that_were_not_asked_of_all_have_a_category_for_the_others() -> None:
     for listed in (Code("", "N/A (less than 16 years old)"), Code("9999", "NIU")):
         made_of = made(amount("HOURS", 4, 0, listed))
-        assert isinstance(made_of, Numeric)
         assert made_of.missing is Missing.CATEGORY
     for listed in ((), (Code("9999", "Unknown"),), (Code("0000", "None"),)):
         made_of = made(amount("HOURS", 4, 0, *listed))
-        assert isinstance(made_of, Numeric)
         assert made_of.missing is None, listed
     age = made(amount("AGE", 3), USA)
     assert age == Numeric("AGE", Fraction(0), Fraction(135), Fraction(1), missing_values=(Fraction(999),))
@@ -125,7 +121,6 @@ def test_public_facts_about_amounts() -> None:
     assert made(amount("INCWAGE", 7)) == Numeric("INCWAGE", Fraction(0), Fraction(9999999), Fraction(1))
     hours = made(amount("AHRSWORKT", 3, 0, Code("999", "NIU")), CPS)
     assert bounds(hours) == (0, 198, 1)
-    assert isinstance(hours, Numeric)
     assert Fraction(999) in hours.missing_values
 
 
@@ -148,11 +143,9 @@ def test_logarithms_are_for_amounts_that_nobody_has_none_of() -> None:
         *("RNTP", Fraction(1), Fraction(99_999), Fraction(1), Transform.LOG1P), missing=Missing.CATEGORY
     )
     abroad = made(amount("INCTOT", 7), "international.ipums.org")
-    assert isinstance(abroad, Numeric)
     assert (abroad.lower, abroad.upper, abroad.transform) == (0, 9_999_999, Transform.LOG1P)
     for name in ("INCTOT", "INCWAGE", "INCSS"):
         income = made(amount(name, 7), USA)
-        assert isinstance(income, Numeric)
         assert income.transform is Transform.IDENTITY
 
 

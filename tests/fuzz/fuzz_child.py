@@ -25,12 +25,7 @@ EXECUTING = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.f
 
 
 class Child:
-    """Everything that stays the same from input to input.
-
-    Attributes:
-        seeds: Valid files by name.
-        work: Working directory of the commands; only ``out.*`` may appear in it, and nothing around it.
-    """
+    """Everything that stays the same from input to input."""
 
     def __init__(self, corpus: Path, scratch: Path) -> None:
         files = sorted(path for path in corpus.rglob("*") if path.is_file())
@@ -137,13 +132,7 @@ def peak() -> int:
 
 
 def serve(connection: Connection, corpus: Path, scratch: Path) -> None:
-    """Run inputs as they are asked for, until there is no one left to ask.
-
-    Args:
-        connection: Gives (place among the readers, seed), takes outcomes.
-        corpus: Folder of valid files, written here if there is none.
-        scratch: An empty folder.
-    """
+    """Run inputs as they are asked for, until there is no one left to ask."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import warnings
 

@@ -47,7 +47,6 @@ class Fuzzer:
                 return found
             defect: str | None = f"no answer within {MOST_SECONDS} s"
         except (EOFError, ConnectionResetError, BrokenPipeError):
-            assert self._process is not None
             self._process.join()
             kind = "log" if "_delta_log/" in READERS[place].file else PurePath(READERS[place].file).suffix
             if (kind, self._process.exitcode) in ABORTS:

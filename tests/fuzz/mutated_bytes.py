@@ -20,11 +20,7 @@ INTERESTING = (
 
 
 def mutated_bytes(random: Random, content: bytes, others: Sequence[bytes]) -> bytes:
-    """The content with up to four changes anywhere.
-
-    Args:
-        others: Valid files, from which pieces are spliced in.
-    """
+    """The content with up to four changes anywhere."""
     data = bytearray(content)
     for _ in range(random.choice((1, 1, 2, 4))):
         random.choice(CHANGES)(random, data, others)

@@ -30,14 +30,7 @@ BLIND = 0.35
 
 
 def mutated(random: Random, name: str, content: bytes, others: Sequence[bytes]) -> bytes:
-    """A file that is almost the valid one.
-
-    Args:
-        random: Decides everything: the same state gives the same file.
-        name: Its name, whose suffix tells what it is.
-        content: Of the valid file.
-        others: Contents of valid files to take pieces from.
-    """
+    """A file that is almost the valid one."""
     if random.random() < BLIND:
         return mutated_bytes(random, content, others)
     if "_delta_log/" in name:

@@ -95,7 +95,6 @@ def varint(number: int) -> bytes:
 
 
 def written(value: Value) -> bytes:
-    """A value as bytes."""
     if value.type in (TRUE, FALSE):
         return b""
     if value.type == BYTE:

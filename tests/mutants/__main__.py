@@ -57,11 +57,7 @@ def main() -> int:
 
 
 def chosen(mutants: Sequence[Mutant], rooms: Sequence[str] | None, ids: Sequence[str] | None) -> list[Mutant]:
-    """Choose mutants by room and id.
-
-    Raises:
-        MutantError: if there is none.
-    """
+    """Choose mutants by room and id."""
     kept = [each for each in mutants if (not rooms or each.room in rooms) and (not ids or each.id in ids)]
     if not kept:
         raise MutantError(f"no such mutant; rooms are {', '.join(sorted({each.room for each in mutants}))}")
@@ -69,11 +65,7 @@ def chosen(mutants: Sequence[Mutant], rooms: Sequence[str] | None, ids: Sequence
 
 
 def run(mutants: Sequence[Mutant], folder: Path, jobs: int, *, slow: bool) -> list[Result]:
-    """Run mutants side by side, each in a copy of the project.
-
-    Raises:
-        RuntimeError: if tests fail without a mutant.
-    """
+    """Run mutants side by side, each in a copy of the project."""
     trees: SimpleQueue[Tree] = SimpleQueue()
     for job in range(jobs):
         trees.put(Tree(folder / str(job)))

@@ -27,7 +27,7 @@ from benchmarks.series import CALL, IMPORTS, SHOW, STAGES, TABLE_COUNTS, TABLE_T
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
@@ -139,7 +139,6 @@ def test_a_session_that_is_ended_leaves_its_runs_alone(installed: None, tmp_path
     command = [sys.executable, "-m", "benchmarks", "--only", "search", "--rows", "20", "--data", "rows"]
     environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as ended:
-        assert ended.stderr is not None
         measured = [line for line in iter(ended.stderr.readline, "") if not _ends_at("turn 1", line, ended)]
         assert ended.wait() == 1
     assert measured[-1] == "stopped; the same command goes on from here\n"
@@ -226,7 +225,6 @@ def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
 def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
     made = measurements(tmp_path, (POINT, [*turns("ours", 1, 2, 9), *turns("theirs", 2, 8, 3)]))
     found = made.of("train", "theirs", rows=1_000)
-    assert found is not None
     assert (found["seconds"], found["cpu_seconds"], found["peak_mib"], found["turns"]) == (3, 6, 53, 3)
     assert found["cpu_ratio"] == found["ratio"] == 0.5  # of 1/2, 2/8 and 9/3; the medians' ratio would be 2/3
     assert made.paired("train", "theirs", "ours", OWN - OTHERS) == 2  # of 2, 12 and -12
@@ -397,7 +395,6 @@ def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:
         if isinstance(attribute, Numeric):
             declared[attribute.name] = [int(attribute.lower), int(attribute.upper)]
         else:
-            assert isinstance(attribute, Categorical)
             codes = [int(value) for value in (*attribute.values, *attribute.missing_values)]
             declared[attribute.name] = [min(codes), max(codes)]
     assert bounds == declared

@@ -153,7 +153,6 @@ def test_the_readme_names_every_command_and_no_other(capsys: pytest.CaptureFixtu
 
 def test_the_readmes_declaration_is_a_domain() -> None:
     block = re.search(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert block is not None
     (table,) = tomllib.loads(block[1], parse_float=Decimal).values()
     domain = read_domain("census", {key: table[key] for key in ("label", "attributes")}, "README.md")
     assert len(domain.attributes) == 4

@@ -83,7 +83,6 @@ def test_the_page_lists_the_core() -> None:
     files = core_files()
     assert list(listed()) == list(files)
     total = TOTAL.search(PAGE.read_text(encoding="utf-8"))
-    assert total is not None
     assert int(total["files"]) == len(files)
     counted, stated = sum(files.values()), int(total["lines"].replace(",", ""))
     assert abs(counted - stated) <= MOST_OFF * counted, (

@@ -25,7 +25,6 @@ from dpnb_columnar.errors import UsageError
 )
 def test_addresses_are_told_without_user_information(typed: str, told: str) -> None:
     database = parse_database(typed)
-    assert database is not None
     assert (str(database), database.name) == (told, told)
     assert database.address == typed.removeprefix("duckdb:")
 

@@ -80,7 +80,6 @@ def column(attribute: Attribute, type_: pl.DataType) -> pl.Series:
 @given(attribute=numeric() | categorical())
 def test_looked_up_codes_are_those_of_the_rules(type_: pl.DataType, attribute: Attribute) -> None:
     kind = kind_of(type_)
-    assert kind is not None
     rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
     rows = pl.DataFrame(column(attribute, type_))
     found = rows.select(cell_code(attribute, type_)).to_series()

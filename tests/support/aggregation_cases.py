@@ -140,7 +140,6 @@ def check(
 def held(values: Sequence[object], type_: pa.DataType) -> list[object]:
     """Those of some declared values that a column of this type can hold: with any other, it would be refused."""
     kind = kind_of(pl.DataFrame(pa.table({"x": pa.nulls(0, type_)})).schema["x"])
-    assert kind is not None
     written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return [value for value, text in zip(values, written, strict=True) if value_keys([text], kind)]
 

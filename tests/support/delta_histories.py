@@ -42,14 +42,7 @@ def bitmap(places: list[int]) -> bytes:
 
 
 def deletion_vector(table: Path, places: list[int], storage: str, identity: UUID) -> dict[str, Any]:
-    """Store a deletion vector, and return how the log names it.
-
-    Args:
-        table: Folder of the table.
-        places: The deleted places.
-        storage: ``i`` for the log itself, ``u`` for a file named by its id, ``p`` for one named by its address.
-        identity: The id of the file.
-    """
+    """Store a deletion vector, and return how the log names it."""
     content = bitmap(places)
     stored = {"storageType": storage, "cardinality": len(places), "sizeInBytes": len(content)}
     if storage == "i":
@@ -60,12 +53,7 @@ def deletion_vector(table: Path, places: list[int], storage: str, identity: UUID
 
 
 class DeltaHistory:
-    """A Delta table whose past is drawn, and what rows each version of it has.
-
-    Attributes:
-        folder: The table.
-        versions: By the number of each version that can be read, its rows.
-    """
+    """A Delta table whose past is drawn, and what rows each version of it has."""
 
     def __init__(self, folder: Path, seed: int, partitioned: bool) -> None:
         self.folder = folder

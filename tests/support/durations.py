@@ -58,10 +58,6 @@ def expected_seconds(tests: Iterable[tuple[str, bool]], durations: Mapping[str, 
     """Return the seconds that each test is expected to take.
 
     A test of a function that is not measured takes a second if it is marked slow; or else what is usual in its file.
-
-    Args:
-        tests: Ids of tests, and whether they are marked slow.
-        durations: The measured seconds.
     """
     of_file = defaultdict(list)
     for function, seconds in durations.items():

@@ -45,13 +45,7 @@ ODD_TEXTS += [*NUMBER_WORDS, "tRue", "+inf", "INF", "nan", "1", " 1 ", "NA", "0e
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A model, and rows for it.
-
-    Attributes:
-        model: The model.
-        rows: A column of floats or of texts for each of its attributes.
-        drawn: The rows as they were drawn, without the odd texts.
-    """
+    """A model, and rows for it."""
 
     model: Model
     rows: pl.DataFrame
@@ -149,7 +143,6 @@ def _logarithm_error(model: Model) -> float:
     for parameters, weight in zip(model.attributes, model.weights, strict=True):
         attribute = model.domain[parameters.attribute]
         if isinstance(parameters, Normal) and getattr(attribute, "transform", None) is Transform.LOG1P:
-            assert isinstance(attribute, Numeric)
             width = attribute.scale.end - attribute.scale.origin
             worst += abs(weight) * 2.0**-51 * width / min(parameters.deviation) ** 2
     return worst

@@ -173,12 +173,7 @@ def write_vector(file: Path, places: list[int], of: str) -> None:
 
 
 class IcebergHistory:
-    """An Iceberg table whose past is drawn, and what rows each snapshot of it has.
-
-    Attributes:
-        folder: The table.
-        versions: By the number of each snapshot that can be read, its rows.
-    """
+    """An Iceberg table whose past is drawn, and what rows each snapshot of it has."""
 
     def __init__(self, warehouse: Path, seed: int, partitioned: bool) -> None:
         warehouse.mkdir(exist_ok=True)

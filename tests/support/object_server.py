@@ -32,16 +32,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Served:
-    """What a server gives out, and how.
-
-    Attributes:
-        objects: Content by key.
-        written: When each was written, in seconds since 1970.
-        log: What was asked.
-        before: Called with each request of an object before it is answered; returns the status of the answer, "cut" to
-            close the connection midway, or None to go on.
-        left_out: Headers that are not sent.
-    """
+    """What a server gives out, and how."""
 
     port: int = 0
     bucket: str = ""

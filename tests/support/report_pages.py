@@ -53,9 +53,7 @@ class Page:
     def tables(self, figure: str) -> dict[str, dict[tuple[str, str], str]]:
         """Tables of a figure by the title above; each by (row, column)."""
         found = self.section(figure)
-        assert found is not None
         details = found.find("details")
-        assert details is not None
         titles = [text_of(part) for part in details.iter("h4")]
         return dict(zip(titles, map(cells, details.iter("table")), strict=True))
 

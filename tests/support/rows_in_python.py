@@ -18,7 +18,7 @@ from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric, Weight
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.condition import Combination, Negation, Node
 
 Row = Mapping[str, Any]
 Document = dict[str, Any]
@@ -102,7 +102,6 @@ def truth_of(node: Node, row: Row, label: Label) -> bool | None:
         if decisive in parts:
             return decisive
         return None if None in parts else not decisive
-    assert isinstance(node, Comparison)
     value, constant = row[node.column], node.constant
     if isinstance(constant, str):
         found = text_of(value, label.missing_values)

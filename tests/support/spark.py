@@ -56,13 +56,7 @@ spark.sql.shuffle.partitions 4
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster.
-
-    Attributes:
-        master: Its address.
-        configuration: Folder with the configuration for who uses it.
-        pages: Address of the master's pages.
-    """
+    """A running cluster."""
 
     master: str
     configuration: Path

@@ -77,13 +77,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS, always: Iterable[str] = ()) -> set[str]:
-    """Return the tests that plain ``pytest`` runs: ``always``, the cheapest of each room, then the cheapest of all.
-
-    Args:
-        seconds: What each test is expected to take, by its id.
-        budget: Seconds that they take together.
-        always: Tests that run in any case.
-    """
+    """Return the tests that plain ``pytest`` runs: ``always``, the cheapest of each room, then the cheapest of all."""
     # Tests of the same figure come in an order that has nothing to do with rooms, and is the same everywhere.
     cheapest = sorted(seconds, key=lambda test: (seconds[test], crc32(test.encode())))
     rooms = Counter[str]()
