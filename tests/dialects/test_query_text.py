@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sqlglot
 from sqlglot import exp
-from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.golden_queries import golden_queries
+from support.model_cases import declared, histogram_of, model_of, table_of
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
@@ -246,19 +248,6 @@ def test_names_of_results_are_not_carried_over() -> None:
 
 
 @pytest.mark.parametrize("dialect", Dialect)
-def test_queries_of_thirteen_attributes_are_short(dialect: Dialect) -> None:
-    body = {"values": [f"value {position}" for position in range(12)]}
-    domain = declared({f"n{k}": AGE for k in range(5)} | {f"c{k}": body for k in range(8)})
-    model = model_of(
-        domain,
-        [normal_of(f"n{k}", [30, 40], [5, 6]) for k in range(5)]
-        + [table_of(f"c{k}", [1 / 12] * 12, [1 / 12] * 12) for k in range(8)],
-    )
-    assert len(scoring_query(model, dialect, "t", ["k"])) < 40_000
-    assert len(statistics_query(domain, {}, "t", dialect)) < 40_000
-
-
-@pytest.mark.parametrize("dialect", Dialect)
 def test_lists_of_thousands_of_steps_are_short(dialect: Dialect) -> None:
     wide = {f"n{k}": {"lower": 0, "upper": 10**6, "step": 1} for k in range(6)}
     domain = declared(wide)
@@ -273,3 +262,16 @@ def test_the_model_writes_its_query() -> None:
     assert 'FROM "test" AS "source"' in MIXED.to_sql("duckdb")
     with pytest.raises(UsageError, match="no dialect 'oracle'; known: duckdb, postgres, spark"):
         MIXED.to_sql("oracle")
+
+
+FOLDER = Path(__file__).parents[2] / "sql" / "queries"
+GOLDEN = dict(golden_queries())
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_query_is_what_stands_in_its_file(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == GOLDEN[name], "run python tests/golden/write_queries.py"
+
+
+def test_there_is_no_other_file() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {*GOLDEN, "README.md"}

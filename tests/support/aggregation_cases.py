@@ -19,7 +19,7 @@ from dpnb_columnar.domain.column_kinds import kind_of, value_keys
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
-PEOPLE = pa.table(
+TEN_ROWS = pa.table(
     {
         "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
         "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),

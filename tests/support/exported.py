@@ -55,7 +55,7 @@ class Case:
     def allowed(self) -> float:
         """How far a probability may be off: what the rounding of floats moves."""
         steep = 4 * max(reference(self.model, row).tolerance - EXACT for row in self.drawn)
-        return EXACT + steep + _logarithm_error(self.model)
+        return EXACT + steep + logarithm_error(self.model)
 
     @property
     def names(self) -> dict[str, str]:
@@ -137,7 +137,7 @@ def odd_case(model: Model, rows: list[dict[str, Any]]) -> Case:
     return Case(model, pl.DataFrame(columns), rows)
 
 
-def _logarithm_error(model: Model) -> float:
+def logarithm_error(model: Model) -> float:
     """What ln(1 + x) in the place of log1p(x) may change: a rounding of 1, in units of the narrowest deviation."""
     worst = 0.0
     for parameters, weight in zip(model.attributes, model.weights, strict=True):

@@ -122,10 +122,6 @@ def weighted(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     return tables, {**document, "weight": {"column": "w", "cap": step * steps, "step": step, "missing": missing}}
 
 
-def values_of(kind: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(HELD.get(kind, WHOLE))
-
-
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
