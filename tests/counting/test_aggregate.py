@@ -1,77 +1,179 @@
-"""Both engines count what a row-by-row reading of the rules counts: shapes of domains, odd names."""
+"""Every engine counts what a row-by-row reading of the rules counts: columns of every type, grids, random tables."""
 
 from __future__ import annotations
 
+import math
+from datetime import date
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import CATEGORICAL_BODIES, LABEL, MIXED, NUMERIC_BODIES, WRITERS, check, total
-from support.rows_in_python import Document
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import ENGINES, LABEL, WRITERS, check, declared, held, labelled
+from support.random_tables import frames
+from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
+from dpnb_columnar.rows.parquet import open_parquet
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "attributes",
-    [NUMERIC_BODIES, CATEGORICAL_BODIES, NUMERIC_BODIES | CATEGORICAL_BODIES],
-    ids=["numeric", "categorical", "both"],
-)
-@pytest.mark.parametrize("classes", [["no", "yes"], ["never", "yes", "no"], ["never", "nor this"]])
-def test_domains_of_one_kind_and_classes_without_rows(tmp_path: Path, attributes: Document, classes: list[str]) -> None:
-    check(tmp_path, MIXED, {"label": {"column": "y", "classes": classes}, "attributes": attributes})
-
-
-# Names and values that mean something to an engine.
-
-ODD_NAMES = [
-    *('a"b', '"', "it's", "@column", "@fits @@", "$files", "${class}", "x; DROP TABLE t; --", "-- name: cells", "/* x"),
-    *("class", "attribute_0", "labelled", "cell", "rows", "count", "code", "constant_0", "read_parquet", "filename"),
-    *("file_row_number", "rowid", "select", "*", "^.*$", "^x", "a.b", " ", "日本", "%s{0}", "\\", "NaN", "x" * 256),
+EDGES = {8: 2**7, 16: 2**15, 32: 2**31, 64: 2**63}
+WIDE = [
+    Decimal(text) for text in ("-99999999999999999999999999999999.50", "12345678901234567.89", "0.30", "1.13", "-0.05")
+]
+UNLIKE_FLOATS = [2**53 - 1, 2**53, 2**53 + 1, 9999999999999999, -(2**53) - 1, 7]
+NUMERIC_COLUMNS: dict[str, pa.Array] = {
+    **{
+        f"int{bits}": pa.array([0, 1, -1, None, 7, edge - 1, -edge, 3], pa.type_for_alias(f"int{bits}"))
+        for bits, edge in EDGES.items()
+    },
+    **{
+        f"uint{bits}": pa.array([0, 1, 9, None, 7, 2 * edge - 1, edge, 3], pa.type_for_alias(f"uint{bits}"))
+        for bits, edge in EDGES.items()
+    },
+    "int64 beyond 2^53": pa.array([*UNLIKE_FLOATS, None], pa.int64()),
+    "float16": pa.array([np.float16(value) for value in (0.1, -0.0, 7, NAN, INFINITY)] + [None], pa.float16()),
+    "float32": pa.array([0.1, 0.25, -0.0, 7.0, 1e30, NAN, INFINITY, -INFINITY, None, 16777217.0], pa.float32()),
+    "float64": pa.array(
+        [0.1, 0.25, -0.0, 7.0, 1e300, NAN, INFINITY, -INFINITY, None, 5e-324, 2.0**53, 3.0], pa.float64()
+    ),
+    "float64 of nothing": pa.array([None, NAN, None, NAN], pa.float64()),
+    "decimal of 2 places": pa.array([*WIDE, None], pa.decimal128(38, 2)),
+    "decimal of no place": pa.array([Decimal(value) for value in (*UNLIKE_FLOATS, 10**37 + 1)], pa.decimal128(38, 0)),
+    "decimal of places only": pa.array(
+        [Decimal(text) for text in ("0.1678", "-0.6637", "0.0000")], pa.decimal128(4, 4)
+    ),
+    "decimal32": pa.array([Decimal("1.50"), Decimal("7.00"), Decimal("-0.50"), None], pa.decimal32(5, 2)),
+    "boolean": pa.array([True, False, None, True]),
+}
+TEXTS = ["a", "", " ", "A", "é", "e\u0301", "日本", "'", '"', "''; DROP TABLE x; --", "@column", "$1", "7", None]
+OTHER_COLUMNS: dict[str, pa.Array] = {
+    "text": pa.array(TEXTS),
+    "large text": pa.array(TEXTS, pa.large_string()),
+    "text views": pa.array(TEXTS, pa.string_view()),
+    "dictionary": pa.array(TEXTS).dictionary_encode(),
+    "dictionary of small indices": pa.array(TEXTS, pa.dictionary(pa.int8(), pa.string())),
+    "dictionary of whole numbers": pa.array([1, 2, None, 7], pa.dictionary(pa.int8(), pa.int64())),
+    "date": pa.array(
+        [date(2018, 12, 31), date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), None, date(99, 1, 2)], pa.date32()
+    ),
+}
+COLUMNS = NUMERIC_COLUMNS | OTHER_COLUMNS
+VALUES = [
+    *(0, 1, 7, -1, 127, "255", 2**31, 2**53 - 1, 2**53, 9999999999999999, 2**63, True, False),
+    *(text for text in TEXTS if text not in ("7", None)),
+    *("2018-12-31", "0001-01-01", "0099-01-02", "9999-12-31", "20180101", "0.30", "-0.05", "1.50", "0.1678", "-0.6637"),
+    *("10000000000000000000000000000000000001", "12345678901234567.89"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_column_names(tmp_path: Path, name: str) -> None:
-    quoted = '"' + name.replace('"', '""') + '"'
-    numeric, category, flag = pa.array([1.5, None, 4.0, 2.5]), pa.array(["u", "v", None, "u"]), pa.array([3, 1, 2, 5])
-    others = {"other": {"lower": 0, "upper": 5, "step": 1}, "attribute_1": {"values": ["u", "v"]}}
-    table = pa.table({name: numeric, "other": flag, "attribute_1": category, "y": ["yes", "no", "yes", "yes"]})
-    check(
-        tmp_path,
-        table,
-        {"label": LABEL, "attributes": {**others, name: {"lower": 0, "upper": 5, "step": 1}}},
-        writers=WRITERS[:1],
-    )
-    whole = table.set_column(0, name, pa.array([3, None, 2, 9], pa.int16()))
-    for body in ({"lower": 0, "upper": 5, "step": 1}, {"values": [2, 3], "missing": "category"}):
-        check(tmp_path, whole, {"label": LABEL, "attributes": {**others, name: body}}, writers=WRITERS[:1])
-    table = table.set_column(0, name, category)
-    check(
-        tmp_path,
-        table,
-        {"label": LABEL, "attributes": {name: {"values": ["u"], "missing": "category"}, **others}},
-        writers=WRITERS[:1],
-    )
-    label = {"condition": f"{quoted} = 'u' OR {quoted} = 'w'", "classes": ["no", "yes"]}
-    check(tmp_path, table, {"label": label, "attributes": others}, writers=WRITERS[:1])
-    check(
-        tmp_path, table, {"label": {"column": name, "classes": ["v", "u"]}, "attributes": others}, writers=WRITERS[:1]
-    )
+@pytest.mark.parametrize("name", NUMERIC_COLUMNS)
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"lower": -3, "upper": 5, "step": Decimal("0.5")},
+        {"lower": 0, "upper": Decimal("7.7"), "step": Decimal("0.7"), "missing_values": [3, -1, Decimal("0.25"), 255]},
+        {"lower": -(2**60), "upper": 2**60, "step": 2**30},
+        {"lower": 0, "upper": 8, "transform": "log1p", "missing_values": [0]},
+    ],
+    ids=["halves", "sevenths", "wide", "log1p"],
+)
+def test_numeric_columns(tmp_path: Path, name: str, bounds: Document) -> None:
+    check(tmp_path, labelled(x=COLUMNS[name]), {"label": LABEL, "attributes": {"x": bounds}})
 
 
 @pytest.mark.slow
-def test_odd_values(tmp_path: Path) -> None:
-    """Every odd name as a category, a class, a missing value and a text of a condition."""
-    column = pa.array([*ODD_NAMES, None, "else"])
-    table = pa.table({"x": column, "y": column, "z": column})
-    half = ODD_NAMES[::2]
-    attributes = {
-        "x": {"values": ODD_NAMES},
-        "z": {"values": half, "missing_values": ODD_NAMES[1::2], "missing": "category"},
-    }
-    label: Document = {"column": "y", "classes": half, "missing_values": ODD_NAMES[1::2]}
-    assert total(check(tmp_path, table, {"label": label, "attributes": attributes})) == len(half)
-    texts = ", ".join("'" + name.replace("'", "''") + "'" for name in half)
-    label = {"condition": f"y IN ({texts})", "classes": ["no", "yes"]}
-    assert total(check(tmp_path, table, {"label": label, "attributes": attributes})) == len(ODD_NAMES) + 1
+@pytest.mark.parametrize("name", COLUMNS)
+def test_categorical_columns(tmp_path: Path, name: str) -> None:
+    table = labelled(x=COLUMNS[name])
+    values = held(VALUES, table["x"].type)
+    without = [value for value in values if value not in (1, "a", "2018-12-31", "0.30", True, 2**53 - 1)]
+    missing = [1, "a", "2018-12-31", "0.30", "true", "9007199254740991"]
+    for body in (
+        {"values": values},
+        {"values": values, "missing": "category"},
+        {"values": without, "missing": "category", "missing_values": missing},
+        {"values": without, "missing_values": missing},
+    ):
+        check(tmp_path, table, {"label": LABEL, "attributes": {"x": body}})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLUMNS)
+def test_labels_of_every_kind(tmp_path: Path, name: str) -> None:
+    column = COLUMNS[name]
+    table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
+    classes = [value for value in held(VALUES, column.type) if value not in (7, "a")]
+    label = {"column": "y", "classes": classes, "missing_values": [7, "a"]}
+    check(tmp_path, table, {"label": label, "attributes": {"x": {"lower": 0, "upper": 8, "step": 2}}})
+
+
+@pytest.mark.parametrize("categories", [pl.Enum(["b", "a", "it's"]), pl.Categorical], ids=["Enum", "Categorical"])
+def test_polars_dictionaries(tmp_path: Path, categories: Any) -> None:
+    values = ["a", None, "it's", "b", "a"]
+    domain = declared({"label": LABEL, "attributes": {"x": {"values": ["it's", "a"], "missing": "category"}}})
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=categories), "y": ["no", "yes", "no", "yes", "yes"]})
+    frame.write_parquet(tmp_path / "a.parquet", row_group_size=2)
+    source = open_parquet([tmp_path / "a.parquet"], domain)
+    for aggregate in ENGINES.values():
+        assert counts_of(aggregate(source, domain)) == expected_counts(frame.to_dicts(), domain)
+
+
+def test_dates_beyond_the_calendar_match_nothing(tmp_path: Path) -> None:
+    days = pa.array([-(2**31) + 1, -1_000_000, -719_163, 0, 2_932_897, 2**31 - 1, None], pa.int32()).cast(pa.date32())
+    pq.write_table(labelled(x=days), tmp_path / "a.parquet")
+    values = ["1970-01-01", "9999-12-31"]
+    domain = declared({"label": LABEL, "attributes": {"x": {"values": values, "missing": "category"}}})
+    source = open_parquet([tmp_path / "a.parquet"], domain)
+    for aggregate in ENGINES.values():
+        assert counts_of(aggregate(source, domain)) == {
+            (None, 0, 0): 3, (None, 1, 0): 4, ("x", 0, 0): 1, ("x", 0, 2): 2, ("x", 1, 2): 4
+        }  # fmt: skip
+    label = declared({"label": {"column": "x", "classes": values}, "attributes": {"y": {"values": ["no", "yes"]}}})
+    for aggregate in ENGINES.values():
+        assert counts_of(aggregate(source, label)) == {(None, 0, 0): 1, ("y", 0, 0): 1}
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "step"), [("0", "100", "0.1"), ("-0.3", "99.7", "0.1"), ("0", "70", "0.7"), ("0", "30", "1/3")]
+)
+def test_values_half_way_between_grid_points(tmp_path: Path, lower: str, upper: str, step: str) -> None:
+    low, width = float(Fraction(lower)), float(Fraction(step))
+    points = [(position + 0.5) * width + low for position in range(300)]
+    points += [low + position * width + width / 2 for position in range(300)]
+    points += [math.nextafter(point, side) for point in points[:300] for side in (-INFINITY, INFINITY)]
+    points += [round(position * 0.05, 2) for position in range(300)]
+    bounds = {"lower": lower, "upper": upper, "step": step}
+    check(tmp_path, labelled(x=pa.array(points)), {"label": LABEL, "attributes": {"x": bounds}}, group=500)
+    exact = pa.array([Decimal(position * 5).scaleb(-2) for position in range(300)], pa.decimal128(18, 2))
+    check(tmp_path, labelled(x=exact), {"label": LABEL, "attributes": {"x": bounds}}, group=500)
+
+
+@pytest.mark.parametrize(("digits", "places"), [(9, 2), (18, 6), (38, 0), (38, 2), (38, 20), (38, 38), (20, 0)])
+def test_decimals_become_the_nearest_float(tmp_path: Path, digits: int, places: int) -> None:
+    random = np.random.default_rng(digits + places)
+    lengths = random.integers(1, digits + 1, 500)
+    wholes = ["".join(map(str, random.integers(0, 10, length))) for length in lengths]
+    signs = random.choice([-1, 1], 500)
+    with localcontext(prec=60):
+        numbers = [Decimal(whole).scaleb(-places) * int(sign) for whole, sign in zip(wholes, signs, strict=True)]
+    largest = 10 ** (digits - places)
+    bounds = {"lower": -largest, "upper": largest, "step": Fraction(largest, 2**31)}
+    table = labelled(x=pa.array(numbers, pa.decimal128(digits, places)))
+    assert len(check(tmp_path, table, {"label": LABEL, "attributes": {"x": bounds}}, group=500)) > 100
+
+
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(frames(), st.integers(1, 5), st.sampled_from(WRITERS))
+def test_random_frames(
+    tmp_path_factory: pytest.TempPathFactory, frame: tuple[list[pa.Table], Document], group: int, writer: str
+) -> None:
+    tables, document = frame
+    check(tmp_path_factory.mktemp("random"), tables, document, group, [writer])

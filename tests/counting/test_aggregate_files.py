@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declared, labelled, written
+from support.aggregation_cases import BOTH, ENGINES, FILES, LABEL, MIXED, check, declared, labelled, written
 from support.memory import peak
 from support.rows_in_python import counts_of, expected_counts
 
@@ -18,36 +18,10 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
 
-def with_type(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
-    return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "tables",
-    [
-        [MIXED, MIXED.slice(2, 3)],
-        [MIXED.slice(0, 0)],
-        [MIXED, MIXED.slice(0, 0)],
-        [MIXED.slice(0, 0), MIXED],
-        [MIXED, MIXED.select(["wage", "y", "code", "sex", "age"])],
-        [MIXED, MIXED.append_column("extra", pa.array([[1]] * 7)).select(["extra", "y", "code", "sex", "age", "wage"])],
-        [MIXED.append_column("extra", pa.array([[1]] * 7)), MIXED.append_column("extra", pa.array(["a"] * 7))],
-        [with_type(MIXED.slice(0, 4), "age", pa.int8()), MIXED, with_type(MIXED, "age", pa.uint32())],
-        [with_type(MIXED, "wage", pa.float32()), MIXED],
-        [
-            MIXED,
-            with_type(MIXED, "sex", pa.dictionary(pa.int8(), pa.string())),
-            with_type(MIXED, "sex", pa.large_string()),
-        ],
-    ],
-    ids=[
-        *("two files", "no row", "rows then none", "none then rows", "other order", "extra column"),
-        *("unlike extra columns", "integer widths", "float widths", "texts and dictionaries"),
-    ],
-)
-def test_several_files(tmp_path: Path, tables: list[pa.Table]) -> None:
-    check(tmp_path, tables, BOTH)
+@pytest.mark.parametrize("name", FILES)
+def test_several_files(tmp_path: Path, name: str) -> None:
+    check(tmp_path, FILES[name], BOTH)
 
 
 @pytest.mark.parametrize("cells", [1, 10, 23])

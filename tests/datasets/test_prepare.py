@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -139,15 +137,6 @@ def test_prepared_file_carries_its_domain(tmp_path: Path) -> None:
     texts = {key.decode(): value.decode() for key, value in stored.items()}
     assert domain_from_metadata(texts, str(done.path)) == CATALOGUE["seeds"].domain
     assert json.loads(texts[DOMAIN_KEY], parse_float=Decimal)["name"] == "seeds"
-
-
-def test_importing_data_sets_loads_no_engine() -> None:
-    program = (
-        "import sys, dpnb_columnar.datasets; heavy = {'polars', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_package_and_module_give_the_same_function() -> None:

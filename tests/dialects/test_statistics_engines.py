@@ -106,21 +106,11 @@ def test_kinds_that_are_not_known(engine: Engine, tmp_path: Path) -> None:
     check(engine, tmp_path, table, declared({"label": label, "attributes": {"text": attributes["text"]}}), UNKNOWN)
 
 
-ODD_NAMES = ["it's", "\\", "`", "a`b", "x; DROP TABLE rows; --", "*/", "class", "code", "count", "domain", "read"]
-ODD_NAMES += [
-    "value_0",
-    "code_1",
-    "source",
-    "coded",
-    "select",
-    "日本 é😀",
-    "%s{0}",
-    "$1",
-    "a b",
-    "UPPER",
-    "[x]",
-    ":x",
-    "?",
+ODD_NAMES = [
+    *("it's", "\\", "`", "a`b", "x; DROP TABLE rows; --", "*/", "class", "code", "count", "domain", "read", "value_0"),
+    *("code_1", "source", "coded", "select", "日本 é😀", "%s{0}", "$1", "a b", "UPPER", "[x]", ":x", "?", 'a"b', '"'),
+    *("@column", "@fits @@", "$files", "${class}", "-- name: cells", "/* x", "attribute_0", "labelled", "cell", "rows"),
+    *("constant_0", "read_parquet", "filename", "file_row_number", "rowid", "*", "^.*$", "^x", "a.b", " ", "NaN"),
 ]
 
 
@@ -133,14 +123,18 @@ def test_more_odd_names_and_values(quick_engine: Engine, tmp_path: Path) -> None
 
 
 def check_names(engine: Engine, folder: Path, names: list[str]) -> None:
-    """Each name as a column, as a category of every column, and every other as a class."""
+    """Each name as a column, a category of every column, a missing value, a class, and in a condition."""
     columns = {name: [*names[position:], *names[:position]] for position, name in enumerate(names)}
     table = pa.table({**columns, "other": [3] * len(names), "y": names})
-    bodies = {name: {"values": names[1:], "missing": "category"} for name in names[:3]}
-    bodies |= {name: {"values": names} for name in names[3:]}
-    label = {"column": "y", "classes": names[::2]}
+    bodies: dict[str, Any] = {name: {"values": names[1:], "missing": "category"} for name in names[:3]}
+    bodies |= {name: {"values": names[::2], "missing_values": names[1::2]} for name in names[3:]}
+    label = {"column": "y", "classes": names[::2], "missing_values": names[1::2]}
     found = check(engine, folder, table, declared({"label": label, "attributes": {**bodies, "other": TENTHS}}))
     assert found.class_counts.sum() > 0
+    text = names[0].replace("'", "''")
+    tests = ['"' + name.replace('"', '""') + f"\" = '{text}'" for name in names[1:]]
+    label = {"condition": " OR ".join(tests), "classes": ["no", "yes"]}
+    check(engine, folder, table, declared({"label": label, "attributes": {"other": TENTHS}}))
 
 
 def test_categories_merged_by_a_public_map(engine: Engine, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from support.domain_cases import CENSUS, census
 from support.domain_strategies import declarations
 
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata, domain_metadata
+from dpnb_columnar.errors import ConfigurationError, DomainError
 
 
 @pytest.mark.slow
@@ -93,3 +95,60 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_digest_tells_different_domains_apart() -> None:
     digests = [digest(read_declaration("census", census(change), "x")) for change in CHANGES.values()]
     assert len({digest(read_domain("census", CENSUS, "x")), *digests}) == len(CHANGES) + 1
+
+
+def test_no_metadata_no_domain() -> None:
+    assert domain_from_metadata({}, "x.parquet") is None
+    assert domain_from_metadata({"pandas": "{}"}, "x.parquet") is None
+
+
+def handwritten(step: str) -> str:
+    """A declaration with a step written as a JSON number."""
+    return (
+        '{"name": "hand", "label": {"column": "y", "classes": ["a", "b"]}, '
+        f'"attributes": {{"x": {{"lower": 0, "upper": 1, "step": {step}}}}}}}'
+    )
+
+
+def test_decimals_in_metadata_are_exact() -> None:
+    found = domain_from_metadata({DOMAIN_KEY: handwritten("0.1")}, "x.parquet")
+    attribute = found["x"]
+    assert attribute.step == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not a JSON declaration"),
+        ("{", "not a JSON declaration"),
+        ("[" * 100_000, "not a JSON declaration"),
+        ('{"a":' * 100_000, "not a JSON declaration"),
+        (handwritten("NaN"), "NaN is not a number"),
+        (handwritten("Infinity"), "Infinity is not a number"),
+        (handwritten("9" * 5000), "not a JSON declaration"),
+        ('{"name": "a", "name": "b"}', "'name' is repeated"),
+        ("[]", "expected a JSON object"),
+        ("null", "expected a JSON object"),
+        ('"adult"', "expected a JSON object"),
+        ("{}", "expected a name"),
+        ('{"name": 7}', "expected a name"),
+        ('{"name": ""}', "expected a name"),
+    ],
+)
+def test_malformed_metadata_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
+        domain_from_metadata({DOMAIN_KEY: text}, "x.parquet")
+    assert str(caught.value).startswith("x.parquet: metadata 'dpnb_columnar.domain'")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("text", ['{"name": "x"}', '{"name": "x", "label": [], "attributes": 3}', handwritten("0.3")])
+def test_faulty_declaration_in_metadata_is_refused_with_its_faults(text: str) -> None:
+    with pytest.raises(DomainError, match=r"x\.parquet") as caught:
+        domain_from_metadata({DOMAIN_KEY: text}, "x.parquet")
+    assert caught.value.faults
+
+
+def test_number_beyond_decimals_in_metadata_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="a number in it is out of every range"):
+        domain_from_metadata({DOMAIN_KEY: '{"name": 1e99999999999999999999}'}, "x.parquet")

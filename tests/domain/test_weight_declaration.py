@@ -11,11 +11,8 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.domain import Weight, digest, document_of, labelled, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
-from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
 
@@ -33,14 +30,6 @@ def test_a_weight_has_whole_steps() -> None:
     assert (persons.steps, persons.missing_steps) == (400, 0)
     assert (part.steps, part.missing_steps) == (78, 6)
     assert people_domain().weight is None
-
-
-@pytest.mark.parametrize("weight", [PERSONS, HUNDREDTHS])
-def test_toml_and_metadata_hold_the_weight(weight: dict[str, Any]) -> None:
-    domain = read_domain("people", weighted(weight), "x")
-    entry = parse_toml(entry_toml(domain))["people"]
-    for again in (read_domain("people", entry, "x"), domain_from_metadata(domain_metadata(domain), "x")):
-        assert again == domain
 
 
 def test_another_weight_is_another_domain() -> None:

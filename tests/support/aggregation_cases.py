@@ -172,3 +172,27 @@ CATEGORICAL_BODIES: Document = {
 }
 
 BOTH: Document = {"label": LABEL, "attributes": NUMERIC_BODIES | CATEGORICAL_BODIES}
+
+
+def recast(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
+    """The table with another type of one column."""
+    return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
+
+
+LISTS = MIXED.append_column("extra", pa.array([[1]] * 7))
+FILES: dict[str, list[pa.Table]] = {
+    "two files": [MIXED, MIXED.slice(2, 3)],
+    "no row": [MIXED.slice(0, 0)],
+    "rows and none": [MIXED, MIXED.slice(0, 0)],
+    "none and rows": [MIXED.slice(0, 0), MIXED],
+    "other order": [MIXED, MIXED.select(["wage", "y", "code", "sex", "age"])],
+    "extra column": [MIXED, LISTS.select(["extra", "y", "code", "sex", "age", "wage"])],
+    "unlike extra columns": [LISTS, MIXED.append_column("extra", pa.array(["a"] * 7))],
+    "integer widths": [
+        *(recast(MIXED, "age", type_) for type_ in (pa.int64(), pa.int16(), pa.uint8(), pa.int32(), pa.uint32())),
+        recast(MIXED.slice(0, 4), "age", pa.int8()),
+    ],
+    "float widths": [recast(MIXED, "wage", pa.float32()), MIXED],
+    "texts": [MIXED, *(recast(MIXED, "sex", t) for t in (pa.dictionary(pa.int8(), pa.string()), pa.large_string()))],
+}
+"""Files of one extract that are not alike."""
