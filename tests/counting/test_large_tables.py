@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import LABEL, by_polars, check, declared, labelled
+from support.memory import peak
 from support.people import PEOPLE, people
 
 from dpnb_columnar.budget import Budget
@@ -155,3 +156,48 @@ def test_a_damaged_file_is_called_so(tmp_path: Path) -> None:
     file.write_bytes(content)
     with pytest.raises(DataError, match="cannot be read to the end"):
         local.answer(open_parquet([file], domain()), CellQuery(domain()))
+
+
+def many_domain(values: int) -> Domain:
+    label = {"column": "class", "classes": ["0", "1"]}
+    return read_domain("many", {"label": label, "attributes": {"a": {"values": texts(values)}}}, "test")
+
+
+def texts(values: int) -> list[str]:
+    return [f"c{value}" for value in range(values)]
+
+
+def write_many(file: Path, values: int) -> None:
+    number = pl.int_range(3 * values, eager=True)
+    columns = {"a": pl.Series(texts(values)).gather(number * 7 % values), "class": number * number % 2}
+    pl.DataFrame(columns).write_parquet(file)
+
+
+def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, many = 40, many_domain(40)
+    write_many(tmp_path / "rows.parquet", values)
+    source = open_parquet([tmp_path / "rows.parquet"], many)
+    expected = assemble(many, duckdb.count_cells(source, many, many.attributes))
+    monkeypatch.setattr(local, "SMALL", 0)
+    assert local.answer(source, CellQuery(many)) == expected
+    monkeypatch.setattr(local, "MOST_VALUES", values - 1)
+    monkeypatch.delattr(duckdb, "count_cells")
+    assert local.answer(source, CellQuery(many)) == expected
+
+
+PEAK_PROBE = """sys.path += sys.argv[2:]
+from counting.test_large_tables import many_domain
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.rows.parquet import open_parquet
+local.SMALL = 0
+local.answer(open_parquet([Path(sys.argv[1])], many_domain(2**16)), CellQuery(many_domain(2**16)))
+"""
+
+
+@pytest.mark.slow
+def test_many_values_fit_in_memory(tmp_path: Path) -> None:
+    """DuckDB takes 8 KiB for each value, half a gigabyte here."""
+    file, folder = tmp_path / "rows.parquet", Path(__file__).parents[1]
+    write_many(file, 2**16)
+    assert peak(PEAK_PROBE, file, folder) < 350

@@ -19,8 +19,8 @@ from fuzzed_readers import READERS
 from hostile_values import FORGED
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutated_bytes import mutated_bytes
 from mutated_parquet import mutated_parquet
+from mutations import mutated_bytes
 from support.people import people, write_people
 from thrift_compact import Reader, written
 

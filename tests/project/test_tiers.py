@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -179,3 +182,109 @@ def test_plain_pytest_all_and_named_tests(tree: Path, processes: str) -> None:
     assert "24 passed" in lines_of(tree, "-n", processes, "--all", "--exhaustive")[-1]
     assert "24 passed" in lines_of(tree, "-n", processes, "tests/room/test_it.py")[-1]
     assert "3 passed" in lines_of(tree, "-n", processes, "-m", "slow")[-1]
+
+
+DRAWING = """
+import secrets
+from pathlib import Path
+import pytest
+
+def note(name):
+    with Path("drawn").open("a") as file:
+        print(name, secrets.randbits(64), file=file)
+
+@pytest.fixture(scope="module")
+def shared():
+    note("shared")
+
+def test_one(shared):
+    note("one")
+
+def test_two(shared):
+    note("two")
+
+@pytest.mark.system_bits
+def test_system():
+    note("system")
+"""
+
+
+def drawn(folder: Path, *options: str) -> dict[str, str]:
+    """Run the tests, and return what each drew."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "support.tiers", "-p", "support.repeatable", *options]
+    Path(folder / "drawn").unlink(missing_ok=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    return dict(line.split() for line in (folder / "drawn").read_text().splitlines())
+
+
+@pytest.mark.slow
+def test_noise_follows_from_the_names(tmp_path: Path) -> None:
+    """Catches: noise of the system's in a test, which fails once in some thousand runs; and a stream that all share."""
+    (tmp_path / "test_drawing.py").write_text(DRAWING)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    system_bits\n    slow\n    enumeration\n")
+    first, last = drawn(tmp_path), drawn(tmp_path, "-k", "two or system")
+    assert len({*first.values(), *last.values()}) == 5
+    assert (first["two"], first["shared"]) == (last["two"], last["shared"])
+    assert not {*first.values()} & {*drawn(tmp_path, "--fresh").values()}
+
+
+ALL_TESTS = Path(__file__).parents[1]
+PACKAGE = ALL_TESTS.parent / "dpnb_columnar"
+
+ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+DOORS = {"api", "estimator"}
+"""Modules on the package's top level with tests of their own. ``estimator`` tests ``sklearn``: a folder of that name
+would stand before the library's."""
+
+ACROSS = {
+    "batch": "unattended runs, by every room that one passes through",
+    "fuzz": "hostile files, for every reader",
+    "museum": "files that earlier states of the program wrote, for every reader",
+    "peers": "published faults of other programs, looked for in this one",
+    "project": "the project itself: packaging, contracts, documents, benchmarks",
+    "studies": "the paper's evaluation, which is no part of the program",
+}
+"""Folders whose tests belong to no single room, and what they are for."""
+
+NOT_QUICK = ("slow", "xdist_group")
+"""Markers without which a test runs with ``-m "not slow"``; all tests of a group are slow."""
+
+
+def test_every_room_has_a_folder_of_tests_and_every_folder_a_room() -> None:
+    folders = {path.name for path in ALL_TESTS.iterdir() if any(path.rglob("test_*.py"))}
+    assert folders == ROOMS | DOORS | set(ACROSS)
+
+
+@pytest.mark.parametrize("folder", sorted(ROOMS | DOORS | set(ACROSS)))
+def test_every_room_has_tests_that_answer_at_once(folder: str) -> None:
+    assert any(quick_of(path) for path in (ALL_TESTS / folder).glob("test_*.py"))
+
+
+def quick_of(path: Path) -> list[str]:
+    """Return the names of a file's tests that no marker makes slow."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    assigned = [node for node in body if isinstance(node, ast.Assign)]
+    if any(is_slow(node.value) for node in assigned if "pytestmark" in map(ast.unparse, node.targets)):
+        return []
+    functions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return [node.name for node in functions if not any(map(is_slow, node.decorator_list))]
+
+
+def is_slow(marker: ast.expr) -> bool:
+    """Test whether a marker, or one of a list, makes tests slow."""
+    return any(f"mark.{name}" in ast.unparse(marker) for name in NOT_QUICK)
+
+
+def test_tests_import_nothing_from_other_tests() -> None:
+    """Two folders have a ``conftest`` each, and one of which shadows the other: helpers are in support."""
+    looks_like_one = re.compile(r"^ *from (conftest|test_)", re.MULTILINE)  # many times faster than to parse all
+    texts = {path: path.read_text(encoding="utf-8") for path in ALL_TESTS.rglob("*.py")}
+    imported = {
+        (path.relative_to(ALL_TESTS).as_posix(), node.module)
+        for path, text in texts.items()
+        if looks_like_one.search(text)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+    }
+    assert not [pair for pair in imported if pair[1] == "conftest" or pair[1].startswith("test_")]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import into_duckdb
 
-from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.duckdb_query import read_duckdb
 
 
 @pytest.mark.parametrize(
@@ -34,3 +40,11 @@ def test_whatever_stands_between_a_colon_and_an_at_sign_is_refused(user: str, pa
     with pytest.raises(UsageError, match="PGPASSWORD") as refused:
         parse_database(f"postgresql://{user}:{password}@{place}")
     assert f":{password}@" not in str(refused.value) or not password
+
+
+def test_the_texts_of_a_batch_may_have_more_than_two_gibibytes(tmp_path: Path) -> None:
+    """Else one row more could refuse the run: 2^17 texts of 16 KiB are as many."""
+    into_duckdb(tmp_path / "rows.duckdb", pl.DataFrame({"sex": ["f"]}))
+    database = Database(Dialect.DUCKDB, str(tmp_path / "rows.duckdb"), "rows.duckdb")
+    with read_duckdb(database, "SELECT sex FROM person") as batches:
+        assert batches.schema.field("sex").type == pa.large_string()
