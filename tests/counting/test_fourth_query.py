@@ -164,7 +164,6 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def table_of(file: Path) -> Any:
-    """The rows as the table of a database."""
     (into_sqlite if file.suffix == ".sqlite" else into_duckdb)(file, ROWS.select("income", "age", "hours", "sex"))
     address = parse_database(str(file))
     assert address is not None

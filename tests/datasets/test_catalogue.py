@@ -20,7 +20,6 @@ BODY = 'label = {{ column = "y", classes = ["{}", "b"] }}\nattributes.x = {{ low
 
 
 def entry(name: str, before: str = "", first_class: str = "a") -> str:
-    """The TOML of one small data set."""
     return f"[{name}]\n{before}\n{BODY.format(first_class)}\n"
 
 
@@ -116,7 +115,6 @@ def test_entry_of_the_working_directory_claims_first(here: Path) -> None:
 
 
 def only(toml: str, folder: Path) -> Entry:
-    """The only entry of a catalogue."""
     path = folder / "datasets.toml"
     path.write_text(toml)
     (found,) = read_catalogue(path)

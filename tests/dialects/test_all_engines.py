@@ -38,12 +38,10 @@ FEW, MANY = 8, 60
 
 
 def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
-    """Polars, over rows that a program holds."""
     return local.answer(pl.scan_parquet(source.files[0]), CellQuery(domain))
 
 
 def by_spark(source: ParquetSource, query: Query[Any]) -> Any:
-    """Spark, over the files."""
     with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, query.domain), query)

@@ -219,12 +219,10 @@ def both(truths: Sequence[Truth]) -> Truth:
 
 
 def either(truths: Sequence[Truth]) -> Truth:
-    """SQL's OR."""
     return True if True in truths else None if None in truths else False
 
 
 def opposite(truth: Truth) -> Truth:
-    """SQL's NOT."""
     return None if truth is None else not truth
 
 
@@ -236,7 +234,6 @@ def compared(value: float | str | None, symbol: str, constant: Decimal | str) ->
 
 
 def judged(node: Node, row: Row) -> Truth:
-    """What a parsed condition says of a row."""
     match node:
         case Comparison():
             return compared(row[node.column], node.operator, node.constant)

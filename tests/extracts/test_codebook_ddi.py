@@ -31,7 +31,6 @@ TOWN = codebook(
 
 
 def refused(path: Path) -> str:
-    """What reading says against a codebook."""
     with pytest.raises(ConfigurationError) as caught:
         read_ddi(path)
     message = str(caught.value)

@@ -68,7 +68,6 @@ def entries(name: str, key: str) -> list[dict[str, Any]]:
 
 
 def filled(pattern: str) -> str:
-    """A text that fits a pattern."""
     return pattern.replace("[0-9]", "1").replace("*", "").replace("?", "X")
 
 

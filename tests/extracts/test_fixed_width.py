@@ -23,7 +23,6 @@ from dpnb_columnar.extracts.fixed_width import read_fixed_width
 
 
 def read(content: bytes, book: Codebook, names: list[str] | None = None) -> list[dict[str, object]]:
-    """All rows, as dictionaries."""
     wanted = list(book.columns) if names is None else names
     batches = list(read_fixed_width(io.BytesIO(content), "town.dat", book, wanted))
     for batch in batches:
@@ -167,7 +166,6 @@ def test_the_type_is_the_narrowest_that_the_width_allows(
 
 
 def refusal(written: list[str], book: Codebook) -> str:
-    """The message for an extract of these lines."""
     content = "\n".join(written).encode(book.encoding)
     with pytest.raises(DataError) as caught:
         list(read_fixed_width(io.BytesIO(content), "town.dat", book, book.columns))

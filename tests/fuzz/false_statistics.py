@@ -29,7 +29,6 @@ def _footer(content: bytes) -> tuple[int, Value]:
 
 
 def _columns(footer: Value) -> Iterator[dict[int, Value]]:
-    """The metadata of each column of each group."""
     for group in dict(footer.held)[GROUPS].held[1]:
         for column in dict(group.held)[COLUMNS].held[1]:
             yield dict(dict(column.held)[COLUMN_META].held)

@@ -56,7 +56,6 @@ class Child:
                 self.executed.append(f"writes {path}")
 
     def run(self, reader: Reader, seed: int) -> Outcome:
-        """Give one changed file to one command."""
         random = Random(f"{reader.file} {seed}")
         command = random.choice(reader.commands).format(reader.file)
         others = [content for content in self.seeds.values() if len(content) < 2**20]
@@ -86,7 +85,6 @@ class Child:
         return Outcome(reader.file, seed, command, code, tuple(defects), text[:3000])
 
     def listing(self) -> set[str]:
-        """Everything in the scratch folder."""
         return {str(path.relative_to(self.scratch)) for path in self.scratch.rglob("*")}
 
     def command(self, line: str) -> tuple[int, str]:
@@ -99,7 +97,6 @@ class Child:
         return code, text
 
     def taken(self) -> str:
-        """What was printed since the last time."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         size = os.fstat(self.printed).st_size

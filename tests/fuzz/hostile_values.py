@@ -28,7 +28,6 @@ SHAPES = ("true", "false", "[]", "{}", "[[]]", '["a", "a"]', "[1, 2, 3]", "[" + 
 
 
 def hostile_text(random: Random) -> str:
-    """A text, now and then two of them joined."""
     return "".join(random.choices(TEXTS, k=random.choice((1, 1, 1, 2))))
 
 

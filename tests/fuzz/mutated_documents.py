@@ -15,7 +15,6 @@ class Literal(str):
 
 
 def mutated_json(random: Random, content: bytes) -> bytes:
-    """The document with one to three nodes changed."""
     document = json.loads(content)
     for _ in range(random.choice((1, 1, 2, 3))):
         document = _changed(random, document, toml=False)

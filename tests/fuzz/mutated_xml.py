@@ -17,7 +17,6 @@ PROLOGUES = (
 
 
 def mutated_xml(random: Random, content: bytes) -> bytes:
-    """The document with one to three elements changed."""
     root = ElementTree.fromstring(content)
     for _ in range(random.choice((1, 1, 2, 3))):
         _change(random, root)
@@ -56,5 +55,4 @@ def _change(random: Random, root: Element) -> None:
 
 
 def _text(random: Random) -> str:
-    """A hostile text of characters that XML admits."""
     return "".join(letter for letter in hostile_text(random) if letter.isprintable() or letter in "\n\t")

@@ -22,8 +22,6 @@ class Value:
 
 
 class Reader:
-    """Reads values from bytes."""
-
     def __init__(self, data: bytes, position: int = 0) -> None:
         self.data, self.position = data, position
 

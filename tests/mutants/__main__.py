@@ -98,7 +98,6 @@ def run(mutants: Sequence[Mutant], folder: Path, jobs: int, *, slow: bool) -> li
 
 
 def table(results: Sequence[Result]) -> list[str]:
-    """Count outcomes by room."""
     rooms = list(dict.fromkeys(result.mutant.room for result in results))
     lines = ["| room | mutants | killed by quick tests | survivors |", "|---|---|---|---|"]
     for room, of_room in [(room, [each for each in results if each.mutant.room == room]) for room in rooms]:
@@ -107,7 +106,6 @@ def table(results: Sequence[Result]) -> list[str]:
 
 
 def line(name: str, results: Sequence[Result]) -> str:
-    """Write a row of the table."""
     outcomes = Counter(result.outcome for result in results)
     left = outcomes[Outcome.SURVIVED] + outcomes[Outcome.SLOW]
     return f"| {name} | {len(results)} | {outcomes[Outcome.KILLED]} | {left} |"

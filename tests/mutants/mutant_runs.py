@@ -38,8 +38,6 @@ NOTICED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 class Outcome(StrEnum):
-    """What became of a mutant."""
-
     KILLED = "killed"
     SLOW = "killed by slow tests"
     SURVIVED = "survived"

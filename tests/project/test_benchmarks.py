@@ -50,7 +50,6 @@ def runs_of(path: Path) -> pl.DataFrame:
 
 @pytest.fixture
 def installed() -> None:
-    """What a session needs."""
     for name in ("sklearn", "ipumspy", "lightgbm"):
         pytest.importorskip(name, reason="pip install '.[benchmark]'")
 
@@ -207,7 +206,6 @@ POINT = Point("train", (Contender("ours", ()), Contender("theirs", ())), 3, rows
 
 
 def measurements(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Measurements:
-    """Made-up runs, written and read back."""
     runs = Runs(folder / "made.jsonl", MACHINE)
     for point, found in added:
         for run in found:

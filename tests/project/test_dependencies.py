@@ -44,7 +44,6 @@ def distributions_imported() -> set[str]:
 
 
 def declared(requirements: list[str]) -> set[str]:
-    """Return the names in a list of requirements."""
     return {normalised(re.split(r"[ \[<>=!~;]", requirement)[0]) for requirement in requirements}
 
 

@@ -306,7 +306,6 @@ def code_cells(path: Path) -> list[dict[str, Any]]:
 
 
 def outputs_of(cell: dict[str, Any]) -> list[dict[str, list[str]]]:
-    """Outputs of a cell by their types."""
     return [output.get("data") or {"text/plain": output["text"]} for output in cell["outputs"]]
 
 

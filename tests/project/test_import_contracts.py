@@ -36,7 +36,6 @@ def python(program: str, folder: Path = CHECKOUT) -> subprocess.CompletedProcess
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the checkout's package and contracts."""
     shutil.copytree(PACKAGE, tmp_path / "dpnb_columnar", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CHECKOUT / "pyproject.toml", tmp_path)
     return tmp_path

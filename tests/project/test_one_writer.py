@@ -47,7 +47,6 @@ OTHERS = {
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    """Parse every module of the package."""
     return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 

@@ -30,7 +30,6 @@ LIBRARIES = ("diffprivlib", "interpret", "dpmm", "opendp", "mbi", "sklearn", "pa
 
 @pytest.fixture(scope="module")
 def rows(census: Path) -> Rows:
-    """Two thousand rows of the simulated census."""
     made: Rows = peers.read_data(census, most=2_000)
     return made
 

@@ -89,7 +89,6 @@ def test_parameters_and_groups_are_no_part_of_a_function(nodeid: str) -> None:
 
 
 def reported(recorder: Recorder, test: str, setup: float, call: float, outcome: str = "passed", *markers: str) -> None:
-    """Report a test as pytest does."""
     keywords = dict.fromkeys(markers, 1)
     for when, duration, came in [("setup", setup, "passed"), ("call", call, outcome), ("teardown", 0.0, "passed")]:
         report = pytest.TestReport(test, ("", 0, ""), keywords, came, None, when, duration=duration)  # type: ignore[arg-type]
@@ -210,7 +209,6 @@ def test_system():
 
 
 def drawn(folder: Path, *options: str) -> dict[str, str]:
-    """Run the tests, and return what each drew."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "support.tiers", "-p", "support.repeatable", *options]
     Path(folder / "drawn").unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}

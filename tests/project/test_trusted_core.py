@@ -21,7 +21,6 @@ MOST_OFF = 0.1
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name."""
     found = {}
     for path in sorted((CHECKOUT / PACKAGE).rglob("*.py")):
         name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)

@@ -29,7 +29,6 @@ def cells(job: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def commands(job: dict[str, Any]) -> Iterator[str]:
-    """What a job runs, in each cell of its matrix."""
     for cell in cells(job):
         for step in job["steps"]:
             yield re.sub(r"\${{ *matrix\.(\w+) *}}", lambda name, cell=cell: cell[name[1]], step.get("run", ""))

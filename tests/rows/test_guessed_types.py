@@ -167,7 +167,6 @@ def counted(frame: Any, domain: Domain) -> Counter[Any] | None:
 
 
 def held_out(frame: Any, seed: int, by: Sequence[str]) -> set[int]:
-    """The rows that are held out."""
     parts, _ = split_frame(frame, split_of("1/2", by, seed))
     return {int(row) for row in parts["test"]["row"].to_numpy()}
 

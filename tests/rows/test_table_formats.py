@@ -32,7 +32,6 @@ REMEDIES = {"Delta": "give the table itself", "Hudi": "spark.read.format('hudi')
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a guarantee."""
     model = dpnb.train(people(200), epsilon=1, domain=people_domain(), attribute_weights="none")
     path = tmp_path_factory.mktemp("released") / "model.json"
     dpnb.save(model, path)

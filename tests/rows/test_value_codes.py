@@ -119,7 +119,6 @@ OTHER_TYPES = {
 
 
 def values_of(type_: pl.DataType) -> st.SearchStrategy[Any]:
-    """Values of a column, some of them declared below."""
     if type_ == pl.Boolean:
         return st.booleans()
     if type_ == pl.Date:

@@ -74,7 +74,6 @@ CONDITIONS = [
 
 
 def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", group: int = 3) -> list[Path]:
-    """Each table as a file of several row groups."""
     folder.mkdir(exist_ok=True)
     files = [folder / f"{writer}_{position}.parquet" for position in range(len(tables))]
     for file, table in zip(files, tables, strict=True):

@@ -100,7 +100,6 @@ class Browser:
             self.events.append(self._read())
 
     def value(self, expression: str) -> Any:
-        """What a script expression gives."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -117,7 +116,6 @@ class Browser:
         file.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", **options)["data"]))
 
     def printed(self, **options: Any) -> bytes:
-        """The page as a PDF."""
         return base64.b64decode(self.ask("Page.printToPDF", **options)["data"])
 
     def _read(self) -> dict[str, Any]:

@@ -66,12 +66,10 @@ class DeltaHistory:
 
     @property
     def steps(self) -> dict[str, Callable[[], None]]:
-        """What may happen to the table."""
         own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.vacuum, self.delete_by_vector)
         return {step.__name__: step for step in (*own, self.checkpoint, self.add_column)}
 
     def go_on(self, steps: int) -> list[str]:
-        """Let some things happen, and return which."""
         chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
         for name in chosen:
             self.steps[name]()
@@ -79,7 +77,6 @@ class DeltaHistory:
         return chosen
 
     def append(self) -> None:
-        """Add rows, in some files."""
         for _ in range(self.draw.integers(1, 3)):
             added = self._new(int(self.draw.integers(1, 12)))
             write_deltalake(self.folder, self._frame(added).to_arrow(), mode="append", schema_mode="merge")
@@ -87,28 +84,23 @@ class DeltaHistory:
             self._keep()
 
     def overwrite(self) -> None:
-        """Replace all rows."""
         self.rows = self._new(int(self.draw.integers(1, 25)))
         write_deltalake(self.folder, self._frame(self.rows).to_arrow(), mode="overwrite", schema_mode="merge")
 
     def delete(self) -> None:
-        """Delete the rows of some ages."""
         least = int(self.draw.integers(15, 90))
         DeltaTable(self.folder).delete(f"age >= {least} AND age < {least + 15}")
         self.rows = [row for row in self.rows if not least <= row["age"] < least + 15]
 
     def update(self) -> None:
-        """Give the rows of some ages other hours."""
         least, hours = (int(self.draw.integers(15, 90)) for _ in range(2))
         DeltaTable(self.folder).update({"hours": str(hours)}, predicate=f"age >= {least} AND age < {least + 15}")
         self.rows = [{**row, "hours": hours} if least <= row["age"] < least + 15 else row for row in self.rows]
 
     def compact(self) -> None:
-        """Write several files as one."""
         DeltaTable(self.folder).optimize.compact()
 
     def checkpoint(self) -> None:
-        """Write the log so far as one file."""
         DeltaTable(self.folder).create_checkpoint()
 
     def vacuum(self) -> None:
@@ -160,7 +152,6 @@ class DeltaHistory:
         return listed
 
     def _read(self, file: dict[str, Any]) -> list[Row]:
-        """Read the rows of a file in their order."""
         rows = pq.ParquetFile(self.folder / file["path"]).read().to_pylist()
         return [{key: {**row, **file["partitionValues"]}[key] for key in TYPES} for row in rows]
 

@@ -42,7 +42,6 @@ def declaration(classes: int, weight: bool = False, unit: bool = False) -> dict[
 
 
 def rows(classes: int, size: int = 6000) -> pl.DataFrame:
-    """Rows of that domain, some values missing."""
     generator = np.random.default_rng(5)
     y = generator.choice(classes, size, p=np.array([5, 3, 1][:classes]) / sum([5, 3, 1][:classes]))
     age = pl.Series(np.clip(generator.normal(30 + 9 * y, 12).round(), 0, 90))
@@ -144,7 +143,6 @@ def edits(value: Any) -> list[Any]:
 
 
 def edited(document: Mapping[str, Any], place: Place, value: Any) -> Any:
-    """The document with another value at one place."""
     if len(place) == 1:
         return {**document, place[0]: value} if isinstance(document, Mapping) else _replaced(document, place[0], value)
     part = edited(document[place[0]], place[1:], value)  # type: ignore[index]

@@ -182,7 +182,6 @@ def _sqlite_value(value: Any) -> Any:
 
 
 def _postgres_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that PostgreSQL has."""
     type_ = column.type
     if type_ == pa.uint64():
         return pc.cast(column, pa.decimal128(20, 0))

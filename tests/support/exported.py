@@ -79,7 +79,6 @@ def cases(target: Target, number: int, start: int = 0) -> list[Case]:
 
 
 def as_texts(case: Case) -> Case:
-    """The case with texts in all columns."""
     columns = {
         column.name: pl.Series(
             [value if value is None else str(value) for value in column[: len(case.drawn)]] + ODD_TEXTS, dtype=pl.String
@@ -90,7 +89,6 @@ def as_texts(case: Case) -> Case:
 
 
 def is_taken(case: Case, target: Target) -> bool:
-    """Whether a language holds the model's texts."""
     if target is Target.ONNX:
         return bool(case.rows.columns)
     try:
@@ -281,7 +279,6 @@ def _scored(line: str, width: int) -> Scored:
 
 
 def run_onnx(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
-    """Score the rows of all cases by onnxruntime."""
     import onnxruntime
 
     from dpnb_columnar.model.onnx_graph import onnx_file
@@ -304,5 +301,4 @@ def run_onnx(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
 
 
 def available(program: str) -> bool:
-    """Whether a program is installed."""
     return shutil.which(program) is not None

@@ -101,7 +101,6 @@ def evaluation(
     epsilons: Sequence[float] = EPSILONS,
     methods: Sequence[Method] = (*PURE_METHODS, *APPROXIMATE_METHODS, *BASELINES),
 ) -> list[dict[str, Any]]:
-    """Rows of the study ``evaluation``."""
     return [
         made
         for dataset, method in itertools.product(datasets, methods)
@@ -111,7 +110,6 @@ def evaluation(
 
 
 def bounds(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> list[dict[str, Any]]:
-    """Rows of the study ``bounds``."""
     return [
         made
         for dataset, method, factor in itertools.product(
@@ -123,7 +121,6 @@ def bounds(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> lis
 
 
 def allocation(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> list[dict[str, Any]]:
-    """Rows of the study ``allocation``."""
     return [
         made
         for dataset, method, weights in itertools.product(
@@ -144,7 +141,6 @@ def _repeated(
     factor: int = 1,
     weights: str = "own",
 ) -> Iterable[dict[str, Any]]:
-    """One setting over all iterations and folds."""
     mechanism, noise, delta = method
     key = f"{study} {dataset} {method} {epsilon} {factor} {weights}"
     random = np.random.default_rng(zlib.crc32(key.encode()))
@@ -193,7 +189,6 @@ def write_results(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mappi
 
 
 def write_runtime(path: Path) -> Path:
-    """Running times of three methods."""
     sizes = (1_000, 5_000, 20_000, 100_000, 400_000, 1_700_000)
     rows = [(n, "smooth", 0.02 + n / 1.2e6) for n in sizes]
     rows += [(n, "global", 0.01 + n / 2.1e6) for n in sizes]

@@ -66,13 +66,11 @@ def pinned_digests() -> dict[str, str]:
 
 
 def write_digests() -> None:
-    """Write the digests that releases have now."""
     digests = {name: digest_of(name) for name in TEXTS}
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 
 
 def digest_of(name: str) -> str:
-    """Carry out a release, and digest its text."""
     return sha256(TEXTS[name]().encode()).hexdigest()
 
 

@@ -162,7 +162,6 @@ def commit_deletes(table: Table, file: Path, content: DataFileContent, form: Fil
 
 
 def write_vector(file: Path, places: list[int], of: str) -> None:
-    """Write a deletion vector in a Puffin file."""
     stored = b"\xd1\xd3\x39\x64" + bitmap(places)[4:]
     blob = struct.pack(">I", len(stored)) + stored + struct.pack(">I", zlib.crc32(stored))
     named = {"type": "deletion-vector-v1", "fields": [], "snapshot-id": -1, "sequence-number": -1, "offset": 4}
@@ -190,13 +189,11 @@ class IcebergHistory:
 
     @property
     def steps(self) -> dict[str, Callable[[], None]]:
-        """What may happen to the table."""
         own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.expire)
         by_hand = (self.delete_places, self.delete_by_vector, self.rename)
         return {step.__name__: step for step in (*own, *by_hand)}
 
     def go_on(self, steps: int) -> list[str]:
-        """Let some things happen, and return which."""
         chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
         for name in chosen:
             self.steps[name]()
@@ -204,18 +201,15 @@ class IcebergHistory:
         return chosen
 
     def append(self) -> None:
-        """Add rows."""
         added = self._new(int(self.draw.integers(1, 12)))
         self.table.append(self._arrow(added))
         self.rows = self.rows + added
 
     def overwrite(self) -> None:
-        """Replace all rows."""
         self.rows = self._new(int(self.draw.integers(1, 25)))
         self.table.overwrite(self._arrow(self.rows))
 
     def delete(self) -> None:
-        """Delete the rows of some ages."""
         least = int(self.draw.integers(15, 90))
         if any(least <= row["age"] < least + 15 for row in self.rows):
             name = self.names["age"]
@@ -223,7 +217,6 @@ class IcebergHistory:
             self.rows = [row for row in self.rows if not least <= row["age"] < least + 15]
 
     def update(self) -> None:
-        """Give the rows of some ages other hours."""
         least, hours = (int(self.draw.integers(15, 90)) for _ in range(2))
         changed = [{**row, "hours": hours} for row in self.rows if least <= row["age"] < least + 15]
         if changed:
@@ -232,7 +225,6 @@ class IcebergHistory:
             self.rows = [row for row in self.rows if not least <= row["age"] < least + 15] + changed
 
     def compact(self) -> None:
-        """Write all files anew as few."""
         self.table.overwrite(self.table.scan().to_arrow())
 
     def expire(self) -> None:

@@ -29,7 +29,6 @@ def charge(run: str, loss: PrivacyCost = TENTH, dataset: str = "census", **input
 
 
 def new_ledger(path: Path, limit: Approximate = PURE_LIMIT, dataset: str = "census") -> Path:
-    """A ledger with one account."""
     with Ledger.create(path) as ledger:
         ledger.open_account(dataset, limit, Neighbours.ADD_REMOVE)
     return path
@@ -96,7 +95,6 @@ def forge(path: Path, place: int, **values: object) -> None:
 
 
 def relink(path: Path) -> None:
-    """Make the chain anew."""
     with without_triggers(path) as connection:
         digest = ORIGIN
         for row in connection.execute("SELECT * FROM entry ORDER BY number").fetchall():

@@ -44,7 +44,6 @@ class Served:
     authorizations: list[str] = field(default_factory=list)
 
     def put(self, key: str, content: bytes, written: float | None = None) -> None:
-        """Write an object."""
         self.objects[key], self.written[key] = content, time.time() if written is None else written
 
     def address(self, key: str) -> str:
@@ -160,7 +159,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def object_server(bucket: str) -> Iterator[Served]:
-    """Run a server of one bucket."""
     server: Any = _Server(("127.0.0.1", 0), _Handler)
     server.served = Served(server.server_port, bucket)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -176,7 +176,6 @@ def write_twice(path: Path) -> None:
 
 
 def write_wrong_files() -> None:
-    """Write all of them into the working directory."""
     simulate_census(Path("census.parquet"), rows=1000, seed=1940)
     for suffix in ("json", "parquet"):
         completed("train", "census.parquet", "--epsilon", 1, "--output", f"census.model.{suffix}")

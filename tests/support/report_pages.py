@@ -31,8 +31,6 @@ EPSILONS = (0.01, 0.1, 1.0)
 
 @dataclass(frozen=True)
 class Page:
-    """A page and where its files are."""
-
     path: Path
     root: Element
     written: tuple[Path, ...]
@@ -59,7 +57,6 @@ class Page:
 
 
 def cells(table: Element) -> dict[tuple[str, str], str]:
-    """Texts of a table by (row, column)."""
     header, *rows = ([text_of(cell) for cell in row] for row in table.iter("tr"))
     return {(row[0], name): cell for row in rows for name, cell in zip(header[1:], row[1:], strict=True)}
 
@@ -75,7 +72,6 @@ def text_of(part: Element) -> str:
 
 
 def read(path: Path, written: Sequence[Path] = ()) -> Page:
-    """The page, which must be well-formed."""
     return Page(path, ElementTree.fromstring(path.read_text(encoding="utf-8")), tuple(written))
 
 
@@ -90,7 +86,6 @@ def report(
 
 
 def everything() -> list[dict[str, Any]]:
-    """Rows of all three studies, few of each."""
     rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
     rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
     return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]

@@ -154,7 +154,6 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
 
 
 def weight_of(row: Row, weight: Weight) -> int:
-    """The weight of a row in steps."""
     number = number_of(row[weight.column], ())
     if number is None or number < 0 or math.isinf(number):
         return int(weight.missing / weight.step)

@@ -53,7 +53,6 @@ def everything_asked(config: pytest.Config) -> bool:
 
 
 def is_quick(config: pytest.Config) -> bool:
-    """Test whether this is plain ``pytest``."""
     return everything_asked(config) and not config.option.all
 
 
@@ -63,7 +62,6 @@ def tries_a_tenth(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to measure if asked to."""
     option = config.option
     if option.write_durations and not hasattr(config, "workerinput"):
         everything = option.all and everything_asked(config) and not option.maxfail

@@ -79,7 +79,6 @@ def write_inputs(folder: Path) -> None:
 
 
 def names_below(folder: Path) -> set[str]:
-    """Return the paths of all files below a folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 

@@ -29,7 +29,6 @@ SMALLEST = 5e-324
 
 
 def by_spark(items: list[str], domain: Domain) -> Statistics:
-    """What Spark counts, in the session that there is."""
     with counting_session() as session:
         return spark.answer(open_files(session, read_footers(session, items), domain), CellQuery(domain))
 
