@@ -35,7 +35,7 @@ from support.watching import Watching
 from dpnb_columnar.datasets import Prepared, prepare
 from dpnb_columnar.datasets.prepare import checksum
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
-from dpnb_columnar.errors import DataError, DomainError, MissingInputError, OutputError
+from dpnb_columnar.errors import DataError, DomainError, MissingInputError
 from dpnb_columnar.runtime.row_progress import watch_progress
 
 
@@ -209,23 +209,6 @@ def test_data_set_without_reader_is_refused(tmp_path: Path) -> None:
     entry = replace(declared("skin", {"skin.txt": SKIN}, tmp_path), name="pixels")
     with pytest.raises(MissingInputError, match="pixels: no raw files to prepare it from: prepare reads adult"):
         prepare(entry, tmp_path, tmp_path / "out.parquet", overwrite=False)
-
-
-def test_existing_output_is_refused_and_replaced_on_demand(tmp_path: Path) -> None:
-    output = tmp_path / "out.parquet"
-    output.write_bytes(b"mine")
-    entry = declared("skin", {"skin.txt": SKIN}, tmp_path)
-    with pytest.raises(OutputError, match="exists already"):
-        prepare(entry, tmp_path, output, overwrite=False)
-    assert output.read_bytes() == b"mine"
-    assert prepare(entry, tmp_path, output, overwrite=True).rows == 2
-    assert pl.read_parquet(output).height == 2
-
-
-def test_existing_output_is_refused_before_any_raw_file_is_looked_for(tmp_path: Path) -> None:
-    (tmp_path / "out.parquet").touch()
-    with pytest.raises(OutputError):
-        prepare(CATALOGUE["adult"], tmp_path, tmp_path / "out.parquet", overwrite=False)
 
 
 @pytest.mark.parametrize(

@@ -172,13 +172,6 @@ def refusal(written: list[str], book: Codebook) -> str:
     return str(caught.value)
 
 
-def test_a_damaged_number() -> None:
-    message = refusal([*PEOPLE, "20201 3x001250Ulm  "], TOWNSPEOPLE)
-    assert message.startswith("town.dat, line 5: AGE, characters 6 to 8, is not a number or blanks; ")
-    assert "town.xml" in message
-    assert "3x" not in message
-
-
 @pytest.mark.parametrize("field", ["1 2", "--1", " - ", "1-1", "1.2", "\t12", "٣٤٥"[:3]])
 def test_what_is_no_number(field: str) -> None:
     book = replace(codebook([variable("N", width=len(field.encode()))]), encoding="utf-8")

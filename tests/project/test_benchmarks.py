@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from signal import SIGTERM
 
 import numpy as np
 import polars as pl
@@ -133,25 +132,6 @@ def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path)
     assert again.select(described).equals(whole.select(described))
 
 
-@pytest.mark.slow
-def test_a_session_that_is_ended_leaves_its_runs_alone(installed: None, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks", "--only", "search", "--rows", "20", "--data", "rows"]
-    environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as ended:
-        measured = [line for line in iter(ended.stderr.readline, "") if not _ends_at("turn 1", line, ended)]
-        assert ended.wait() == 1
-    assert measured[-1] == "stopped; the same command goes on from here\n"
-    assert not [*(tmp_path / "rows").iterdir()]
-    assert 1 <= runs_of(tmp_path / "performance.parquet").height < 6
-
-
-def _ends_at(moment: str, line: str, process: subprocess.Popen[str]) -> bool:
-    """Send SIGTERM at a line of progress; whether it was that line."""
-    if moment in line:
-        process.send_signal(SIGTERM)
-    return moment in line
-
-
 def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ended = python("-m", "benchmarks", "--only", "search,sorting", folder=tmp_path, expected=2)
     assert "no sorting; the series are start, calls, train" in ended.stderr
@@ -250,23 +230,6 @@ def test_a_file_is_read_as_often_as_what_is_read_grows_with_it(tmp_path: Path) -
     table = TABLES["train"].lines(made)
     place = [cell.strip() for cell in table[0].split("|")].index("times read")
     assert [line.split("|")[place].strip() for line in table[2:]] == ["", "", "", "2.30", "0.75", "", "", "0.75"]
-
-
-def test_runs_of_a_point_begun_again_are_forgotten(tmp_path: Path) -> None:
-    runs = Runs(tmp_path / "made.jsonl", MACHINE)
-    other = Point("predict", (Contender("ours", ()),), 1)
-    runs.add(other, turns("ours", 5)[0])
-    for run in [*turns("ours", 1, 2), *turns("theirs", 1, 2)]:
-        runs.add(POINT, run)
-    assert not runs.has(POINT)
-    runs.begin(POINT)
-    for run in [*turns("ours", 3, 4, 5), *turns("theirs", 3, 4, 5)]:
-        runs.add(POINT, run)
-    read = Runs(tmp_path / "made.jsonl", MACHINE | {"date": "2026-01-02"})
-    assert read.has(POINT)
-    assert read.has(other)
-    seconds = [json.loads(line)["seconds"] for line in (tmp_path / "made.jsonl").read_text().splitlines()[1:]]
-    assert seconds == [5, 3, 4, 5, 3, 4, 5]
 
 
 def test_runs_of_two_machines_do_not_mix(tmp_path: Path) -> None:

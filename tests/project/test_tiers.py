@@ -16,13 +16,12 @@ from support.durations import (
     UNMEASURED,
     Recorder,
     expected_seconds,
-    function_of,
     read_durations,
     unmeasured_functions,
     write_durations,
 )
 from support.scheduling import FEW_FILES, files_named
-from support.tiers import KEPT, a_tenth, last_lines, quick_tests
+from support.tiers import KEPT, a_tenth, quick_tests
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,11 +66,6 @@ def test_a_function_that_no_run_measured_is_found(tmp_path: Path) -> None:
     assert unmeasured_functions(path.parent, path) == ({"tests/room/test_it.py::test_new"}, 2)
 
 
-def test_the_choice_does_not_depend_on_the_order_of_tests() -> None:
-    backwards = dict(reversed(CHEAP.items()))
-    assert quick_tests(CHEAP, 4.0) == quick_tests(backwards, 4.0)
-
-
 def test_tests_that_are_not_measured_count_like_their_file() -> None:
     durations = {"tests/a/test_a.py::test_1": 0.5, "tests/a/test_a.py::test_2": 0.7, "tests/a/test_a.py::test_3": 9.0}
     tests = [
@@ -79,13 +73,6 @@ def test_tests_that_are_not_measured_count_like_their_file() -> None:
         *[("tests/a/test_a.py::test_long", True), ("tests/a/test_new.py::test_new", False)],
     ]
     assert list(expected_seconds(tests, durations).values()) == [0.5, 0.7, NEW_AND_SLOW, NEW]
-
-
-@pytest.mark.parametrize(
-    "nodeid", ["a.py::T::test_x", "a.py::T::test_x[b@c]", "a.py::T::test_x@g", "a.py::T::test_x[1]@g"]
-)
-def test_parameters_and_groups_are_no_part_of_a_function(nodeid: str) -> None:
-    assert function_of(nodeid) == "a.py::T::test_x"
 
 
 def reported(recorder: Recorder, test: str, setup: float, call: float, outcome: str = "passed", *markers: str) -> None:
@@ -124,14 +111,6 @@ def test_a_tenth_is_the_same_one_each_time_and_another_of_each_test() -> None:
     assert len(found) == 10
     assert found != a_tenth(cases, "y")
     assert a_tenth(["only"], "x") == ["only"]
-
-
-def test_the_last_line_says_how_to_run_what_was_left_out() -> None:
-    assert last_lines(4, False) == ["left out 4 tests that take longer: pytest --all"]
-    assert last_lines(0, False) == []
-    tenths, last = last_lines(4, True)
-    assert tenths.endswith("--exhaustive")
-    assert last.endswith("pytest --all")
 
 
 def test_files_are_named_by_folders_and_ids() -> None:

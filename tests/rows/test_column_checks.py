@@ -17,14 +17,6 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
 
-def test_missing_columns_name_candidates(tmp_path: Path) -> None:
-    file = parquet(tmp_path / "census.parquet", AGE=None, SEX=None, AGEE=COLUMNS["AGE"], sector=COLUMNS["SEX"])
-    text = refusal(file)
-    assert "missing column 'AGE' (is it 'AGEE'?), 'SEX'" in text
-    assert "its columns are income, AGEE, sector" in text
-    assert "rename" in text
-
-
 def test_columns_that_differ_in_case_only(tmp_path: Path) -> None:
     """DuckDB would take one for the other."""
     text = refusal(parquet(tmp_path / "census.parquet", age=COLUMNS["AGE"]))
@@ -60,11 +52,6 @@ def test_wide_integers_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"AGE": pl.Series([1], dtype=pl.Int128), "SEX": ["f"], "income": ["low"]})
     frame.write_parquet(tmp_path / "census.parquet")
     assert "column 'AGE' has type Int128" in refusal(tmp_path / "census.parquet")
-
-
-def test_numeric_attributes_need_numbers(tmp_path: Path) -> None:
-    text = refusal(parquet(tmp_path / "census.parquet", AGE=pa.array([date(2020, 1, 1)] * 3)))
-    assert "column 'AGE' has type Date, but is declared numeric: cast it, or declare it with values" in text
 
 
 def test_numeric_attributes_are_read_from_text_as_well(tmp_path: Path) -> None:
@@ -107,10 +94,6 @@ def test_conditions_that_do_not_fit(tmp_path: Path, condition: str, problem: str
     text = refusal(parquet(tmp_path / "census.parquet", **others), with_condition(condition))
     assert problem in text
     assert "cast it" in text
-
-
-def test_a_missing_label_column(tmp_path: Path) -> None:
-    assert "missing column 'INCOME'" in refusal(parquet(tmp_path / "census.parquet"), with_condition("INCOME > 1"))
 
 
 def test_every_problem_is_told_at_once(tmp_path: Path) -> None:

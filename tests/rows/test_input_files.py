@@ -97,11 +97,6 @@ def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
         read_metadata(file)
 
 
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "census.parquet").touch()
-    assert refusal(tmp_path / "census.parquet").endswith("is empty, without a single byte; write or copy it again")
-
-
 def write_database(file: Path, library: Any) -> None:
     with closing(library.connect(file)) as connection:
         connection.execute("CREATE TABLE people (age INTEGER)")

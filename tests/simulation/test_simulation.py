@@ -15,7 +15,7 @@ from support.memory import PEAK_MEBIBYTES
 from dpnb_columnar.datasets.catalogue import packaged_entries
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.declaration import domain_from_metadata
-from dpnb_columnar.errors import OutputError, UsageError
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.simulation.census import BLOCK_ROWS
 from dpnb_columnar.simulation.marginals import Draws, Lookup, interval_indices
@@ -212,41 +212,15 @@ def test_ordinary_naive_bayes_clearly_beats_the_majority(usable: dict[str, np.nd
     assert accuracy > share(label[half:] == 0) + 0.05
 
 
-@pytest.mark.parametrize("rows", [0, -1])
-def test_a_file_without_rows_is_refused(rows: int, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"^rows {rows}: .*give 1 or more"):
-        simulate_census(tmp_path / "census.parquet", rows=rows, seed=SEED)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_negative_seed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^seed -3: give a whole number from 0 on"):
         simulate_census(tmp_path / "census.parquet", rows=1, seed=-3)
-
-
-def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
-    path = tmp_path / "census.parquet"
-    path.write_text("precious")
-    with pytest.raises(OutputError, match="exists already"):
-        simulate_census(path, rows=1, seed=SEED)
-    assert path.read_text() == "precious"
-    simulate_census(path, rows=1, seed=SEED, overwrite=True)
-    assert pq.read_metadata(path).num_rows == 1
 
 
 def test_progress_adds_up_to_the_rows(tmp_path: Path) -> None:
     written: list[int] = []
     simulate_census(tmp_path / "census.parquet", rows=ROWS, seed=SEED, progress=written.append)
     assert written == [BLOCK_ROWS, ROWS - BLOCK_ROWS]
-
-
-def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        simulate_census(tmp_path / "census.parquet", rows=ROWS, seed=SEED, progress=interrupt)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
