@@ -58,9 +58,6 @@ def test_file_names(tmp_path: Path, name: str) -> None:
         assert counts_of(aggregate(source, domain)) == expected_counts(MIXED.to_pylist(), domain)
 
 
-# Files that cannot be read, and memory.
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "none"])
 def test_damaged_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str], engine: str, compression: str) -> None:

@@ -59,9 +59,6 @@ def test_few_rows_are_summed_up_as_one_at_a_time() -> None:
         assert listed(local.answer(rows, query)) == expected_gradients(rows.to_dicts(), query)
 
 
-# How far a row moves the sums.
-
-
 def any_query(domain: Domain, seed: int) -> GradientQuery:
     """Log-ratios of every size, weights and log-odds that make certain, and a bound that scales most rows down."""
     generator = np.random.default_rng(seed)

@@ -38,9 +38,6 @@ def any_of(*parts: Node) -> Combination:
     return Combination("OR", parts)
 
 
-# --- grammar ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("written", "meant"), [("=", "="), ("<>", "<>"), ("!=", "<>"), ("<", "<"), ("<=", "<="), (">", ">"), (">=", ">=")]
 )
@@ -122,9 +119,6 @@ def test_columns_and_text_are_kept() -> None:
     assert condition.text == text
     assert condition.columns == ("b", "a", "c")
     assert [found.column for found in comparisons(condition.root)] == ["b", "a", "b", "c", "c"]
-
-
-# --- refusals -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

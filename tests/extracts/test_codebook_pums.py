@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from support.codebook_cases import codes, variable, written
-from support.real_data import FOLDER
 
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Measure
@@ -120,19 +119,3 @@ def test_a_variable_described_in_two_ways(tmp_path: Path) -> None:
     changed = DICTIONARY + 'NAME,HISP,C,3,"Something else"\n'
     with pytest.raises(ConfigurationError, match="'HISP': line 15 describes it in another way"):
         read_pums_dictionary(written(tmp_path, "dictionary.csv", changed))
-
-
-def test_2018() -> None:
-    path = FOLDER / "acs_pums_2018" / "PUMS_Data_Dictionary_2018.csv.gz"
-    if not path.is_file():
-        pytest.skip(f"no data dictionary: {path} is not there")
-    book = read_pums_dictionary(path)
-    assert len(book.variables) == 513
-    found = {one.name: one for one in book.variables}
-    assert [(code.value, code.last) for code in found["WKHP"].codes] == [("", ""), ("1", "98"), ("99", "")]
-    assert (found["SOCP"].form, found["OCCP"].form, found["SERIALNO"].form) == (Form.TEXT, Form.NUMBER, Form.TEXT)
-    assert len(found["OCCP"].codes) == 531
-    assert sum(one.measure is Measure.CONTINUOUS for one in book.variables) == sum(
-        line.startswith(b"NAME,") and line.split(b",")[2] == b"N"
-        for line in gzip.decompress(path.read_bytes()).splitlines()
-    )

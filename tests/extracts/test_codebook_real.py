@@ -45,21 +45,6 @@ def test_extent(name: str) -> None:
     assert codebook_beside(path.with_suffix(".dat.gz")) == path
 
 
-def test_hierarchical() -> None:
-    book = read_codebook(shipped("ipums/cps_00421.xml"))
-    assert (book.record_types, book.record_type_variable) == (("H", "P"), "RECTYPE")
-    places = {one.name: (one.start, one.width, one.record_types) for one in book.variables}
-    assert places["SERIAL"] == (5, 5, ("H", "P"))
-    assert places["STATEFIP"] == (37, 2, ("H",))
-    assert places["RACE"] == (43, 3, ("P",))
-
-
-def test_the_data_set_is_named_by_its_samples() -> None:
-    names = {name: read_codebook(shipped(f"ipums/{name}.xml")).dataset for name in EXTRACTS}
-    assert names["usa_00172"] == "usa_2012"
-    assert names["cps_00421"] == "cps_2022-01_2023-01"
-
-
 def test_details() -> None:
     found = {one.name: one for one in read_codebook(shipped("ipums/cps_00361.xml")).variables}
     assert (found["HRSERSUF"].form, len(found["HRSERSUF"].codes)) == (Form.TEXT, 21)
@@ -129,34 +114,6 @@ def test_every_codebook_makes_a_domain(name: str) -> None:
     unlabelled, _ = domain_of(read_codebook(shipped(name)))
     if "AGE" in unlabelled.columns:
         assert "AGE" not in {one.name for one in labelled(unlabelled, LABEL)}
-
-
-def test_cps() -> None:
-    domain, left_out = declared(shipped("ipums/cps_00421.xml"))
-    assert [one.name for one in domain] == ["STATEFIP", "AGE", "SEX", "RACE"]
-    assert domain["AGE"] == Numeric("AGE", Fraction(0), Fraction(99), Fraction(1))
-    assert domain["SEX"] == Categorical("SEX", ("1", "2", "9"))  # 9 is NIU
-    race = domain["RACE"]
-    assert (len(race.values), race.missing, race.missing_values) == (28, Missing.CATEGORY, ("999",))
-    assert left_out["WTFINL"] == left_out["MONTH"] == "a technical variable of the publisher"
-    assert left_out["CPSIDP"] == "a key that links records"
-
-
-def test_incomes_can_be_negative() -> None:
-    domain, _ = declared(shipped("ipums/cps_00006.xml"))
-    nines = Fraction(99_999_999)
-    assert domain["INCTOT"] == Numeric(
-        *("INCTOT", Fraction(-19_998), Fraction(200_000), Fraction(1)),
-        missing_values=(nines, nines - 1),
-        missing=Missing.CATEGORY,
-    )
-
-
-def test_usa() -> None:
-    domain, _ = declared(shipped("ipums/usa_00172.xml"))
-    assert [one.name for one in domain] == ["GQ", "SEX", "AGE"]
-    age = domain["AGE"]
-    assert (age.lower, age.upper) == (0, 135)
 
 
 def test_acs_agrees_with_what_the_catalogue_declares() -> None:

@@ -109,16 +109,6 @@ def test_stages_and_tables_of_databases_are_measured(
 
 
 @pytest.mark.slow
-def test_the_work_of_a_server_is_counted(installed: None, postgres_process: PostgresServer, tmp_path: Path) -> None:
-    """Its own client only waits: the rest of the processor time is that of the process that served it and has ended."""
-    python("-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", 100_000, folder=tmp_path)
-    served = ("-m", "benchmarks.contenders.databases", "served", "census.parquet", "bare")
-    found = json.loads(python(*served, folder=tmp_path).stdout)
-    assert found["cpu_seconds"] > 0.05
-    assert found["peak_mib"] < processes.SMALL
-
-
-@pytest.mark.slow
 def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path) -> None:
     session = ("-m", "benchmarks", "--only", "search", "--rows", 20, "--turns", 1)
     assert "[1/1] search" in python(*session, folder=tmp_path).stderr
@@ -167,19 +157,6 @@ def test_what_a_process_and_its_children_read_is_counted_each_time(tmp_path: Pat
     code = f"import subprocess, sys; {reading}; subprocess.run([sys.executable, '-I', '-S', '-c', {reading!r}])"
     measure = f"from benchmarks.processes import *; print(measured([PYTHON, '-I', '-S', '-c', {code!r}]).read_mib)"
     assert 20 < float(python("-c", measure, folder=tmp_path).stdout) < 25
-
-
-def test_a_large_process_is_not_to_measure(tmp_path: Path) -> None:
-    large = f"held = b'1' * ({processes.SMALL} << 20)\ndel held\n"  # what was given back counts as well
-    ended = python("-c", large + MEASURE, folder=tmp_path, expected=1)
-    assert "would pass that peak on" in ended.stderr
-
-
-def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
-    code = "from benchmarks.processes import *; measured([PYTHON, '-c', 'raise ValueError(12345)'])"
-    ended = python("-c", code, folder=tmp_path, expected=1)
-    assert "failed: " in ended.stderr
-    assert "ValueError: 12345" in ended.stderr
 
 
 POINT = Point("train", (Contender("ours", ()), Contender("theirs", ())), 3, rows=1_000)
@@ -330,21 +307,6 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
         for one, other in zip(floats.columns[name], integers.columns[name], strict=True):
             assert np.array_equal(one.codes, other.codes)
             assert np.array_equal(one.counts, other.counts)
-
-
-@pytest.mark.slow
-def test_scikit_learn_writes_the_columns_that_predict_writes(census: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
-    theirs = ("-m", "benchmarks.contenders.scikit_learn")
-    python(*theirs, "partial_fit", census, "fitted.pickle", folder=tmp_path)
-    python(*theirs, "predict_proba", "fitted.pickle", census, "theirs.parquet", folder=tmp_path)
-    python("-m", "dpnb_columnar", "train", census, "--output", "model.json", folder=tmp_path)
-    python("-m", "dpnb_columnar", "predict", "model.json", census, "--output", "ours.parquet", folder=tmp_path)
-    own, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("ours", "theirs"))
-    assert own.columns == other.columns
-    assert own.height == other.height == 20_000
-    assert (own["predicted"] == other["predicted"].cast(pl.String)).mean() > 0.8
-    assert set(other["predicted"].cast(pl.String)) == set(own["predicted"])
 
 
 def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:

@@ -142,8 +142,6 @@ def test_source_names_three_files(tmp_path: Path) -> None:
     assert open_parquet(files[:2], CENSUS).names == ", ".join(map(str, files[:2]))
 
 
-# Keys.
-
 WRITTEN = ["007", "0.50", "-0", "AB", "1E2", "true", "2018-12-31", "2018-W01-1", "9007199254740992", "٧", ""]
 
 

@@ -83,9 +83,6 @@ def test_nothing_at_all() -> None:
         resolve_files([])
 
 
-# Files that are no Parquet files.
-
-
 @pytest.mark.parametrize(
     "damage", [lambda content: content[:-20], lambda content: content[:9]], ids=["cut short", "cut very short"]
 )

@@ -223,9 +223,6 @@ def test_each_folder_is_searched_once(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(logs) == len(set(logs)) == 3 * (len(folders) + len(tmp_path.parts))
 
 
-# What a lazy frame of the live rows counts.
-
-
 def test_a_frame_of_the_live_rows_counts_these_alone(tmp_path: Path) -> None:
     pytest.importorskip("deltalake", reason="deltalake, by which Polars reads Delta tables, is not installed")
     versions = [people(400, 1), people(400, 2), people(60, 3)]

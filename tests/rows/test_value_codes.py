@@ -98,12 +98,6 @@ def test_most_columns_of_whole_numbers_are_looked_up(type_: pl.DataType, monkeyp
     assert rows.select(looked_up).equals(rows.select(computed).rename({"x": rows.select(looked_up).columns[0]}))
 
 
-def test_a_boolean_column() -> None:
-    answer = Categorical("x", ("true", "false"), Missing.CATEGORY)
-    rows = pl.DataFrame({"x": [False, True, None]})
-    assert rows.select(cell_code(answer, pl.Boolean())).to_series().to_list() == [1, 0, 2]
-
-
 OTHER_TYPES = {
     "Boolean": pl.Boolean(),
     "Float32": pl.Float32(),

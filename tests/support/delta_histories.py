@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,9 +18,8 @@ import polars as pl
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from support.people import TYPES, people
-
-Row = dict[str, Any]
+from support.lake_tables import History, Row
+from support.people import TYPES
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 """Digits of Z85, by which the log writes bytes."""
@@ -52,8 +50,13 @@ def deletion_vector(table: Path, places: list[int], storage: str, identity: UUID
     return {**stored, "offset": 1, "pathOrInlineDv": z85(identity.bytes) if storage == "u" else file.as_uri()}
 
 
-class DeltaHistory:
+class DeltaHistory(History):
     """A Delta table whose past is drawn, and what rows each version of it has."""
+
+    steps = (
+        *("append", "overwrite", "delete", "update", "compact", "vacuum", "delete_by_vector", "checkpoint"),
+        "add_column",
+    )
 
     def __init__(self, folder: Path, seed: int, partitioned: bool) -> None:
         self.folder = folder
@@ -63,18 +66,6 @@ class DeltaHistory:
         write_deltalake(folder, self._frame(self.rows).to_arrow(), partition_by=["sex"] if partitioned else None)
         self.versions: dict[int, list[Row]] = {}
         self._keep()
-
-    @property
-    def steps(self) -> dict[str, Callable[[], None]]:
-        own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.vacuum, self.delete_by_vector)
-        return {step.__name__: step for step in (*own, self.checkpoint, self.add_column)}
-
-    def go_on(self, steps: int) -> list[str]:
-        chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
-        for name in chosen:
-            self.steps[name]()
-            self._keep()
-        return chosen
 
     def append(self) -> None:
         for _ in range(self.draw.integers(1, 3)):
@@ -154,9 +145,6 @@ class DeltaHistory:
     def _read(self, file: dict[str, Any]) -> list[Row]:
         rows = pq.ParquetFile(self.folder / file["path"]).read().to_pylist()
         return [{key: {**row, **file["partitionValues"]}[key] for key in TYPES} for row in rows]
-
-    def _new(self, rows: int) -> list[Row]:
-        return people(rows, int(self.draw.integers(2**31))).to_dicts()
 
     def _frame(self, rows: list[Row]) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=TYPES)

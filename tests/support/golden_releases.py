@@ -88,9 +88,6 @@ class Recorded:
         return self.drawn[-1]
 
 
-# The texts.
-
-
 def _release(document: Mapping[str, Any] = TWO, **options: Any) -> str:
     model, drawn = _released(document, **options)
     return _text(drawn, to_document(model))
@@ -137,9 +134,6 @@ def _sql(dialect: Dialect) -> str:
     """The query as it is, but for its first line, which names the program's version, and the digits of its numbers."""
     query = Model.of(golden_model()).to_sql(dialect.value, "person", ["id"]).split("\n", 1)[1]
     return re.sub(r"\d+\.\d+(?:[eE][+-]?\d+)?", lambda number: _rounded(float(number[0])), query)
-
-
-# What they are made of.
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -43,9 +42,8 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from support.delta_histories import bitmap
-from support.people import TYPES, people
-
-Row = dict[str, Any]
+from support.lake_tables import History, Row
+from support.people import TYPES
 
 SCHEMA = Schema(
     NestedField(1, "age", LongType(), required=False),
@@ -171,8 +169,13 @@ def write_vector(file: Path, places: list[int], of: str) -> None:
     file.write_bytes(content)
 
 
-class IcebergHistory:
+class IcebergHistory(History):
     """An Iceberg table whose past is drawn, and what rows each snapshot of it has."""
+
+    steps = (
+        *("append", "overwrite", "delete", "update", "compact", "expire", "delete_places", "delete_by_vector"),
+        "rename",
+    )
 
     def __init__(self, warehouse: Path, seed: int, partitioned: bool) -> None:
         warehouse.mkdir(exist_ok=True)
@@ -186,19 +189,6 @@ class IcebergHistory:
         self.table.append(self._arrow(self.rows))
         self.versions: dict[int, list[Row]] = {}
         self._keep()
-
-    @property
-    def steps(self) -> dict[str, Callable[[], None]]:
-        own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.expire)
-        by_hand = (self.delete_places, self.delete_by_vector, self.rename)
-        return {step.__name__: step for step in (*own, *by_hand)}
-
-    def go_on(self, steps: int) -> list[str]:
-        chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
-        for name in chosen:
-            self.steps[name]()
-            self._keep()
-        return chosen
 
     def append(self) -> None:
         added = self._new(int(self.draw.integers(1, 12)))
@@ -275,9 +265,6 @@ class IcebergHistory:
         self.table = self.catalogue.load_table("census.people")
         for place in places:
             self.rows.remove(held[place])
-
-    def _new(self, rows: int) -> list[Row]:
-        return people(rows, int(self.draw.integers(2**31))).to_dicts()
 
     def _arrow(self, rows: list[Row]) -> pa.Table:
         return pl.DataFrame(rows, schema=TYPES).rename(self.names).to_arrow(compat_level=pl.CompatLevel.oldest())

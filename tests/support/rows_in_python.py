@@ -202,9 +202,6 @@ def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
     return {cell: count for cell, count in found.items() if count}
 
 
-# Files and engines.
-
-
 def counts_of(statistics: Statistics) -> Counts:
     return {
         (cells.attribute, int(klass), int(code)): int(count)
