@@ -50,8 +50,6 @@ from dpnb_columnar.rows.unit_order import CLASS
 
 @dataclass(frozen=True, slots=True)
 class ClassQuery:
-    """How many rows are of each class."""
-
     domain: Domain
     later: ClassVar[bool] = False
     parallel: ClassVar[Parallel] = PARALLEL_CELLS
@@ -72,8 +70,6 @@ class ClassQuery:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """Its answer."""
-
     query: ClassQuery
     sizes: tuple[int, ...]
     parts: frozenset[str] = frozenset()

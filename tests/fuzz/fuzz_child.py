@@ -105,7 +105,6 @@ class Child:
         return text
 
     def traceback(self, line: str) -> str:
-        """Where a defect comes from."""
         os.environ["DPNB_TRACEBACK"] = "confidential"
         try:
             self.command(line)
@@ -123,7 +122,6 @@ def begin_peak() -> int:
 
 
 def peak() -> int:
-    """Most bytes of memory held since ``begin_peak``."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 

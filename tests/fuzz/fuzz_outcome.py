@@ -27,8 +27,6 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one input ended."""
-
     reader: str
     seed: int
     command: str

@@ -32,7 +32,6 @@ def hostile_text(random: Random) -> str:
 
 
 def hostile_literal(random: Random, toml: bool) -> str:
-    """A value as it is written in a JSON or TOML file."""
     kind = random.randrange(4)
     if kind == 0:
         return json.dumps(hostile_text(random))

@@ -22,7 +22,6 @@ SOURCES = ("range(50)", "read_text('/etc/passwd')", "read_csv('/etc/passwd')", "
 
 
 def mutated_duckdb(random: Random, content: bytes) -> bytes:
-    """Another database: a view or table ``person`` of hostile columns."""
     import duckdb
 
     columns = []
@@ -66,7 +65,6 @@ SQLITE_SOURCES = (
 
 
 def mutated_sqlite(random: Random, content: bytes) -> bytes:
-    """Another database: a view or table ``person`` of hostile columns."""
     names, values = [], []
     for name in COLUMNS:
         if random.random() < 0.9:

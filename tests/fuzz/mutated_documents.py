@@ -43,7 +43,6 @@ def mutated_toml(random: Random, content: bytes) -> bytes:
 
 
 def _nodes(document: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) below a document."""
     found: list[tuple[Any, Any]] = []
     waiting = [document]
     while waiting:

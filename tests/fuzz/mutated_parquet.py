@@ -16,7 +16,6 @@ WHOLE = (*(-1, 0, 1, 2, 3, 8, 100), 2**15, 2**31 - 1, 2**31, 2**32, 2**40, 2**62
 
 
 def mutated_parquet(random: Random, content: bytes) -> bytes:
-    """The file with its footer, a page header, or its table changed."""
     return random.choice((_footer_changed, _footer_changed, _page_changed, _table_changed, _table_changed))(
         random, content
     )

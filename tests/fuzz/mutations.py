@@ -84,7 +84,6 @@ CHANGES: tuple[Callable[[Random, bytearray, Sequence[bytes]], None], ...] = (
 
 
 def mutated_lines(random: Random, content: bytes) -> bytes:
-    """The text with one to three of its fields or lines changed."""
     lines = content.split(b"\n")
     for _ in range(random.choice((1, 1, 2, 3))):
         place = random.randrange(len(lines))

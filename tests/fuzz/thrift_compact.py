@@ -83,7 +83,6 @@ class Reader:
 
 
 def varint(number: int) -> bytes:
-    """A whole number of 64 bits, seven bits a byte."""
     number &= 2**64 - 1
     found = bytearray()
     while number >= 0x80:
@@ -121,7 +120,6 @@ def written(value: Value) -> bytes:
 
 
 def nodes(value: Value) -> list[Value]:
-    """The value and everything inside it."""
     inner = (
         [item for _, item in value.held] if value.type == STRUCT else value.held[1] if value.type in (LIST, SET) else []
     )

@@ -57,7 +57,6 @@ def main() -> int:
 
 
 def chosen(mutants: Sequence[Mutant], rooms: Sequence[str] | None, ids: Sequence[str] | None) -> list[Mutant]:
-    """Choose mutants by room and id."""
     kept = [each for each in mutants if (not rooms or each.room in rooms) and (not ids or each.id in ids)]
     if not kept:
         raise MutantError(f"no such mutant; rooms are {', '.join(sorted({each.room for each in mutants}))}")
@@ -112,7 +111,6 @@ def line(name: str, results: Sequence[Result]) -> str:
 
 
 def report(results: Sequence[Result]) -> list[str]:
-    """Write the table, and what became of every mutant."""
     lines = [*table(results), "", "| mutant | fault | outcome | by | s |", "|---|---|---|---|---|"]
     for result in results:
         why = result.test or result.mutant.survives or "no test"

@@ -45,8 +45,6 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one mutant."""
-
     mutant: Mutant
     outcome: Outcome
     test: str
@@ -181,10 +179,8 @@ def changed_functions(mutant: Mutant, tree: Tree) -> frozenset[str]:
 
 
 def _functions(source: str) -> list[ast.FunctionDef]:
-    """List the functions of a module, outer ones first."""
     return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
 
 
 def _first_line(function: ast.FunctionDef) -> int:
-    """Return the first line of a function, that of its first decorator."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])

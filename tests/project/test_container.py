@@ -23,7 +23,6 @@ def arguments_of(name: str) -> list[str]:
 
 
 def copied() -> list[str]:
-    """What the first stage copies from the checkout."""
     return [name for each in arguments_of("COPY") if "--from" not in each for name in each.split()[:-1]]
 
 

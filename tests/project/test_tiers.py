@@ -142,7 +142,6 @@ def tree(tmp_path: Path) -> Path:
 
 
 def lines_of(tree: Path, *arguments: str) -> list[str]:
-    """Run pytest in a process of its own; return what it prints."""
     command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", *arguments]
     ended = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -249,7 +248,6 @@ def quick_of(path: Path) -> list[str]:
 
 
 def is_slow(marker: ast.expr) -> bool:
-    """Test whether a marker, or one of a list, makes tests slow."""
     return any(f"mark.{name}" in ast.unparse(marker) for name in NOT_QUICK)
 
 

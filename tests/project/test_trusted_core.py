@@ -45,7 +45,6 @@ def mixed(name: str, core: list[str]) -> bool:
 
 
 def core_files() -> dict[str, int]:
-    """The files of the core, relative to the package, with their lines."""
     core = contract()["source_modules"]
     return {
         path.relative_to(CHECKOUT / PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())

@@ -101,7 +101,6 @@ def read_by_pandas(text: str) -> pd.DataFrame:
 
 
 def is_of_dates(text: str) -> bool:
-    """Whether somebody would ask for dates, whatever one cell holds."""
     return text.count("-") > ROWS
 
 

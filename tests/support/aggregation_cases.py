@@ -174,7 +174,6 @@ BOTH: Document = {"label": LABEL, "attributes": NUMERIC_BODIES | CATEGORICAL_BOD
 
 
 def recast(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
-    """The table with another type of one column."""
     return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
 
 

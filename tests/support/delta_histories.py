@@ -95,12 +95,10 @@ class DeltaHistory(History):
         DeltaTable(self.folder).create_checkpoint()
 
     def vacuum(self) -> None:
-        """Remove the files that no row of the newest version is in."""
         DeltaTable(self.folder).vacuum(0, dry_run=False, enforce_retention_duration=False)
         self.versions = {}
 
     def add_column(self) -> None:
-        """Add rows with a column that earlier rows have no value of."""
         name = f"added{self.draw.integers(3)}"
         added = [{**row, name: 1.5} for row in self._new(2)]
         write_deltalake(self.folder, pl.DataFrame(added).to_arrow(), mode="append", schema_mode="merge")

@@ -33,13 +33,11 @@ def function_of(nodeid: str) -> str:
 
 
 def read_durations(path: Path = FILE) -> dict[str, float]:
-    """Return the measured seconds of a test, by function."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {function: float(seconds) for function, seconds in (line.split("\t") for line in lines)}
 
 
 def write_durations(durations: Mapping[str, float], path: Path = FILE) -> None:
-    """Write seconds by function, in the order of their ids."""
     lines = [f"{function}\t{max(seconds, SHORTEST):.2g}\n" for function, seconds in sorted(durations.items())]
     path.write_text("".join(lines), encoding="utf-8")
 

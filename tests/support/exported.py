@@ -59,7 +59,6 @@ class Case:
 
     @property
     def names(self) -> dict[str, str]:
-        """Names that every language knows."""
         return {name: f"v{place}" for place, name in enumerate(self.rows.columns)}
 
 

@@ -60,7 +60,6 @@ UNIT = {"unit": {"column": "house", "rows": 2}}
 
 
 def pinned_digests() -> dict[str, str]:
-    """Read the digests that releases had when they were last written."""
     digests: dict[str, str] = json.loads(DIGESTS.read_text(encoding="utf-8"))
     return digests
 

@@ -106,8 +106,6 @@ class FolderCatalogue(NoopCatalog, MetastoreCatalog):  # type: ignore[misc]
 
 
 class DeleteWriter(ManifestWriterV2):
-    """Writes a manifest of files of deleted rows."""
-
     def content(self) -> ManifestContent:
         return ManifestContent.DELETES
 
@@ -117,8 +115,6 @@ class DeleteWriter(ManifestWriterV2):
 
 
 class Deletes(_FastAppendFiles):
-    """A snapshot that adds files of deleted rows."""
-
     files: list[DataFile]
 
     def _manifests(self) -> list[ManifestFile]:
@@ -140,7 +136,6 @@ class Deletes(_FastAppendFiles):
 
 
 def commit_deletes(table: Table, file: Path, content: DataFileContent, form: FileFormat, of: DataFile) -> None:
-    """Add a file of deleted rows of a data file to a table."""
     added = DataFile.from_args(
         _table_format_version=2,
         content=content,
@@ -241,11 +236,9 @@ class IcebergHistory(History):
         self.versions = {}
 
     def delete_places(self) -> None:
-        """Delete places of a data file, by a file of places."""
         self._delete(FileFormat.PARQUET)
 
     def delete_by_vector(self) -> None:
-        """Delete places of a data file, by a deletion vector."""
         self._delete(FileFormat.PUFFIN)
 
     def _delete(self, form: FileFormat) -> None:

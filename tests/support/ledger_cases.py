@@ -24,7 +24,6 @@ CONCENTRATED = Concentrated(Fraction(1, 1000))
 
 
 def charge(run: str, loss: PrivacyCost = TENTH, dataset: str = "census", **inputs: Any) -> Charge:
-    """A release of ``dataset``."""
     return Charge(dataset, run, loss, Neighbours.ADD_REMOVE, "smooth", None, {"data": ["census.parquet"], **inputs})
 
 
@@ -82,7 +81,6 @@ def without_triggers(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def change(path: Path, place: int, **values: object) -> None:
-    """Change columns of the entry that stands in a place."""
     with without_triggers(path) as connection:
         for name, value in values.items():
             connection.execute(f"UPDATE entry SET {name} = ? WHERE number = ?", (value, place))

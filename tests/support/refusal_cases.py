@@ -169,7 +169,6 @@ PUBLIC: dict[str, tuple[pl.DataFrame, Document | None]] = {
 
 
 def write_twice(path: Path) -> None:
-    """Write a Parquet file with two columns of one name."""
     table = people(50).to_arrow()
     twice = pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
     pq.write_table(twice.replace_schema_metadata(domain_metadata(people_domain())), path)

@@ -78,7 +78,6 @@ def read(path: Path, written: Sequence[Path] = ()) -> Page:
 def report(
     folder: Path, rows: Sequence[dict[str, Any]], runtime: bool = False, metadata: dict[str, str] | None = None
 ) -> Page:
-    """Write results into a folder, and their report as ``report.html``."""
     results = write_results(folder / "results.parquet", rows, METADATA if metadata is None else metadata)
     times = write_runtime(folder / "runtime.parquet") if runtime else None
     written = write_report(results, folder / "report.html", times)
