@@ -20,7 +20,6 @@ from support.durations import (
     unmeasured_functions,
     write_durations,
 )
-from support.scheduling import FEW_FILES, files_named
 from support.tiers import KEPT, a_tenth, quick_tests
 
 ROOT = Path(__file__).parents[2]
@@ -45,25 +44,9 @@ def test_every_room_keeps_its_cheapest_even_beyond_the_budget() -> None:
     assert quick_tests(DEAR | dearest, 0.0) <= DEAR.keys()
 
 
-def test_golden_digests_run_however_long_they_take() -> None:
-    pinned = {"tests/mechanisms/test_g.py::test_digest": 9.0}
-    chosen = quick_tests(CHEAP | pinned, 10.05, always=pinned)
-    assert chosen >= pinned.keys()
-    assert len(chosen & CHEAP.keys()) == 10  # for what it leaves
-
-
 def test_most_functions_are_measured() -> None:
     unmeasured, functions = unmeasured_functions()
     assert len(unmeasured) <= UNMEASURED * functions, "run pytest --all --write-durations"
-
-
-def test_a_function_that_no_run_measured_is_found(tmp_path: Path) -> None:
-    file = tmp_path / "tests" / "room" / "test_it.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("def test_old(): pass\n\n\ndef test_new(): pass\n")
-    path = tmp_path / "tests" / "durations.tsv"
-    write_durations({"tests/room/test_it.py::test_old": 0.1, "tests/room/test_it.py::test_gone": 0.1}, path)
-    assert unmeasured_functions(path.parent, path) == ({"tests/room/test_it.py::test_new"}, 2)
 
 
 def test_tests_that_are_not_measured_count_like_their_file() -> None:
@@ -111,12 +94,6 @@ def test_a_tenth_is_the_same_one_each_time_and_another_of_each_test() -> None:
     assert len(found) == 10
     assert found != a_tenth(cases, "y")
     assert a_tenth(["only"], "x") == ["only"]
-
-
-def test_files_are_named_by_folders_and_ids() -> None:
-    file = "tests/project/test_tiers.py"
-    assert files_named([file, f"{file}::test_x"]) == {Path(file)}
-    assert len(files_named([str(ROOT / "tests" / "cli")])) > FEW_FILES
 
 
 @pytest.fixture

@@ -176,10 +176,6 @@ def test_wages_heap_on_round_dollars_and_stop_at_the_top_code(usable: dict[str, 
     assert wages.max() == 5001
 
 
-def test_about_a_quarter_is_above_the_threshold(usable: dict[str, np.ndarray]) -> None:
-    assert 0.20 < share(usable["INCWAGE"] > 1000) < 0.35
-
-
 @pytest.mark.parametrize(
     ("column", "low", "high"),
     [
