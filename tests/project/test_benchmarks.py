@@ -15,14 +15,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.servers import PostgresServer
 
 from benchmarks import inputs, processes
 from benchmarks.contenders import search
 from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets
 from benchmarks.performance import DOCUMENT, FOLDER, SUMMARIZED, SUMMARY, TABLES, replaced, summary_table, tables_of
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
-from benchmarks.series import CALL, IMPORTS, SHOW, STAGES, TABLE_COUNTS, TABLE_TRAIN, TABLE_UNWEIGHTED
+from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery
@@ -89,23 +88,6 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     assert [*figure.parent.iterdir()] == [figure]
     python(*fill, folder=tmp_path)
     assert (document.read_text(), figure.read_bytes()) == (once, drawn)
-
-
-@pytest.mark.slow
-def test_stages_and_tables_of_databases_are_measured(
-    installed: None, postgres_process: PostgresServer, tmp_path: Path
-) -> None:
-    only = ("--only", "stages,databases", "--postgresql")
-    python("-m", "benchmarks", "--quick", "--rows", 400, "--turns", 1, *only, folder=tmp_path)
-    runs = runs_of(tmp_path / "performance.parquet")
-    assert sorted(runs.filter(series="stages", inside=True)["contender"]) == sorted(STAGES)
-    whole = {"dpnb-columnar train", "train, no attribute weights"}
-    of_table = {TABLE_TRAIN, TABLE_UNWEIGHTED, TABLE_COUNTS}
-    for series in ("duckdb", "postgresql"):
-        beside = runs.filter(series=series)
-        assert set(beside["contender"]) == whole | of_table
-        assert set(beside.filter("inside")["contender"]) == (of_table if series == "postgresql" else set())
-    assert runs.select((pl.col("read_mib", "input_mib") > 0).all()).row(0) == (True, True)
 
 
 @pytest.mark.slow

@@ -215,8 +215,8 @@ RUN = {
     "docs/audit.md": "test_commands_of_the_page_run",
     "docs/batch.md": "test_examples.py",
     "docs/sql.md": "test_sql_document.py",
-    "docs/exports.md": "test_exports_document.py",
-    "docs/scale.md": "test_scale_document.py",
+    "docs/exports.md": "test_every_command_of_the_page_runs",
+    "docs/scale.md": "test_every_command_on_spark_runs",
     "docs/python.md": "test_python_examples.py",
 }
 """Pages with commands or Python that a test runs, as they stand."""
