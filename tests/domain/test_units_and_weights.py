@@ -96,12 +96,6 @@ def test_an_available_unit_is_checked_too() -> None:
         read_domain("town", {**TOWN, "available_unit": ["AGE"]}, "x")
 
 
-def test_a_unit_column_that_is_missing_is_refused_before_a_row_is_read() -> None:
-    frame = pl.LazyFrame({"SEX": ["1"], "AGE": [3], "RACE": ["a"], "SERIALNO": [7]})
-    with pytest.raises(DataError, match=r"missing column 'SERIAL' \(is it 'SERIALNO'\?\)"):
-        dpnb.aggregate(frame, domain={**TOWN, "unit": HOUSEHOLD})
-
-
 PERSONS: dict[str, Any] = {"column": "PERWT", "cap": 400}
 HUNDREDTHS: dict[str, Any] = {"column": "77", "cap": "19.5", "step": "0.25", "missing": "1.5"}
 
