@@ -247,10 +247,6 @@ def test_rows_of_two_domains_are_those_of_both_universes_and_sources() -> None:
     assert town(universe=united(long).universe).universe.endswith("...")
 
 
-def test_two_values_may_have_one_label() -> None:
-    assert town(value_labels={"RACE": {"1": "White", "other": "White"}}).value_labels["RACE"]["other"] == "White"
-
-
 @pytest.mark.parametrize(
     ("labels", "place", "problem"),
     [

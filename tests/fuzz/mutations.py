@@ -171,14 +171,8 @@ def _falsify(random: Random, packed: bytearray) -> None:
 
 
 BY_SUFFIX = {
-    "json": mutated_json,
-    "toml": mutated_toml,
-    "xml": mutated_xml,
-    "csv": mutated_lines,
-    "dat": mutated_lines,
-    "parquet": mutated_parquet,
-    "duckdb": mutated_duckdb,
-    "sqlite": mutated_sqlite,
+    **{"json": mutated_json, "toml": mutated_toml, "xml": mutated_xml, "csv": mutated_lines, "dat": mutated_lines},
+    **{"parquet": mutated_parquet, "duckdb": mutated_duckdb, "sqlite": mutated_sqlite},
 }
 BLIND = 0.35
 """Share of inputs whose bytes are changed without regard to what they mean."""

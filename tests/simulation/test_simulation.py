@@ -14,7 +14,6 @@ from support.memory import PEAK_MEBIBYTES
 
 from dpnb_columnar.datasets.catalogue import packaged_entries
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.simulation.census import BLOCK_ROWS
@@ -74,15 +73,6 @@ def share(rows: np.ndarray) -> float:
     return float(np.mean(rows))
 
 
-def test_same_seed_gives_the_same_bytes(extract: Path, tmp_path: Path) -> None:
-    assert simulated(tmp_path, ROWS).read_bytes() == extract.read_bytes()
-
-
-def test_another_seed_gives_other_rows(tmp_path: Path) -> None:
-    one, other = (pq.read_table(simulated(tmp_path, 1000, seed)) for seed in (1, 2))
-    assert all(one[name] != other[name] for name in one.column_names)
-
-
 def test_rows_of_a_seed_stay_as_they_are(table: pa.Table) -> None:
     """Pinned: a seed in a report or a bug means these rows, whatever the version of NumPy."""
     first = table.slice(0, 8)
@@ -110,16 +100,6 @@ def test_one_row_group_a_block(extract: Path) -> None:
     metadata = pq.read_metadata(extract)
     groups = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
     assert groups == [BLOCK_ROWS, ROWS - BLOCK_ROWS]
-
-
-def test_metadata_carries_the_packaged_domain(
-    declared: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "datasets.toml").write_text("[census_simulated.label]\ncolumn = 'SEX'\nclasses = ['1', '2']\n")
-    monkeypatch.chdir(tmp_path)
-    path = simulated(Path(), 1)
-    metadata = {key.decode(): value.decode() for key, value in pq.read_schema(path).metadata.items()}
-    assert domain_from_metadata(metadata, str(path)) == declared
 
 
 def test_every_code_is_declared(columns: dict[str, np.ndarray], declared: Domain) -> None:
