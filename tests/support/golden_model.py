@@ -61,9 +61,7 @@ def golden_model() -> Model:
         ),
         {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
         AttributeWeights(
-            "public",
-            (0.5, 1.0, 0.0, 1.75, -0.25, 0.125),
-            (0.0, -1.5),
+            *("public", (0.5, 1.0, 0.0, 1.75, -0.25, 0.125), (0.0, -1.5)),
             PublicSource("public-use sample", "0123456789abcdef" * 4, ("sex",)),
         ),
     )

@@ -17,20 +17,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg import manifest
 from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.manifest import (
-    DataFile,
-    DataFileContent,
-    FileFormat,
-    ManifestContent,
-    ManifestEntry,
-    ManifestEntryStatus,
-    ManifestFile,
-    ManifestWriterV2,
-)
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
@@ -105,9 +96,9 @@ class FolderCatalogue(NoopCatalog, MetastoreCatalog):  # type: ignore[misc]
         (Path(self.warehouse) / "catalogue.json").write_text(json.dumps(known))
 
 
-class DeleteWriter(ManifestWriterV2):
-    def content(self) -> ManifestContent:
-        return ManifestContent.DELETES
+class DeleteWriter(manifest.ManifestWriterV2):
+    def content(self) -> manifest.ManifestContent:
+        return manifest.ManifestContent.DELETES
 
     @property
     def _meta(self) -> dict[str, str]:
@@ -115,17 +106,17 @@ class DeleteWriter(ManifestWriterV2):
 
 
 class Deletes(_FastAppendFiles):
-    files: list[DataFile]
+    files: list[manifest.DataFile]
 
-    def _manifests(self) -> list[ManifestFile]:
+    def _manifests(self) -> list[manifest.ManifestFile]:
         metadata = self._transaction.table_metadata
         with DeleteWriter(
             metadata.spec(), metadata.schema(), self.new_manifest_output(), self.snapshot_id, "deflate"
         ) as writer:
             for file in self.files:
                 writer.add(
-                    ManifestEntry.from_args(
-                        status=ManifestEntryStatus.ADDED,
+                    manifest.ManifestEntry.from_args(
+                        status=manifest.ManifestEntryStatus.ADDED,
                         snapshot_id=self.snapshot_id,
                         sequence_number=None,
                         file_sequence_number=None,
@@ -135,8 +126,10 @@ class Deletes(_FastAppendFiles):
         return [*self._existing_manifests(), writer.to_manifest_file()]
 
 
-def commit_deletes(table: Table, file: Path, content: DataFileContent, form: FileFormat, of: DataFile) -> None:
-    added = DataFile.from_args(
+def commit_deletes(
+    table: Table, file: Path, content: manifest.DataFileContent, form: manifest.FileFormat, of: manifest.DataFile
+) -> None:
+    added = manifest.DataFile.from_args(
         _table_format_version=2,
         content=content,
         file_path=str(file),
@@ -144,7 +137,7 @@ def commit_deletes(table: Table, file: Path, content: DataFileContent, form: Fil
         partition=of.partition or Record(),
         record_count=1,
         file_size_in_bytes=file.stat().st_size,
-        equality_ids=[1] if content == DataFileContent.EQUALITY_DELETES else None,
+        equality_ids=[1] if content == manifest.DataFileContent.EQUALITY_DELETES else None,
     )
     added.spec_id = of.spec_id
     transaction = table.transaction()
@@ -236,12 +229,12 @@ class IcebergHistory(History):
         self.versions = {}
 
     def delete_places(self) -> None:
-        self._delete(FileFormat.PARQUET)
+        self._delete(manifest.FileFormat.PARQUET)
 
     def delete_by_vector(self) -> None:
-        self._delete(FileFormat.PUFFIN)
+        self._delete(manifest.FileFormat.PUFFIN)
 
-    def _delete(self, form: FileFormat) -> None:
+    def _delete(self, form: manifest.FileFormat) -> None:
         tasks = [task for task in self.table.scan().plan_files() if not task.delete_files]
         if not tasks:
             return
@@ -250,11 +243,11 @@ class IcebergHistory(History):
         held = [dict(zip(TYPES, [*row.values()][:4], strict=True)) for row in held]
         places = sorted(self.draw.choice(len(held), int(self.draw.integers(1, len(held) + 1)), replace=False).tolist())
         file = self.folder / "data" / f"{UUID(bytes=self.draw.bytes(16), version=4)}-deletes.{form.value.lower()}"
-        if form == FileFormat.PUFFIN:
+        if form == manifest.FileFormat.PUFFIN:
             write_vector(file, places, data.file_path)
         else:
             pq.write_table(pa.table([[data.file_path] * len(places), places], schema=PLACES), file)
-        commit_deletes(self.table, file, DataFileContent.POSITION_DELETES, form, data)
+        commit_deletes(self.table, file, manifest.DataFileContent.POSITION_DELETES, form, data)
         self.table = self.catalogue.load_table("census.people")
         for place in places:
             self.rows.remove(held[place])

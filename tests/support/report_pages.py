@@ -12,16 +12,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from studies.paper.reproduction_page import write_report
-from support.fake_results import (
-    BASELINES,
-    METADATA,
-    PURE_METHODS,
-    allocation,
-    bounds,
-    evaluation,
-    write_results,
-    write_runtime,
-)
+from support import fake_results as fake
 
 AWKWARD = '<b>&"'
 """A name that is markup."""
@@ -78,16 +69,18 @@ def read(path: Path, written: Sequence[Path] = ()) -> Page:
 def report(
     folder: Path, rows: Sequence[dict[str, Any]], runtime: bool = False, metadata: dict[str, str] | None = None
 ) -> Page:
-    results = write_results(folder / "results.parquet", rows, METADATA if metadata is None else metadata)
-    times = write_runtime(folder / "runtime.parquet") if runtime else None
+    results = fake.write_results(folder / "results.parquet", rows, fake.METADATA if metadata is None else metadata)
+    times = fake.write_runtime(folder / "runtime.parquet") if runtime else None
     written = write_report(results, folder / "report.html", times)
     return read(written[0], written)
 
 
 def everything() -> list[dict[str, Any]]:
-    rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
-    rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
-    return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]
+    rows = fake.evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
+    rows += fake.evaluation(
+        (AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*fake.PURE_METHODS[:2], *fake.BASELINES)
+    )
+    return [*rows, *fake.bounds(("adult",), iterations=2, folds=2), *fake.allocation(("adult",), iterations=2, folds=2)]
 
 
 def check_structure(root: Element) -> None:
