@@ -1,4 +1,4 @@
-"""Every engine counts what a row-by-row reading of the rules counts: columns of every type, grids, random tables."""
+"""Every engine counts what a reading row by row counts: columns of every type, grids, random tables, several files."""
 
 from __future__ import annotations
 

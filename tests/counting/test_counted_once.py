@@ -1,4 +1,4 @@
-"""No row is counted twice, whatever form the statistics of the same rows come in."""
+"""No row is counted twice, whatever form the statistics of the same rows come in; copies of a file are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells are counted alike, whether each has a counter or only those that rows fall into."""
+"""Tables of many cells, columns and values are counted as small ones are, in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What queries say of themselves is what their answers do: how many numbers, and how far one row moves them."""
+"""What queries say of themselves is what their answers do; statistics add up, and show no count."""
 
 from __future__ import annotations
 

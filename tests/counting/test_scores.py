@@ -1,4 +1,4 @@
-"""Second passes: rows per class and bin of a score, whatever the files, as one row at a time gives them."""
+"""Second passes and sums of a round: the same numbers from any files, as one row at a time gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of rows are added up in steps, by a rule that looks at one row alone, and kept with all other statistics."""
+"""Weights of rows are added up in steps, by a rule of one row alone; one row moves the sums by the cap at most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue: which entries there are, what they claim, and what is wrong with one."""
+"""The catalogue: its entries, what they claim, and that they agree with the publishers' documentation and files."""
 
 from __future__ import annotations
 

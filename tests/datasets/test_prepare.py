@@ -1,4 +1,4 @@
-"""Raw files in the publishers' form are made into Parquet that carries its domain."""
+"""Raw files in the publishers' form become Parquet with its domain; damaged, missing and other ones are refused."""
 
 from __future__ import annotations
 

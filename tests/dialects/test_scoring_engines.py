@@ -1,4 +1,4 @@
-"""Databases score odd rows as the model does: classes alike, probabilities to nine digits."""
+"""Databases score odd rows, any names and any number of classes as the model does, probabilities to nine digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases count odd rows as the local engine does, integer for integer."""
+"""Databases count odd rows, numbers by value and weights as the local engine does, integer for integer."""
 
 from __future__ import annotations
 

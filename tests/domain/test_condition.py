@@ -1,4 +1,4 @@
-"""Label conditions: what parses, and nothing else does."""
+"""Label conditions: what parses, and nothing else does; what parses means what SQL means by it."""
 
 from __future__ import annotations
 

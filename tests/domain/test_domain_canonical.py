@@ -1,4 +1,4 @@
-"""The canonical declaration of a domain, and its digest."""
+"""The canonical declaration of a domain, its digest, its metadata and its exact numbers."""
 
 from __future__ import annotations
 

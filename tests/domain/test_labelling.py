@@ -1,4 +1,4 @@
-"""Choosing a label for a domain, or another one."""
+"""Choosing a label for a domain: its classes, which cannot be empty, and attributes that tell how it is made up."""
 
 from __future__ import annotations
 

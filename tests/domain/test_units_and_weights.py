@@ -1,4 +1,4 @@
-"""The unit of a domain, such as a household: declared, written, read again, and refused where it cannot be."""
+"""The unit of a domain and the weight of its rows: declared, written, read again, and refused where they cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts in the project's own form, and the one of 1940 that comes with it."""
+"""Codebooks by their names, layouts in the project's own form, and data dictionaries of the ACS."""
 
 from __future__ import annotations
 

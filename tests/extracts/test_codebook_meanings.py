@@ -1,4 +1,4 @@
-"""What labels mean. Labels are such as IPUMS and the Census Bureau use."""
+"""What labels, names and flags of codebooks mean, and that every entry of the public lists can take effect."""
 
 from __future__ import annotations
 

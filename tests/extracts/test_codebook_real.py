@@ -1,4 +1,4 @@
-"""Codebooks that IPUMS shipped, against what is known of them and against ipumspy."""
+"""Codebooks of real extracts, and the domains made of them, against what is known of them and against ipumspy."""
 
 from __future__ import annotations
 

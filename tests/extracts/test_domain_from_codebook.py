@@ -1,4 +1,4 @@
-"""Domains made from codebooks: every rule, on codebooks made up for it."""
+"""Domains made from codebooks: every rule, on codebooks made up for it; bounds of amounts, and public facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed-width lines say what a reader of one line at a time finds in them."""
+"""Fixed-width lines say what a reader of one line at a time finds in them; others are refused by their place alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation names things that exist, and its commands print what it shows."""
+"""The documentation names things that exist, and its commands and notebook print what they show."""
 
 from __future__ import annotations
 

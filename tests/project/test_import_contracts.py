@@ -1,4 +1,4 @@
-"""Imports point down, and never from the public side to the private one: the contracts of ``pyproject.toml`` hold.
+"""Imports point down, never from the public side to the private one, and to declared libraries alone.
 
 import-linter reads every import statement, also those inside functions. What is loaded at run time is looked at as
 well, each time in a process of its own.

@@ -1,4 +1,4 @@
-"""What runs for every change, on hosted machines and by ``.ci/run``: it does what README and pyproject.toml say."""
+"""What runs for every change, on hosted machines, by ``.ci/run`` and in the container, does what README says."""
 
 from __future__ import annotations
 

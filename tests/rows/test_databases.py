@@ -1,4 +1,4 @@
-"""What is printed and recorded of a database's address."""
+"""What is printed and recorded of a database's address, and batches of the rows of a DuckDB file."""
 
 from __future__ import annotations
 

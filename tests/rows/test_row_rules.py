@@ -1,4 +1,4 @@
-"""Rules of one row, written down value by value: numbers, categories, weights and conditions."""
+"""Rules of one row, value by value; codes that are looked up are those of the rules, and so are counts and scores."""
 
 from __future__ import annotations
 

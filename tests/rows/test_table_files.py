@@ -1,4 +1,4 @@
-"""The files that the log of a lake table names are the table's own, and each is named once."""
+"""The files that a lake table's log names are its own, each once; its live rows are read, whatever happened before."""
 
 from __future__ import annotations
 
