@@ -1,4 +1,4 @@
-"""Plain ``pytest`` runs what answers within half a minute, of every room, with the same noise; folders are the rooms."""
+"""Plain ``pytest`` runs what answers within half a minute, of every room, with the same noise; a room has a folder."""
 
 from __future__ import annotations
 

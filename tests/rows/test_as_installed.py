@@ -1,4 +1,4 @@
-"""What is installed without an extra counts the rows of every door, whatever their bytes, and of wide tables.
+"""What is installed without an extra counts the rows of every door, of streams and data sets of Arrow, of wide tables.
 
 Polars pickles a condition that it hands to a function which reads rows, and needs cloudpickle for one that holds a
 function. Other packages bring cloudpickle to where tests run, so it is hidden here.
