@@ -104,12 +104,6 @@ def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path)
     assert again.select(described).equals(whole.select(described))
 
 
-def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    ended = python("-m", "benchmarks", "--only", "search,sorting", folder=tmp_path, expected=2)
-    assert "no sorting; the series are start, calls, train" in ended.stderr
-    assert not [*tmp_path.iterdir()]
-
-
 def test_who_measures_loads_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, benchmarks.__main__; print([*sys.modules])"
     loaded = set(eval(python("-c", code, folder=tmp_path).stdout))
