@@ -251,6 +251,14 @@ def test_a_column_of_a_type_that_polars_does_not_know_is_named_and_others_are_re
         scan_files([file], ["age", "shape"])
 
 
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_file_without_any_column_that_can_be_read_is_refused(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "places.parquet"
+    write_unknown(file, pa.table({"shape": ["x"]}), kind)
+    with pytest.raises(DataError, match=r"places\.parquet: 'shape': of a type, or in a time zone, that cannot be read"):
+        scan_files([file])
+
+
 def test_columns_that_differ_in_case_only(tmp_path: Path) -> None:
     """DuckDB would take one for the other."""
     text = refusal(parquet(tmp_path / "census.parquet", age=COLUMNS["AGE"]))
