@@ -19,8 +19,8 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.datasets.catalogue import entry_named
-from dpnb_columnar.datasets.prepare import acs_persons, checksum, raw_files, verify
+from dpnb_columnar.domain.catalogue import entry_named
+from dpnb_columnar.extensions.datasets.prepare import acs_persons, checksum, raw_files, verify
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import labelled

@@ -21,11 +21,11 @@ import polars as pl
 from benchmarks.tuning import folds
 from dpnb_columnar.advice.expectation import CANDIDATES, METHODS
 from dpnb_columnar.advice.recommendation import MAJORITY, advise
-from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.datasets.catalogue import entry_named
+from dpnb_columnar.core.budget import Budget, parse_epsilon
+from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.releases.plan import plan
 from studies.paper import experiments as studies
 from studies.paper.coded_rows import accuracies
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget.amounts import LARGEST_EPSILON
+from dpnb_columnar.core.budget.amounts import LARGEST_EPSILON
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.likelihood import bin_starts

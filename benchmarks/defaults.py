@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from benchmarks.tuning import folds
 from dpnb_columnar.advice.expectation import BELOW
-from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.core.budget import Budget, parse_epsilon
+from dpnb_columnar.releases.attribute_weights import AUTO
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.model import Model
 from studies.paper.coded_rows import Fold, HeldOut, models
 

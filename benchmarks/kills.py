@@ -23,7 +23,7 @@ from pathlib import Path
 from signal import SIGKILL, Signals
 
 from benchmarks.signal_timing import AIMS, Pace, measured_pace, strike
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import BudgetError, Error
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.simulation import simulate_census

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.audit.exhaustive import claimed, measured
-from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, parse_delta, parse_epsilon
-from dpnb_columnar.budget.costs import concentrated_within
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.extensions.audit.exhaustive import claimed, measured
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, parse_delta, parse_epsilon
+from dpnb_columnar.core.budget.costs import concentrated_within
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.report.drawing import figure_file
 from dpnb_columnar.report.figures import (
     DISTINCT,

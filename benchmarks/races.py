@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import BudgetError, BusyError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.simulation import simulate_census

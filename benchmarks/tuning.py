@@ -20,18 +20,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpnb_columnar.budget import Budget, parse_epsilon, parse_shares
+from dpnb_columnar.core.budget import Budget, parse_epsilon, parse_shares
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms import (
-    attribute_weights,
-    histogram,
-    score_calibration,
-    smooth_noise,
-)
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.model import bins, postprocessing, tuning
+from dpnb_columnar.releases import attribute_weights
+from dpnb_columnar.core.mechanisms import histogram
+from dpnb_columnar.releases import score_calibration
+from dpnb_columnar.core.mechanisms import smooth_noise
+from dpnb_columnar.releases.attribute_weights import CALIBRATED, NONE
+from dpnb_columnar.releases.plan import plan
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.core.mechanisms import bins
+from dpnb_columnar.core.mechanisms import tuning
 from dpnb_columnar.model.parameters import Normal
 from studies.paper.coded_rows import Fold, code_rows, models, split
 from studies.paper.data_sets import complete_rows, widened

@@ -23,10 +23,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.statistics import Cells, Statistics
+    from dpnb_columnar.core.queries.statistics import Cells, Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.parquet import ParquetSource
 
@@ -81,22 +81,22 @@ def as_it_is(source: ParquetSource, domain: Domain) -> Statistics:
 def polars_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """Scan once in Polars, with a counter for each cell."""
     from dpnb_columnar.counting.engines import polars
-    from dpnb_columnar.counting.statistics import assemble
+    from dpnb_columnar.core.queries.statistics import assemble
 
     return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """Scan once in DuckDB, with a grouping set for each attribute."""
-    from dpnb_columnar.counting.engines import duckdb
-    from dpnb_columnar.counting.statistics import assemble
+    from dpnb_columnar.counting.engines import local as duckdb
+    from dpnb_columnar.core.queries.statistics import assemble
 
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
 
 
 def categories_in_duckdb(source: ParquetSource, domain: Domain) -> list[Cells]:
     """Count classes and categories as ``train`` does with large files."""
-    from dpnb_columnar.counting.engines import duckdb
+    from dpnb_columnar.counting.engines import local as duckdb
 
     return duckdb.count_cells(source, domain, domain.categorical)
 
@@ -110,14 +110,14 @@ def numbers_in_polars(source: ParquetSource, domain: Domain) -> list[Cells]:
 
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
-    from dpnb_columnar.budget import Budget
+    from dpnb_columnar.core.budget import Budget
     from dpnb_columnar.counting.engines import local
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.mechanisms.model_release import release
-    from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.mechanisms.score_calibration import margins_given
-    from dpnb_columnar.mechanisms.weight_rounds import start_rounds
-    from dpnb_columnar.noise import ExactSampler, SystemBits
+    from dpnb_columnar.releases.model_plan import release
+    from dpnb_columnar.releases.plan import plan
+    from dpnb_columnar.releases.score_calibration import margins_given
+    from dpnb_columnar.releases.weight_rounds import start_rounds
+    from dpnb_columnar.core.noise import ExactSampler, SystemBits
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -140,7 +140,7 @@ def time_pass(data: str, kind: str) -> None:
 
 def time_release(statistics_file: str) -> None:
     """Time a release, after one of three rows whose shares of epsilon are others: nothing depends on them."""
-    from dpnb_columnar.counting.statistics_files import load_statistics
+    from dpnb_columnar.counting.answer_files import load_statistics
 
     counted = load_statistics(Path(statistics_file))
     released(three_rows(), Fraction(7, 3))
@@ -149,11 +149,11 @@ def time_release(statistics_file: str) -> None:
 
 def released(counted: Statistics, epsilon: Fraction) -> str:
     """Release the text of a model."""
-    from dpnb_columnar.budget import Budget
-    from dpnb_columnar.mechanisms.model_release import release
-    from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.model.model_document import to_document, to_json
-    from dpnb_columnar.noise import ExactSampler, SystemBits
+    from dpnb_columnar.core.budget import Budget
+    from dpnb_columnar.releases.model_plan import release
+    from dpnb_columnar.releases.plan import plan
+    from dpnb_columnar.model.document import to_document, to_json
+    from dpnb_columnar.core.noise import ExactSampler, SystemBits
 
     return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)), ExactSampler(SystemBits()))))
 
@@ -162,7 +162,7 @@ def three_rows() -> Statistics:
     """Count one row of the first class, two of the second."""
     import numpy as np
 
-    from dpnb_columnar.counting.statistics import Cells, assemble
+    from dpnb_columnar.core.queries.statistics import Cells, assemble
     from dpnb_columnar.domain import read_domain
 
     classes, codes, counts = (np.array(values, np.int64) for values in ([0, 1], [0, 1], [1, 2]))

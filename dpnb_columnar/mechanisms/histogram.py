@@ -29,7 +29,7 @@ from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.bins import GROWTH, adaptive_edges, declared_edges
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-from dpnb_columnar.model.postprocessing import to_file_float
+from dpnb_columnar.core.measurement import to_file_float
 from dpnb_columnar.model.tuning import MOST_BINS, cell_prior, share_bins
 
 MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)

@@ -14,13 +14,13 @@ from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS as CLASS_COUNTS
-from dpnb_columnar.model.mechanism_rules import COUNTS as COUNTS
-from dpnb_columnar.model.mechanism_rules import LAPLACE as LAPLACE
-from dpnb_columnar.model.mechanism_rules import PRESENCE as PRESENCE
-from dpnb_columnar.model.mechanism_rules import WEIGHTED_COUNTS as WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS as CLASS_COUNTS
+from dpnb_columnar.core.measurement import COUNTS as COUNTS
+from dpnb_columnar.core.measurement import LAPLACE as LAPLACE
+from dpnb_columnar.core.measurement import PRESENCE as PRESENCE
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS as WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Presence, Table
-from dpnb_columnar.model.postprocessing import within_largest
+from dpnb_columnar.core.measurement import within_largest
 from dpnb_columnar.model.tuning import cell_prior
 from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
 

@@ -38,19 +38,8 @@ from dpnb_columnar.model.model_document import (
     to_document,
     to_json,
 )
-from dpnb_columnar.model.parameters import (
-    LARGEST_COUNT,
-    MOST_MARGINS,
-    AttributeParameters,
-    AttributeWeights,
-    CalibrationLine,
-    ClassCounts,
-    Histogram,
-    NaiveBayes,
-    Normal,
-    Presence,
-    Table,
-)
+from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeParameters, AttributeWeights, CalibrationLine, ClassCounts, Histogram, NaiveBayes, Normal, Presence, Table
+from dpnb_columnar.core.measurement import LARGEST_COUNT
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 
 LONGEST_FLOAT = -2.2250738585072014e-308

@@ -24,7 +24,7 @@ from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.line_fit import fit_line
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, LAPLACE, noisy_counts
-from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
+from dpnb_columnar.core.measurement import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.mechanism_rules import tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.postprocessing import class_sizes

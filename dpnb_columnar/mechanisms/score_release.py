@@ -37,7 +37,7 @@ from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.postprocessing import within_largest
+from dpnb_columnar.core.measurement import within_largest
 from dpnb_columnar.model.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.noise import Sampler
 

@@ -19,7 +19,7 @@ from typing import Any
 from dpnb_columnar.domain.names import is_printable, quoted
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import excerpt
-from dpnb_columnar.model.parameters import LARGEST_COUNT
+from dpnb_columnar.core.measurement import LARGEST_COUNT
 
 LONGEST_TEXT = 1000
 """Characters of a text for people."""

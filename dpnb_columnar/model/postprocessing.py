@@ -14,16 +14,9 @@ from dpnb_columnar.budget import Share
 from dpnb_columnar.code_limits import squares_shift
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS
-from dpnb_columnar.model.parameters import (
-    LARGEST_COUNT,
-    AttributeParameters,
-    ClassCounts,
-    Histogram,
-    Normal,
-    Presence,
-    Table,
-)
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Presence, Table
+from dpnb_columnar.core.measurement import LARGEST_COUNT
 from dpnb_columnar.model.tuning import Smoothness, pooled_rows, pure_epsilon, smoothness, trim, trimmed_normal_variance
 
 Counts = Sequence[Sequence[int]]

@@ -28,7 +28,8 @@ import numpy as np
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.mechanism_rules import COUNTS, LAPLACE, PRESENCE, RULES, WEIGHTED_COUNTS
+from dpnb_columnar.model.mechanism_rules import RULES
+from dpnb_columnar.core.measurement import COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal
 from dpnb_columnar.model.query_noise import NOT_TOLD, Key, QueryNoise, model_noise
 from dpnb_columnar.model.tuning import cell_prior

@@ -21,7 +21,7 @@ from dpnb_columnar.budget import Pure, Share
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.model.mechanism_rules import LAPLACE, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import LAPLACE, WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import NaiveBayes, Table
 from dpnb_columnar.model.tuning import POLYPLACE_ALPHA, beta_of, sample_size
 

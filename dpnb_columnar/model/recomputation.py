@@ -27,26 +27,8 @@ from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.bins import adaptive_edges, declared_edges
 from dpnb_columnar.model.document_part import Part
-from dpnb_columnar.model.mechanism_rules import (
-    CALIBRATED,
-    CALIBRATION,
-    CALIBRATION_RANGES,
-    CLASS_COUNTS,
-    COUNTS,
-    LAPLACE,
-    LARGEST_LOG_RATIO,
-    LEARNED,
-    PRESENCE,
-    PUBLIC,
-    ROUND_LOG_ODDS,
-    ROUND_WEIGHTS,
-    RULES,
-    SPREAD_FIELDS,
-    TEMPERED,
-    WEIGHTED_COUNTS,
-    MechanismRules,
-    tempered_weight,
-)
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, CALIBRATION_RANGES, LARGEST_LOG_RATIO, LEARNED, PUBLIC, ROUND_LOG_ODDS, ROUND_WEIGHTS, RULES, SPREAD_FIELDS, TEMPERED, MechanismRules, tempered_weight
+from dpnb_columnar.core.measurement import CALIBRATION, CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,

@@ -19,7 +19,8 @@ from typing import Any
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.intervals import QUANTILE
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS, PRESENCE, RULES, SPREAD_FIELDS, WEIGHTED_COUNTS
+from dpnb_columnar.model.mechanism_rules import RULES, SPREAD_FIELDS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.model.model_document import Leaf, leaves, to_document
 from dpnb_columnar.model.parameters import SPREADS, NaiveBayes
 from dpnb_columnar.model.query_noise import Interval, Key, QueryNoise, model_noise

@@ -16,7 +16,8 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.intervals import LEVEL
 from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, RULES, WEIGHTED_COUNTS
+from dpnb_columnar.model.mechanism_rules import RULES
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.postprocessing import NORMALS, ClassSizes, class_sizes
 from dpnb_columnar.model.query_noise import Key, QueryNoise, model_noise

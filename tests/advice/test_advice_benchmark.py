@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from benchmarks import advice
-from dpnb_columnar.datasets.catalogue import entry_named
+from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from studies.paper.data_sets import ADULT, MUSHROOM, SEEDS
 

@@ -24,15 +24,15 @@ from dpnb_columnar.advice.population import (
     whole,
 )
 from dpnb_columnar.advice.rehearsal import log_likelihoods
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.datasets.catalogue import entries
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.domain import Domain, Numeric, read_domain
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from support.mechanisms import MECHANISMS
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
-from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},

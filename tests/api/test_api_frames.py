@@ -20,7 +20,7 @@ from support.rows_in_python import Document, counts_of, expected_counts
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.counting.engines import polars_units
+from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.rows import frames as frames_of_libraries
 from dpnb_columnar.rows.frames import to_polars
 

@@ -13,11 +13,11 @@ from support.domain_strategies import declarations
 from support.people import PEOPLE, people, people_domain, write_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric, UnlabelledDomain
 from dpnb_columnar.domain.declared_domain import LONGEST_LINE, MOST_ROWS, Provenance
 from dpnb_columnar.domain.names import html_fragment
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.guarantee import Guarantee, statement
 
 HOSTILE = "<script>alert(1)</script>\u202e&\"'"

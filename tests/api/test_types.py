@@ -15,7 +15,7 @@ from dpnb_columnar import options
 from dpnb_columnar.api import arguments
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain import database_address
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from support.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpnb_columnar.audit import universe
+from dpnb_columnar.extensions.audit import universe
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpnb_columnar.audit.distinguishers import (
+from dpnb_columnar.extensions.audit.distinguishers import (
     Sample,
     band,
     best_of_models,

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.exhaustive import (
+from dpnb_columnar.extensions.audit.exhaustive import (
     claimed,
     composed,
     concentrated_epsilon,
@@ -19,9 +19,9 @@ from dpnb_columnar.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.costs import implies
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.core.budget.costs import implies
+from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
     Gaussian,

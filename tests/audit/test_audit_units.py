@@ -9,13 +9,13 @@ import pytest
 from support.audited import REDUCED, compared, counted_units
 from support.planting import plant
 
-from dpnb_columnar.audit import exhaustive
-from dpnb_columnar.audit.attacks import UNITS_TOGETHER, attack_units, audit
-from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
-from dpnb_columnar.audit.outcomes import Configuration, configurations
-from dpnb_columnar.audit.unit_universe import MEMBERS, build_units
-from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from dpnb_columnar.extensions.audit import exhaustive
+from dpnb_columnar.extensions.audit.attacks import UNITS_TOGETHER, attack_units, audit
+from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, small_pairs
+from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
+from dpnb_columnar.extensions.audit.unit_universe import MEMBERS, build_units
+from dpnb_columnar.core.budget import Budget, Neighbours
+from support.mechanisms import MECHANISMS
 
 RARE = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

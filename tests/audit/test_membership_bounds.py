@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import nchypergeom_fisher
 
-from dpnb_columnar.audit.membership_bounds import (
+from dpnb_columnar.extensions.attack.membership_bounds import (
     contradicted,
     largest_advantage,
     largest_area,

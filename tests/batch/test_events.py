@@ -23,12 +23,12 @@ from support.patience import patience
 from support.people import people, write_people
 from support.running import Ended, Run
 
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.cli import console
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.mechanisms import release_plan
-from dpnb_columnar.mechanisms.automatic_choice import MechanismChoice
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.automatic_choice import MechanismChoice
 
 Event = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
     Division,
@@ -24,7 +24,7 @@ from dpnb_columnar.budget import (
     parse_epsilon,
     total,
 )
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.errors import UsageError
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)

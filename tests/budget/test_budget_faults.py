@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import (
+from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
     Concentrated,
@@ -18,9 +18,10 @@ from dpnb_columnar.budget import (
     Share,
     Spent,
 )
-from dpnb_columnar.budget.costs import for_one_row, group_cost_within, implies
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
+from dpnb_columnar.releases.plan import plan
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 EPSILON, DELTA = Fraction(3, 7), Fraction(1, 10**6)
 

@@ -10,22 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.noise_cases import gaussian_delta, precise
 
-from dpnb_columnar.budget import (
-    Approximate,
-    Budget,
-    Concentrated,
-    Neighbours,
-    PrivacyCost,
-    Pure,
-    Request,
-    RowEffect,
-    compose,
-    costs,
-    parse_delta,
-    total,
-)
-from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
-from dpnb_columnar.budget.costs import (
+from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, PrivacyCost, Pure, Request, RowEffect, compose, parse_delta, total
+from dpnb_columnar.core.budget import costs
+from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
+from dpnb_columnar.core.budget.costs import (
     concentrated_within,
     floor_digits,
     for_one_row,

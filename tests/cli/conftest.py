@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.ledger_cases import new_ledger
 
-from dpnb_columnar.budget import Approximate
+from dpnb_columnar.core.budget import Approximate
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from support.people import write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Pure
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.core.budget import Approximate, Pure
+from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import load_model
 
 NAMES = ("none", "low", "some", "more", "most", "high", "rare", "odd", "last")

@@ -14,9 +14,9 @@ from support.people import people_domain, repeated_document, repeated_people, wr
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Pure
-from dpnb_columnar.mechanisms import model_release
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.core.budget import Pure
+from dpnb_columnar.releases import model_plan as model_release
+from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -14,7 +14,7 @@ from support.running import Run
 from support.watching import Watching
 
 from dpnb_columnar.cli import console
-from dpnb_columnar.datasets.catalogue import entries
+from dpnb_columnar.domain.catalogue import entries
 
 ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"
 SKIN = f"""

@@ -20,8 +20,8 @@ from support.running import Run, in_python, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
 VERBS = (
@@ -122,7 +122,7 @@ def test_unforeseen_failure_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
     ended = run("train", people_file, expected=code)
     assert told in ended.err
     assert "42" not in ended.err + ended.out
@@ -133,7 +133,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):

@@ -14,7 +14,7 @@ from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, Document, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.budget import Pure
+from dpnb_columnar.core.budget import Pure
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 

@@ -14,7 +14,7 @@ from support.people import people, write_people
 from support.running import Run
 
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.domain.split_parts import kept_apart
+from dpnb_columnar.domain.groupings import kept_apart
 from dpnb_columnar.rows import holdout
 from dpnb_columnar.rows.holdout import batches_of_files, parts_of
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from support.running import Run
 
-from dpnb_columnar.rows import sqlite_query
-from dpnb_columnar.rows.duckdb_query import CONFINED
+from dpnb_columnar.rows import databases as sqlite_query
+from dpnb_columnar.rows.databases import CONFINED
 
 CATALOGUE = """[people]
 title = "People"

@@ -18,11 +18,11 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.inputs import LakeInput
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.statistics_files import load_statistics
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lake_tables import table_object
+from dpnb_columnar.rows.lakes import table_object
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake

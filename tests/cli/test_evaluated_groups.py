@@ -13,8 +13,8 @@ from support.people import people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.model import exact_evaluation
-from dpnb_columnar.model.released_scores import load_scores
+from dpnb_columnar.evaluation import exact_evaluation
+from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES, REST = Path("rest.scores.json"), Path("rest.parquet")
 

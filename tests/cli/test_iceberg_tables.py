@@ -20,7 +20,7 @@ from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.ledger import Ledger
 

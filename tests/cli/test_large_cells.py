@@ -16,7 +16,7 @@ from support.running import Run
 from support.writing_verbs import child
 
 from dpnb_columnar.rows import parquet
-from dpnb_columnar.runtime import machine_memory
+from dpnb_columnar.runtime import resources as machine_memory
 
 MEBIBYTE = 2**20
 MEMORY = 64 * MEBIBYTE

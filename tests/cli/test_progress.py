@@ -20,9 +20,10 @@ from support.running import Run
 from support.watching import Watching, progress_of
 
 from dpnb_columnar.cli import console
-from dpnb_columnar.counting.engines import local, polars_units
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.noise import sampler
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import polars as polars_units
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.core.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.row_progress import RowsOnce, watch_progress
 

@@ -18,12 +18,13 @@ from support.watching import Watching, progress_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import recommendation
-from dpnb_columnar.audit import attacks
-from dpnb_columnar.audit.outcomes import configurations
+from dpnb_columnar.extensions.audit import attacks
+from dpnb_columnar.extensions.audit.outcomes import configurations
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain.database_address import parse_database
-from dpnb_columnar.rows import duckdb_query, sqlite_query
+from dpnb_columnar.rows import databases as duckdb_query
+from dpnb_columnar.rows import databases as sqlite_query
 from dpnb_columnar.runtime.row_progress import watch_progress
 
 ROWS = 3000

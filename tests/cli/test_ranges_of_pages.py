@@ -18,7 +18,7 @@ from support.watching import Watching, progress_of
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import database
 from dpnb_columnar.counting.inputs import DatabaseInput
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError

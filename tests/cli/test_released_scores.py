@@ -19,8 +19,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.model_document import document_digest
-from dpnb_columnar.model.released_scores import load_scores
+from dpnb_columnar.model.document import document_digest
+from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")

@@ -26,8 +26,8 @@ from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.released_intervals import prior_intervals
-from dpnb_columnar.report.release_sheet import write_release_sheet
+from dpnb_columnar.model.probability_intervals import prior_intervals
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 
 def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:

@@ -20,8 +20,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.report.published_choices import PUBLISHED_CHOICES
-from dpnb_columnar.report.release_record import WORDS
+from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
+from dpnb_columnar.papers.release_record import WORDS
 
 
 @pytest.fixture

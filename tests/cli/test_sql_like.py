@@ -15,7 +15,7 @@ from support.tables import into_duckdb, into_postgres, into_sqlite
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.database_query import read_query
+from dpnb_columnar.rows.databases import read_query
 
 UPPER = {"age": "AGE", "hours": "HOURS", "sex": "SEX", "income": "INCOME"}
 

@@ -13,7 +13,7 @@ from support.people import PEOPLE, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics_files import save_answer
+from dpnb_columnar.counting.answer_files import save_answer
 from dpnb_columnar.domain import Domain, Unit, document_of, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import with_unit

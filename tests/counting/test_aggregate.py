@@ -33,7 +33,7 @@ from support.memory import peak
 from support.random_tables import frames
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.counting.engines import polars_units
+from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -275,7 +275,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 
 MEMORY_SCRIPT = """
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 

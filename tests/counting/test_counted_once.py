@@ -20,9 +20,9 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import digest_blocks, file_parts, refuse_copies
-from dpnb_columnar.counting.scores import Margins, ScoreTable
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import CellFormat, load_statistics, save_answer
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.counting.answer_files import CellFormat, load_statistics, save_answer
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError

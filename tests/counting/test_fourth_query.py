@@ -20,17 +20,17 @@ from support.engines import DuckDB, SQLite
 from support.people import PEOPLE, people, people_domain, write_people
 from support.tables import into_duckdb, into_sqlite
 
-from dpnb_columnar.budget import Parallel
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.budget import Parallel
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows
-from dpnb_columnar.counting.engines.polars_units import stream_counted_rows
+from dpnb_columnar.counting.engines.polars import stream_counted_rows
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
-from dpnb_columnar.counting.query import check_disjoint, digest_blocks, with_whole_units
-from dpnb_columnar.counting.sql_queries import over_steps, query_sql
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.counting.statistics_files import (
+from dpnb_columnar.core.queries.query import check_disjoint, digest_blocks, with_whole_units
+from dpnb_columnar.dialects.later_queries import over_steps, query_sql
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import (
     FORMATS,
     Format,
     answer_of,

@@ -17,16 +17,17 @@ from support.aggregation_cases import LABEL, by_polars, check, declared, labelle
 from support.memory import peak
 from support.people import PEOPLE, people
 
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.engines import duckdb, local, polars
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.counting.engines import local, polars
+from dpnb_columnar.counting.engines import local as duckdb
 from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
-from dpnb_columnar.counting.statistics import CellQuery, assemble
+from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import margins_given
-from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows import streaming
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -188,7 +189,7 @@ def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: p
 PEAK_PROBE = """sys.path += sys.argv[2:]
 from counting.test_large_tables import many_domain
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.parquet import open_parquet
 local.SMALL = 0
 local.answer(open_parquet([Path(sys.argv[1])], many_domain(2**16)), CellQuery(many_domain(2**16)))

@@ -25,7 +25,7 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
     UNITS,
@@ -37,9 +37,9 @@ from dpnb_columnar.counting.scores import (
     ScoreTable,
     probabilities,
 )
-from dpnb_columnar.counting.sql_queries import query_sql
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.counting.statistics_files import answer_of
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect

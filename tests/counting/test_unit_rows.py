@@ -16,10 +16,11 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 from support.tables import into_duckdb, into_sqlite
 
-from dpnb_columnar.counting.engines import local, polars_units
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import GradientQuery, Margins, ScoreTable
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet

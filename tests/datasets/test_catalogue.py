@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, DATA, SHAPES, outside, published
 
-from dpnb_columnar.datasets import Prepared, catalogue, prepare
-from dpnb_columnar.datasets.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
-from dpnb_columnar.datasets.prepare import READERS, checksum
+from dpnb_columnar.extensions.datasets import Prepared
+from dpnb_columnar.domain import catalogue
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
+from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 from dpnb_columnar.domain import Categorical, Missing, document_of
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
 

@@ -17,8 +17,9 @@ from support import raw_files as raw
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, outside
 from support.watching import Watching
 
-from dpnb_columnar.datasets import Prepared, prepare
-from dpnb_columnar.datasets.prepare import checksum
+from dpnb_columnar.extensions.datasets import Prepared
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.extensions.datasets.prepare import checksum
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError
 from dpnb_columnar.runtime.row_progress import watch_progress
@@ -131,7 +132,7 @@ def test_prepared_file_carries_its_domain(tmp_path: Path) -> None:
 
 
 def test_package_and_module_give_the_same_function() -> None:
-    assert importlib.import_module("dpnb_columnar.datasets.prepare").prepare is prepare
+    assert importlib.import_module("dpnb_columnar.extensions.datasets.prepare").prepare is prepare
 
 
 def names_of(folder: Path) -> set[str]:

@@ -19,16 +19,17 @@ from support.random_tables import frames, united, weighted
 from support.rows_in_python import Document, counts_of, expected_counts
 from support.scored_in_python import expected_gradients, expected_score_counts, listed, queries_of, scores_of
 
-from dpnb_columnar.counting.engines import local, polars_units
-from dpnb_columnar.counting.engines import spark as spark_engine
-from dpnb_columnar.counting.engines.spark import open_files
-from dpnb_columnar.counting.engines.spark_files import read_footers
-from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import polars as polars_units
+from dpnb_columnar.extensions.spark import spark as spark_engine
+from dpnb_columnar.extensions.spark.spark import open_files
+from dpnb_columnar.extensions.spark.spark_files import read_footers
+from dpnb_columnar.extensions.spark.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.sql_queries import query_sql
-from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.statistics_files import answer_of, format_of
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.answer_files import answer_of, format_of
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

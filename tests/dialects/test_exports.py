@@ -21,8 +21,8 @@ from support.running import Run
 from support.scored_rows import AGE, MIXED, MONEY
 
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.export_targets import SUFFIXES, Target
-from dpnb_columnar.model.exports import write_export
+from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target
+from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 

@@ -15,9 +15,9 @@ from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.scores import Margins, ScoreTable
-from dpnb_columnar.counting.sql_queries import query_sql
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.rendering import GRAMMAR
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.column_kinds import kinds_of
@@ -122,7 +122,7 @@ def test_no_query_calls_a_function_of_somebody_else(watched: Any, queries: dict[
     before = calls(watched)
     assert before == 100  # what stands without a schema is called
     statements = dpnb.train(people(500), epsilon=1, domain=people_domain())
-    from dpnb_columnar.model.joined_query import table_statements
+    from dpnb_columnar.dialects.joined_query import table_statements
 
     for statement in table_statements(statements, "terms", Dialect.POSTGRES):
         watched.execute(statement)
@@ -135,7 +135,7 @@ def test_no_query_calls_a_function_of_somebody_else(watched: Any, queries: dict[
 
 def test_a_view_depends_on_nothing_of_somebody_else(watched: Any, queries: dict[str, str]) -> None:
     model = dpnb.train(people(500), epsilon=1, domain=people_domain())
-    from dpnb_columnar.model.scoring_query import scoring_query
+    from dpnb_columnar.dialects.scoring_query import scoring_query
 
     before = calls(watched)
     watched.execute(scoring_query(model, Dialect.POSTGRES, "person", view="public.scored"))

@@ -18,7 +18,7 @@ from support.domain_strategies import declarations
 from support.people import people, people_domain, write_people
 from support.running import Run
 
-from dpnb_columnar.datasets.catalogue import entry_toml
+from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,

@@ -12,11 +12,11 @@ from support.domain_cases import CENSUS
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.datasets.catalogue import entry_toml
+from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import Unit, Weight, digest, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
-from dpnb_columnar.domain.documents import parse_toml
+from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
 

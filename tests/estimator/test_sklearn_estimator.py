@@ -24,7 +24,7 @@ from support.flowers import COLOURS, DECLARED, MEASURES, SPECIES, estimator, flo
 from support.ledger_cases import new_ledger
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate
+from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.domain import Domain, Weight, labelled, read_domain
 from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

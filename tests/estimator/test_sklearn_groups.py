@@ -12,7 +12,7 @@ from support.people import people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

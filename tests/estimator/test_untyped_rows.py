@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.rows.untyped_values import series_of, text_of
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.rows.row_rules import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 from dpnb_columnar.training import train
 

@@ -13,7 +13,7 @@ from support.codebook_cases import codebook, codebooks, codes, ddi_of, variable,
 
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
-from dpnb_columnar.extracts.codebooks import checks
+from dpnb_columnar.extracts.codebooks import codebook as checks
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
 from dpnb_columnar.extracts.codebooks.ddi import read_ddi
 

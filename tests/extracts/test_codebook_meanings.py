@@ -13,7 +13,7 @@ from support.real_data import FOLDER
 from dpnb_columnar.extracts.codebooks import facts
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Meaning, Measure, meaning_of
 from dpnb_columnar.extracts.codebooks.ddi import read_ddi
-from dpnb_columnar.extracts.codebooks.pums import read_pums_dictionary
+from dpnb_columnar.extracts.codebooks.read import read_pums_dictionary
 from dpnb_columnar.extracts.codebooks.to_domain import flags_of
 
 NOT_IN_UNIVERSE = [

@@ -14,7 +14,7 @@ import pytest
 from support.codebook_cases import labelled, variable
 from support.real_data import FOLDER
 
-from dpnb_columnar.datasets.catalogue import packaged_entries
+from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import ValueLabels
 from dpnb_columnar.domain.words import applicable_labels

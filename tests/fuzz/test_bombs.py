@@ -24,7 +24,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
-from dpnb_columnar.model.model_document import MOST_CONTAINERS, MOST_PARAMETERS
+from dpnb_columnar.model.document import MOST_CONTAINERS, MOST_PARAMETERS
 from dpnb_columnar.model.model_files import MODEL_KEY
 
 MANY = 10**6

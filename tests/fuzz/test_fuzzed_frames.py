@@ -24,7 +24,7 @@ from odd_frames import odd_frame
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics import assemble
+from dpnb_columnar.core.queries.statistics import assemble
 from dpnb_columnar.errors import DataError
 
 DOMAIN = people_domain(

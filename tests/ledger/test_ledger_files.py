@@ -23,7 +23,7 @@ from support.ledger_cases import (
     without_triggers,
 )
 
-from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
 from dpnb_columnar.ledger import Ledger, storage
 

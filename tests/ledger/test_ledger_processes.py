@@ -17,7 +17,7 @@ import pytest
 from support.ledger_cases import charge, new_ledger
 from support.patience import patience
 
-from dpnb_columnar.budget import Approximate, Pure
+from dpnb_columnar.core.budget import Approximate, Pure
 from dpnb_columnar.ledger import Ledger
 
 HELPERS = Path(__file__).parents[1]
@@ -29,7 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from support.ledger_cases import charge
-from dpnb_columnar.budget import Pure
+from dpnb_columnar.core.budget import Pure
 from dpnb_columnar.errors import BudgetError
 from dpnb_columnar.ledger import Ledger, storage
 path = Path(sys.argv[1])

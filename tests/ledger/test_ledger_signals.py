@@ -17,7 +17,7 @@ PROGRAM = """
 import sys, time
 from fractions import Fraction
 from pathlib import Path
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.runtime.signals import exit_on_signals
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.storage import Entries

@@ -19,7 +19,7 @@ from support.people import write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, OutputError, UsageError
 from dpnb_columnar.ledger import Ledger
 

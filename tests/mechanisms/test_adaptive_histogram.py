@@ -10,12 +10,12 @@ import pytest
 from support.model_cases import declared
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.bins import declared_edges
+from dpnb_columnar.core.mechanisms.bins import declared_edges
 from dpnb_columnar.model.parameters import Histogram
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 
 ROWS = 20_000
 

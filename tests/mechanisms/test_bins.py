@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
 
-from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS
-from dpnb_columnar.model.bins import declared_edges, equal_edges, geometric_edges, placed_edges
-from dpnb_columnar.model.tuning import MOST_BINS
+from dpnb_columnar.core.mechanisms.histogram import MOST_OUTER_BINS
+from dpnb_columnar.core.mechanisms.bins import declared_edges, equal_edges, geometric_edges, placed_edges
+from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
 
 lasts = st.integers(1, 2**32) | st.integers(1, 100)
 numbers = st.integers(1, MOST_BINS)

@@ -15,16 +15,16 @@ from support.model_cases import declared
 from support.recorded_draws import Drawn, Forced
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.mechanism import COUNTS
-from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.core.measurement import COUNTS
+from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
-from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 DOMAIN = declared(
     {

@@ -14,10 +14,11 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import ConfigurationError
-from dpnb_columnar.mechanisms import attribute_weights, release_plan
-from dpnb_columnar.mechanisms.global_moments import Global
-from dpnb_columnar.mechanisms.histogram import BinCounts
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.releases import attribute_weights
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.core.mechanisms.baselines import Global
+from dpnb_columnar.core.mechanisms.histogram import BinCounts
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.postprocessing import NORMALS
 from dpnb_columnar.training import check_complete

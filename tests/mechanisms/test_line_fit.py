@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpnb_columnar.mechanisms import line_fit
-from dpnb_columnar.mechanisms.line_fit import fit_line
+from dpnb_columnar.model import line_fit
+from dpnb_columnar.model.line_fit import fit_line
 from dpnb_columnar.model.parameters import CalibrationLine
 
 BINS = 24

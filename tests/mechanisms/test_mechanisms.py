@@ -17,18 +17,18 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget, SharesRule
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.core.budget import Budget, SharesRule
+from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.samples import pooled, sample_size
-from dpnb_columnar.mechanisms.smooth_moments import MomentQueries, exact_answers
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.model.parameters import Normal, Table
-from dpnb_columnar.model.tuning import trim
-from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
-from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.sensitivity.moments import squares_shift
+from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
+from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
+from dpnb_columnar.core.sensitivity.moments import squares_shift
 
 
 @dataclass
@@ -267,5 +267,5 @@ def test_columns_searched_side_by_side_give_the_same_model(
 ) -> None:
     budget = Budget(Fraction(1))
     at_once = plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
-    monkeypatch.setattr("dpnb_columnar.sensitivity.columns.CHUNK_RUNS", 1)
+    monkeypatch.setattr("dpnb_columnar.core.sensitivity.columns.CHUNK_RUNS", 1)
     assert plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == at_once

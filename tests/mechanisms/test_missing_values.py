@@ -12,15 +12,15 @@ from support.mechanisms import MECHANISMS, PRIVATE, SPREAD
 from support.model_cases import declared
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, total
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget, total
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.mechanisms.mechanism import PRESENCE
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.smooth_moments import exact_answers
+from dpnb_columnar.core.measurement import PRESENCE
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.core.mechanisms.smooth import exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal
-from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.core.noise import NoiseFamily
 
 CLASSES = (1000, 400)
 PRESENT = (600, 100)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
 
-from dpnb_columnar.budget import Budget, Division, Pure, SharesRule, parse_division
+from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule, parse_division
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.public_sample import fitted
 

@@ -21,13 +21,14 @@ from scipy.integrate import quad
 from support.counted_kinds import CountedKinds, Kind
 from support.planting import plant
 
-from dpnb_columnar.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
-from dpnb_columnar.budget.composition import calibration_cost, row_effect
+from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
+from dpnb_columnar.core.budget.composition import calibration_cost, row_effect
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import plan
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
 from dpnb_columnar.training import train
 
 TELLING = [f"telling{number}" for number in range(2)]

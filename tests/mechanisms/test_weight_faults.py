@@ -16,23 +16,23 @@ from support.model_cases import declared, histogram_of, model_of, presence_of, t
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
-from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.scores import (
     UNITS,
     GradientSums,
     largest_score,
 )
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms import score_calibration
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.score_calibration import margins_given
-from dpnb_columnar.mechanisms.score_release import FINER, model_scores
-from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
+from dpnb_columnar.releases import score_calibration
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.releases.score_plan import FINER, model_scores
+from dpnb_columnar.releases.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
 
 ONE = Fraction(1)

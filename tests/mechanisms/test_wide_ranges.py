@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
 from dpnb_columnar.domain.declaration import grid_fault
-from dpnb_columnar.mechanisms.expected_error import DIFFERENCE, wide_ranges
-from dpnb_columnar.mechanisms.model_release import ReleasePlan
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
+from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.releases.plan import plan
 
 NINES = Numeric("INCTOT", Fraction(-99_999_999), Fraction(999_999_999), Fraction(1))
 AGE = Numeric("AGE", Fraction(0), Fraction(120), Fraction(1))

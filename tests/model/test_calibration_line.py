@@ -20,12 +20,12 @@ from support.scored_queries import compare, kinds_of
 
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.score_release import model_scores
+from dpnb_columnar.releases.score_plan import model_scores
 from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.model_document import leaves, to_document, to_json
+from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.model.score_values import EDGES
+from dpnb_columnar.evaluation.score_values import EDGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from support.model_cases import declared
 
-from dpnb_columnar.budget import Pure, Share
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS, COUNTS
+from dpnb_columnar.core.budget import Pure, Share
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_shares, class_sizes
 

@@ -28,18 +28,18 @@ from support.edited_documents import (
 from support.golden_model import DELETED, changed
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Concentrated, Pure
-from dpnb_columnar.code_limits import LARGEST_SIZE
+from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.score_calibration import planned_margins
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.releases.score_calibration import planned_margins
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.model.model import from_document, load_model
-from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.model.tuning import beta_of, sample_size, smoothness
+from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
 
 Document = Mapping[str, Any]
 

@@ -11,9 +11,9 @@ import pytest
 from support.model_cases import declared, histogram_of, model_of, table_of
 from support.scored_rows import AGE
 
-from dpnb_columnar.model.export_targets import Target
-from dpnb_columnar.model.exported_terms import blocks
-from dpnb_columnar.model.exports import write_export
+from dpnb_columnar.extensions.exports.exports import Target
+from dpnb_columnar.extensions.exports.exported_terms import blocks
+from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.scoring import probability_column
 
 

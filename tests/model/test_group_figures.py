@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpnb_columnar.model.group_figures import DivisionFigures, GroupTables, division_figures, is_known
+from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures, is_known
 from dpnb_columnar.model.intervals import wilson_interval
-from dpnb_columnar.model.noisy_intervals import count_variance
+from dpnb_columnar.evaluation.noisy_intervals import count_variance
 
 SIZES = (300, 1000, 4000, 20000)
 LOG_ODDS = (-1.5, -0.5, 0.3, -1.0)

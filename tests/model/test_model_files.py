@@ -18,7 +18,7 @@ from support.released_models import MODELS
 
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.model.model_document import leaves, to_document, to_json
+from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 

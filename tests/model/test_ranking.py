@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from dpnb_columnar.model.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, bin_by_log_odds, ranking
+from dpnb_columnar.evaluation.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, bin_by_log_odds, ranking
 from dpnb_columnar.model.intervals import QUANTILE
 
 

@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.core.budget import Neighbours, Pure, Share
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.exact_evaluation import ranking
+from dpnb_columnar.evaluation.exact_evaluation import ranking
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.noisy_intervals import (
+from dpnb_columnar.evaluation.noisy_intervals import (
     Estimate,
     area,
     count_variance,
@@ -31,8 +31,8 @@ from dpnb_columnar.model.noisy_intervals import (
     mean,
     proportion,
 )
-from dpnb_columnar.model.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
-from dpnb_columnar.model.score_values import EDGES
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
+from dpnb_columnar.evaluation.score_values import EDGES
 
 BINS = len(EDGES) + 1
 

@@ -12,11 +12,13 @@ import pytest
 from flint import arb, ctx
 from support.noise_cases import CONCENTRATED, every
 
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal, certificate, log_normal
-from dpnb_columnar.noise.certificate import Cumulants, cumulants, is_certified
-from dpnb_columnar.noise.family import rational
-from dpnb_columnar.noise.log_normal import (
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
+from dpnb_columnar.extensions.concentrated import log_normal as certificate
+from dpnb_columnar.extensions.concentrated import log_normal
+from dpnb_columnar.extensions.concentrated.log_normal import Cumulants, cumulants, is_certified
+from dpnb_columnar.core.noise.family import rational
+from dpnb_columnar.extensions.concentrated.log_normal import (
     ConcentratedNoise,
     Shape,
     StandardArsinhNormal,

@@ -27,7 +27,7 @@ from support.noise_cases import (
     worst_renyi,
 )
 
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
     ClassicalGaussian,

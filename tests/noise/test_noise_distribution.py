@@ -26,7 +26,7 @@ from support.noise_cases import (
     panels,
 )
 
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.noise import (
     LaplaceLogNormal,
     NoiseFamily,
     PolyPlace,
@@ -166,5 +166,5 @@ def test_the_system_generator_draws_the_same_distribution() -> None:
 
 
 def test_importing_the_families_is_light() -> None:
-    code = "import sys, dpnb_columnar.noise; sys.exit('scipy' in sys.modules)"
+    code = "import sys, dpnb_columnar.core.noise; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

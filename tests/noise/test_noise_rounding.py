@@ -23,8 +23,8 @@ from support.noise_cases import (
     precise,
 )
 
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
-from dpnb_columnar.noise.sampler import ReportedSampler
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
+from dpnb_columnar.core.noise.sampler import ReportedSampler
 
 STUDENT = StudentT(Fraction(1), Fraction(1, 8), Fraction(3))
 CASES = [

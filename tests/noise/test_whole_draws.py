@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.noise_cases import TheseBits
 
-from dpnb_columnar.noise import Laplace, PolyPlace, SeededBits, draw
-from dpnb_columnar.noise.laplace import _end
+from dpnb_columnar.core.noise import Laplace, PolyPlace, SeededBits, draw
+from dpnb_columnar.core.noise.laplace import _end
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import UsageError
 

@@ -23,7 +23,7 @@ from support.running import Run
 from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.guarantee import SCOPE
-from dpnb_columnar.report.release_record import WORDS
+from dpnb_columnar.papers.release_record import WORDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

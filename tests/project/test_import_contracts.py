@@ -56,9 +56,9 @@ def test_contracts_are_kept() -> None:
     ("module", "line"),
     [
         ("model/model.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
-        ("model/parameters.py", "import dpnb_columnar.mechanisms.mechanism"),
-        ("model/polars_terms.py", "from dpnb_columnar.noise import ExactSampler"),
-        ("model/scoring.py", "import dpnb_columnar.sensitivity"),
+        ("model/parameters.py", "import dpnb_columnar.core.mechanisms.mechanism"),
+        ("model/polars_terms.py", "from dpnb_columnar.core.noise import ExactSampler"),
+        ("model/scoring.py", "import dpnb_columnar.core.sensitivity"),
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),
         ("mechanisms/mechanism.py", "import polars"),
@@ -66,23 +66,23 @@ def test_contracts_are_kept() -> None:
         ("advice/rehearsal.py", "import dpnb_columnar.rows.parquet"),
         ("mechanisms/smooth.py", "import dpnb_columnar.rows.parquet"),
         ("mechanisms/model_release.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
-        (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.noise"),
+        (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.core.noise"),
         (f"{PRIVATE_SIDE}/engines/local.py", "import dpnb_columnar.model.model"),
         ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
         ("cli/verbs/train.py", "from dpnb_columnar.cli.verbs import suggest_domain"),
-        ("dialects/nodes.py", "import dpnb_columnar.noise"),
-        ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.mechanism"),
+        ("dialects/nodes.py", "import dpnb_columnar.core.noise"),
+        ("extracts/codebooks/ddi.py", "import dpnb_columnar.core.mechanisms.mechanism"),
         ("extracts/fixed_width.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/accounts.py", "import dpnb_columnar.model.model"),
         ("rows/database_query.py", "import dpnb_columnar.model.model"),
         ("sensitivity/columns.py", "import dpnb_columnar.domain"),
-        ("noise/sampler.py", "import dpnb_columnar.mechanisms.model_release"),
+        ("noise/sampler.py", "import dpnb_columnar.releases.model_plan"),
         ("errors.py", "import dpnb_columnar.domain"),
-        ("domain/declared_domain.py", "import dpnb_columnar.datasets.catalogue"),
+        ("domain/declared_domain.py", "import dpnb_columnar.domain.catalogue"),
         ("model/parameters.py", "import dpnb_columnar.model.model"),
         ("rows/row_rules.py", "import dpnb_columnar.rows.parquet"),
         (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
-        ("mechanisms/score_release.py", "import dpnb_columnar.model.released_scores"),
+        ("mechanisms/score_release.py", "import dpnb_columnar.evaluation.released_scores"),
         ("ledger/accounts.py", "import dpnb_columnar.training"),
     ],
 )
@@ -106,11 +106,11 @@ def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
 from dpnb_columnar.{PRIVATE_SIDE}.statistics import Cells, assemble
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.budget import Budget, parse_epsilon
+from dpnb_columnar.releases.plan import MECHANISMS, plan
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.noise import ExactSampler, SystemBits
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
 
 document = {{
     "label": {{"column": "y", "classes": ["a", "b"]}},
@@ -123,7 +123,7 @@ for mechanism in MECHANISMS:
     release(statistics, plan(domain, Budget(parse_epsilon("1")), mechanism), ExactSampler(SystemBits()))
 """
     modules = loaded(program)
-    assert "dpnb_columnar.mechanisms.smooth" in modules
+    assert "dpnb_columnar.core.mechanisms.smooth" in modules
     assert modules.isdisjoint(ENGINES)
     assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.runtime.outputs")) for name in modules)
 
@@ -132,7 +132,7 @@ for mechanism in MECHANISMS:
 def test_advice_loads_no_engine() -> None:
     program = """
 from dpnb_columnar.advice.recommendation import advise
-from dpnb_columnar.budget import Budget, parse_epsilon
+from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
 
 attributes = {"x": {"lower": 0, "upper": 9, "step": 1}, "k": {"values": ["p", "q"]}}
@@ -158,7 +158,7 @@ def test_public_side_loads_nothing_private() -> None:
 
 def test_public_facts_load_no_engine_and_no_numpy() -> None:
     modules = loaded(
-        "import dpnb_columnar, dpnb_columnar.budget, dpnb_columnar.domain, dpnb_columnar.datasets.catalogue"
+        "import dpnb_columnar, dpnb_columnar.core.budget, dpnb_columnar.domain, dpnb_columnar.domain.catalogue"
     )
     assert modules.isdisjoint({*ENGINES, "numpy", "scipy", "flint"})
 

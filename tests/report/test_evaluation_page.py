@@ -19,7 +19,7 @@ from support.running import Run
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.noisy_intervals import proportion
+from dpnb_columnar.evaluation.noisy_intervals import proportion
 from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 

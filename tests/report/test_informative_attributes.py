@@ -15,7 +15,7 @@ from support.golden_model import golden_model
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from support.mechanisms import MECHANISMS
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,
@@ -33,7 +33,7 @@ from dpnb_columnar.report.informative_attributes import (
     mutual_information,
     ratio_text,
 )
-from dpnb_columnar.report.noisy_tables import Evidence
+from dpnb_columnar.report.informative_attributes import Evidence
 
 CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpnb_columnar.report.noisy_tables import Evidence, NoisyTable, information, speaking_values, tail
+from dpnb_columnar.report.informative_attributes import Evidence, NoisyTable, information, speaking_values, tail
 
 Floats = np.ndarray
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from support.model_cases import models
 
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.report.release_sheet import write_release_sheet
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 
 @pytest.mark.slow

@@ -258,7 +258,7 @@ def test_a_stream_that_was_read_is_refused_and_not_counted_as_no_rows() -> None:
 
 
 def test_only_the_columns_that_are_asked_for_are_kept() -> None:
-    from dpnb_columnar.rows.arrow_streams import scan_stream
+    from dpnb_columnar.rows.frames import scan_stream
 
     scanned = scan_stream(reader(), ["age", "sex"])
     assert scanned.collect_schema().names() == ["age", "sex"]

@@ -13,7 +13,7 @@ from support.tables import into_duckdb
 
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.duckdb_query import read_duckdb
+from dpnb_columnar.rows.databases import read_duckdb
 
 
 @pytest.mark.parametrize(

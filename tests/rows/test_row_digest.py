@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpnb_columnar.rows.row_digest import Values, row_words
+from dpnb_columnar.rows.holdout import Values, row_words
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

@@ -21,7 +21,7 @@ from polars.testing import assert_series_equal
 from support.rows_in_python import code_of
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
 from dpnb_columnar.domain.condition import parse_condition

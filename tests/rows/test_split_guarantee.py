@@ -17,7 +17,7 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain.split_parts import kept_apart
+from dpnb_columnar.domain.groupings import kept_apart
 from dpnb_columnar.rows import holdout
 from dpnb_columnar.rows.parquet import BATCH_ROWS
 

@@ -18,8 +18,8 @@ from support.people import people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.engines import spark_files
-from dpnb_columnar.counting.engines.spark_files import read_footers
+from dpnb_columnar.extensions.spark import spark_files
+from dpnb_columnar.extensions.spark.spark_files import read_footers
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.rows import table_formats
 from dpnb_columnar.rows.input_files import resolve_files

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, trimmed_means, trimmed_variances
-from dpnb_columnar.sensitivity.columns import LARGEST_CODE, RunLengthColumns, weighted_sum
-from dpnb_columnar.sensitivity.moments import squared_codes, squares_shift
+from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, trimmed_means, trimmed_variances
+from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, RunLengthColumns, weighted_sum
+from dpnb_columnar.core.sensitivity.moments import squared_codes, squares_shift
 
 RUNS = [{0: 1, 3: 2, 9: 1}, {5: 4}, {1: 1, 2: 1, 3: 1, 8: 1, 9: 3}]
 """Counts by code of small columns of codes up to 9."""

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import runs_of
 from support.tiers import Tenth
 
-from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
-from dpnb_columnar.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
-from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
-from dpnb_columnar.sensitivity.moments import (
+from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS
+from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
+from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
+from dpnb_columnar.core.sensitivity.moments import (
     deviation_sensitivity,
     rounded_deviations,
     squared_cells,

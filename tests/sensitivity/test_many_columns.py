@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.sensitivity import (
+from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
     chunks,
@@ -23,9 +23,9 @@ from dpnb_columnar.sensitivity import (
     variance_smooth_bound,
     variance_smooth_bounds,
 )
-from dpnb_columnar.sensitivity import columns as columns_module
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
-from dpnb_columnar.sensitivity.moments import rounded_deviations, squared_codes
+from dpnb_columnar.core.sensitivity import columns as columns_module
+from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE
+from dpnb_columnar.core.sensitivity.moments import rounded_deviations, squared_codes
 
 BETAS = [2.0**-25, 1e-3, 0.02, 0.3, 1.0, 100.0, 2.0**20]
 

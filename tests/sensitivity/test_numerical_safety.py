@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Division, Pure, SharesRule
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from support.mechanisms import MECHANISMS
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.model.tuning import trim
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
-from dpnb_columnar.sensitivity import (
+from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
     public_size,
@@ -36,7 +36,7 @@ from dpnb_columnar.sensitivity import (
     trimmed_mean,
     trimmed_variance,
 )
-from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
+from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 
 ROWS = 10**10
 DOMAIN = read_domain(

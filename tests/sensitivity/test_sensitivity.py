@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiers import Tenth
 
-from dpnb_columnar.budget import Pure
-from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.model import tuning
-from dpnb_columnar.sensitivity import (
+from dpnb_columnar.core.budget import Pure
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.core.mechanisms import tuning
+from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
     public_size,
@@ -27,7 +27,7 @@ from dpnb_columnar.sensitivity import (
     upper_bound,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 Values = tuple[int, ...]
 

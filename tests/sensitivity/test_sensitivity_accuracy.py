@@ -22,7 +22,7 @@ from support.exact_sensitivity import (
     substituted,
 )
 
-from dpnb_columnar.sensitivity import (
+from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
     public_size,
@@ -32,8 +32,8 @@ from dpnb_columnar.sensitivity import (
     upper_bound,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
-from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]

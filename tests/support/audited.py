@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from dpnb_columnar.audit import exhaustive
-from dpnb_columnar.audit.attacks import Effort
-from dpnb_columnar.audit.neighbours import Group
-from dpnb_columnar.audit.outcomes import Configuration
-from dpnb_columnar.audit.recording import remembered_searches
-from dpnb_columnar.audit.unit_universe import AnyUniverse, UnitUniverse, build_units
-from dpnb_columnar.audit.universe import YEARS
+from dpnb_columnar.extensions.audit import exhaustive
+from dpnb_columnar.extensions.audit.attacks import Effort
+from dpnb_columnar.extensions.audit.neighbours import Group
+from dpnb_columnar.extensions.audit.outcomes import Configuration
+from dpnb_columnar.extensions.audit.recording import remembered_searches
+from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse, UnitUniverse, build_units
+from dpnb_columnar.extensions.audit.universe import YEARS
 
 REDUCED = Effort(
     rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2

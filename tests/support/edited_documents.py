@@ -12,7 +12,7 @@ import polars as pl
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.noise import SeededBits
+from dpnb_columnar.core.noise import SeededBits
 
 Place = tuple[str | int, ...]
 

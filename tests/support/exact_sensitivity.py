@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 from flint import arb, ctx, fmpq, fmpz
 
-from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.core.sensitivity import RunLengthColumn
 
 PRECISION = 256
 """Bits of every ball."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
+from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.ledger import Charge, Entry, Ledger
 from dpnb_columnar.ledger.records import ORIGIN, with_digest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from support.mechanisms import MECHANISMS
 
 PRIVATE = [name for name, mechanism in MECHANISMS.items() if mechanism.private]
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import optimize
 
-from dpnb_columnar.noise import (
+from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
     ClassicalGaussian,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.datasets import Prepared, prepare
-from dpnb_columnar.datasets.catalogue import Entry
+from dpnb_columnar.extensions.datasets import Prepared
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.domain.catalogue import Entry
 from support.catalogue_cases import CATALOGUE
 
 ADULT_TRAIN = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpnb_columnar.datasets import prepare
-from dpnb_columnar.datasets.catalogue import packaged_entries
+from dpnb_columnar.extensions.datasets import prepare
+from dpnb_columnar.domain.catalogue import packaged_entries
 
 FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
+from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 
 
 def plan_and_release(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dpnb_columnar.counting.scores import (
+from dpnb_columnar.core.queries.scores import (
     ClassScores,
     GradientQuery,
     GradientSums,

@@ -17,8 +17,8 @@ from support.spark import Cluster, command_line, executors
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.counting.statistics_files import load_statistics
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulation import simulate_census
 
@@ -65,7 +65,7 @@ warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.counting.statistics_files import save_answer
+from dpnb_columnar.counting.answer_files import save_answer
 
 builder = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false")
 # One file a task, and none of the lost executor's results are kept elsewhere.

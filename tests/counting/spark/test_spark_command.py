@@ -17,8 +17,8 @@ from support.watching import Watching
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli import console
-from dpnb_columnar.counting.engines import spark_session
-from dpnb_columnar.counting.statistics_files import load_statistics
+from dpnb_columnar.extensions.spark import spark_session
+from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
 from dpnb_columnar.runtime import row_progress
 

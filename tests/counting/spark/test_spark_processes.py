@@ -107,7 +107,7 @@ def test_a_run_says_nothing_of_spark_shows_no_numbers_of_rows_and_leaves_nothing
 
 COLLECTED_LATE = """
 import gc, signal, time
-from dpnb_columnar.counting.engines.spark_session import end_java, launch_java
+from dpnb_columnar.extensions.spark.spark_session import end_java, launch_java
 
 gateway = launch_java()
 collected = [gateway.jvm.java.util.ArrayList(), gateway.jvm.java.util.ArrayList()]
