@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import entry_named
 
 from benchmarks import advice
-from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from studies.paper.data_sets import ADULT, MUSHROOM, SEEDS
 

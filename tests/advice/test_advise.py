@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
+from dpnb_columnar.releases.plan import plan
 from support.people import people_domain
 
 import dpnb_columnar as dpnb
@@ -14,10 +16,8 @@ from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
 from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
 from dpnb_columnar.advice.rehearsal import Errors, Outcome
-from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan
 
 DOMAIN = people_domain()
 

@@ -8,6 +8,12 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import Laplace
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
 from scipy.stats import laplace, rankdata
 
 from dpnb_columnar.advice.population import (
@@ -23,15 +29,9 @@ from dpnb_columnar.advice.population import (
     sample,
 )
 from dpnb_columnar.advice.rehearsal import RepeatableNoise, stage
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.core.noise import Laplace
 from dpnb_columnar.training import train
 
 NUMERIC = {f"n{number}": {"lower": 0, "upper": 200, "step": 1} for number in range(4)}

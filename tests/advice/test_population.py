@@ -8,8 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
+from dpnb_columnar.domain.catalogue import entries
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.mechanisms import MECHANISMS
 from support.people import people_domain
 from support.releases import plan_and_release
 
@@ -24,15 +29,10 @@ from dpnb_columnar.advice.population import (
     whole,
 )
 from dpnb_columnar.advice.rehearsal import log_likelihoods
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.domain import Domain, Numeric, read_domain
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
-from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},

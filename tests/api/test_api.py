@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Pure, total
+from dpnb_columnar.core.queries.statistics import Statistics
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import in_python
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.core.budget import Pure, total
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Numeric, UnlabelledDomain
 from dpnb_columnar.model.model import Model
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.releases.plan import plan
 from hypothesis import given
 from support.domain_strategies import declarations
 from support.people import PEOPLE, people, people_domain, write_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric, UnlabelledDomain
 from dpnb_columnar.domain.declared_domain import LONGEST_LINE, MOST_ROWS, Provenance
 from dpnb_columnar.domain.names import html_fragment
-from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.guarantee import Guarantee, statement
 
 HOSTILE = "<script>alert(1)</script>\u202e&\"'"

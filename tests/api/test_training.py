@@ -10,22 +10,22 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.people import people, people_domain, write_people
-from support.running import Run
-
-import dpnb_columnar as dpnb
-from dpnb_columnar import training
 from dpnb_columnar.core.budget import Approximate, Budget, Neighbours
-from dpnb_columnar.counting.countable import AskedRows
-from dpnb_columnar.counting.inputs import LocalFiles
-from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.releases import model_plan as model_release
 from dpnb_columnar.releases import plan as planning
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.weight_rounds import WeightRounds
+from support.people import people, people_domain, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import training
+from dpnb_columnar.counting.countable import AskedRows
+from dpnb_columnar.counting.inputs import LocalFiles
+from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
 
 LEDGER = Path("people.ledger")

@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import polars as pl
 import pytest
+from support.mechanisms import MECHANISMS
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import options
 from dpnb_columnar.api import arguments
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain import database_address
-from support.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
+from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
+from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 LOSSES: dict[type[PrivacyCost], PrivacyCost] = {
     Pure: Pure(Fraction(1)),

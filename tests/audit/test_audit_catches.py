@@ -7,15 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.planting import plant
-
-from dpnb_columnar.extensions.audit import bit_patterns
-from dpnb_columnar.extensions.audit import epsilon_bounds
-from dpnb_columnar.extensions.audit import exhaustive
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.extensions.audit import bit_patterns, epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one
 from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding, configurations
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, YEARS, Universe, build_universe
-from dpnb_columnar.core.budget import Budget, Neighbours
+from support.planting import plant
+
 from dpnb_columnar.domain import Domain
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -6,15 +6,22 @@ from math import comb
 
 import numpy as np
 import pytest
-
-from dpnb_columnar.extensions.audit.neighbours import adversarial_pairs, crowds, groups, neighbours, small_databases, small_pairs
+from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.extensions.audit.neighbours import (
+    adversarial_pairs,
+    crowds,
+    groups,
+    neighbours,
+    small_databases,
+    small_pairs,
+)
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
-from dpnb_columnar.errors import UsageError
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.releases.score_plan import SCORES
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from support.mechanisms import MECHANISMS
+
+from dpnb_columnar.errors import UsageError
 
 
 @pytest.fixture(scope="module", params=[YEARS, WAGES, HOURS], ids=lambda domain: domain.name)

@@ -7,8 +7,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
-
 from dpnb_columnar.extensions.audit.distinguishers import (
     Sample,
     band,
@@ -18,6 +16,7 @@ from dpnb_columnar.extensions.audit.distinguishers import (
     lower_bound,
     upper_bound,
 )
+from scipy import stats
 
 TRIALS = 300
 

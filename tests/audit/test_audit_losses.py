@@ -8,17 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.special import erfc
-from scipy.stats import norm
-
-from dpnb_columnar.extensions.audit.exhaustive import (
-    claimed,
-    composed,
-    concentrated_epsilon,
-    concentrated_together,
-    measured,
-    worst_admissible,
-)
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.core.budget.costs import implies
 from dpnb_columnar.core.noise import (
@@ -32,6 +21,16 @@ from dpnb_columnar.core.noise import (
     StudentT,
     UniformLogNormal,
 )
+from dpnb_columnar.extensions.audit.exhaustive import (
+    claimed,
+    composed,
+    concentrated_epsilon,
+    concentrated_together,
+    measured,
+    worst_admissible,
+)
+from scipy.special import erfc
+from scipy.stats import norm
 
 Floats = np.ndarray
 

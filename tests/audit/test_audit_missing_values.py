@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.extensions.audit import exhaustive
+from dpnb_columnar.extensions.audit.exhaustive import Compared
+from dpnb_columnar.extensions.audit.neighbours import groups
+from dpnb_columnar.extensions.audit.outcomes import Configuration
+from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from support.audited import compared
 from support.counted_queries import check
 from support.engines import SQLite
 from support.mechanisms import PRIVATE
 from support.planting import plant
 
-from dpnb_columnar.extensions.audit import exhaustive
-from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import groups
-from dpnb_columnar.extensions.audit.outcomes import Configuration
-from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain, Missing
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -9,10 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from support.audited import compared
-from support.planting import plant
-from support.tiers import Tenth
-
+from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one
 from dpnb_columnar.extensions.audit.exhaustive import Compared
@@ -20,10 +17,13 @@ from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, group
 from dpnb_columnar.extensions.audit.outcomes import Configuration
 from dpnb_columnar.extensions.audit.recording import Answers, record
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.domain import Domain
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.weight_rounds import GRID_BITS
+from support.audited import compared
+from support.planting import plant
+from support.tiers import Tenth
+
+from dpnb_columnar.domain import Domain
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MECHANISMS = ("histogram", "smooth", "adaptive-histogram")

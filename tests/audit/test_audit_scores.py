@@ -5,20 +5,29 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from support.audited import compared, counted_units
-from support.planting import plant
-
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.exhaustive import Compared
 from dpnb_columnar.extensions.audit.neighbours import Group, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import EPSILON, GROUPED, Configuration, configurations, scored_model
 from dpnb_columnar.extensions.audit.recording import Answers, numbers, record
 from dpnb_columnar.extensions.audit.unit_universe import UNIT, AnyUniverse, homes
-from dpnb_columnar.extensions.audit.universe import HOURS, TRADES, VALUES, WAGES, YEARS, Universe, build_universe, frame_of
-from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.extensions.audit.universe import (
+    HOURS,
+    TRADES,
+    VALUES,
+    WAGES,
+    YEARS,
+    Universe,
+    build_universe,
+    frame_of,
+)
 from dpnb_columnar.releases.score_plan import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
-from dpnb_columnar.evaluation.score_values import ScoreValues
+from support.audited import compared, counted_units
+from support.planting import plant
+
+from dpnb_columnar.domain import Domain
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 ATTACKED = configurations([SCORES])

@@ -6,16 +6,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.audited import REDUCED, compared, counted_units
-from support.planting import plant
-
+from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import UNITS_TOGETHER, attack_units, audit
 from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.unit_universe import MEMBERS, build_units
-from dpnb_columnar.core.budget import Budget, Neighbours
+from support.audited import REDUCED, compared, counted_units
 from support.mechanisms import MECHANISMS
+from support.planting import plant
 
 RARE = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -7,10 +7,6 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import nchypergeom_fisher
-
 from dpnb_columnar.extensions.attack.membership_bounds import (
     contradicted,
     largest_advantage,
@@ -18,6 +14,9 @@ from dpnb_columnar.extensions.attack.membership_bounds import (
     largest_rate,
     surprise,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import nchypergeom_fisher
 
 EPSILONS = st.floats(0.01, 6)
 DELTAS = st.sampled_from([0.0, 1e-6, 0.01, 0.2])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.ledger import Ledger

@@ -12,11 +12,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from support.people import people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.ledger import Ledger
 

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.automatic_choice import MechanismChoice
 from support.codebook_cases import variable
 from support.extracts import PEOPLE, SEX, TOWNSPEOPLE, write_extract
 from support.odd_rows import ROWS
@@ -23,12 +26,9 @@ from support.patience import patience
 from support.people import people, write_people
 from support.running import Ended, Run
 
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.cli import console
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice
 
 Event = dict[str, Any]
 

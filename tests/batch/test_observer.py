@@ -28,8 +28,8 @@ from dpnb_columnar.cli import console
 from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import Error
-from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows import databases as sqlite_query
+from dpnb_columnar.rows import parquet
 
 Row: TypeAlias = tuple[bytes | None, float | None, bytes | None, bytes | None]
 """Age, a text, which is the household and the weight as well; hours; sex; income."""

@@ -7,13 +7,12 @@ from functools import reduce
 
 import mpmath
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from support.noise_cases import gaussian_delta, precise
-
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Spent, admits, remaining
 from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.costs import concentrated_within
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.noise_cases import gaussian_delta, precise
 
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=5)
 DELTAS = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 1000))

@@ -7,9 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
@@ -25,6 +22,9 @@ from dpnb_columnar.core.budget import (
     total,
 )
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from dpnb_columnar.errors import UsageError
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.people import PEOPLE, people_domain
-
 from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
@@ -19,9 +17,10 @@ from dpnb_columnar.core.budget import (
     Spent,
 )
 from dpnb_columnar.core.budget.costs import for_one_row, group_cost_within, implies
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.releases.plan import plan
 from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from support.people import PEOPLE, people_domain
 
 EPSILON, DELTA = Fraction(3, 7), Fraction(1, 10**6)
 

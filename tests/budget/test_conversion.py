@@ -6,12 +6,20 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from support.noise_cases import gaussian_delta, precise
-
-from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, PrivacyCost, Pure, Request, RowEffect, compose, parse_delta, total
-from dpnb_columnar.core.budget import costs
+from dpnb_columnar.core.budget import (
+    Approximate,
+    Budget,
+    Concentrated,
+    Neighbours,
+    PrivacyCost,
+    Pure,
+    Request,
+    RowEffect,
+    compose,
+    costs,
+    parse_delta,
+    total,
+)
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
 from dpnb_columnar.core.budget.costs import (
     concentrated_within,
@@ -22,6 +30,10 @@ from dpnb_columnar.core.budget.costs import (
     pure_within,
     to_concentrated,
 )
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.noise_cases import gaussian_delta, precise
+
 from dpnb_columnar.errors import UsageError
 
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=50)

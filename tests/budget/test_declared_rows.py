@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import is_rule, parse_delta, parse_rows
+from dpnb_columnar.domain.catalogue import read_catalogue
 from support.people import DECLARATION
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.core.budget import is_rule, parse_delta, parse_rows
-from dpnb_columnar.domain.catalogue import read_catalogue
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.ledger_cases import new_ledger
-
 from dpnb_columnar.core.budget import Approximate
+from support.ledger_cases import new_ledger
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model

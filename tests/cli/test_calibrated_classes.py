@@ -10,13 +10,13 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Approximate, Pure
+from dpnb_columnar.core.measurement import CALIBRATION
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Pure
-from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import load_model
 
 NAMES = ("none", "low", "some", "more", "most", "high", "rare", "odd", "last")

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Pure
+from dpnb_columnar.core.measurement import CALIBRATION
+from dpnb_columnar.releases import model_plan as model_release
 from support.ledger_cases import spent_epsilon
 from support.people import people_domain, repeated_document, repeated_people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Pure
-from dpnb_columnar.releases import model_plan as model_release
-from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

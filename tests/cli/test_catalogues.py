@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.domain.catalogue import read_catalogue
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
 CATALOGUE = DECLARATION + "\n[villages]\nlabel = { column = 'x', classes = [1, 2] }\nattributes.y = { values = [1] }\n"

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.planting import plant
-from support.running import Run
-
 from dpnb_columnar.extensions.audit import attacks as running
 from dpnb_columnar.extensions.audit import outcomes
 from dpnb_columnar.extensions.audit.attacks import Effort
 from dpnb_columnar.extensions.audit.universe import HOURS, YEARS
+from support.planting import plant
+from support.running import Run
 
 REDUCED = Effort(rows=1, duplicates=(12,), scenarios=1, domains=(YEARS,), scouted=30, pairs=1, releases=60, processes=1)
 ARGUMENTS = ("audit", "--quick", "--mechanism", "majority")

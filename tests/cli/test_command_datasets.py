@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import entries
 from support.people import DECLARATION
 from support.running import Run
 from support.watching import Watching
 
 from dpnb_columnar.cli import console
-from dpnb_columnar.domain.catalogue import entries
 
 ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"
 SKIN = f"""

@@ -8,13 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Concentrated, Pure, total
+from dpnb_columnar.core.budget.costs import cost_parameters, implies
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from support.people import DECLARATION
 from support.running import Run
 
-from dpnb_columnar.core.budget import Approximate, Concentrated, Pure, total
-from dpnb_columnar.core.budget.costs import cost_parameters, implies
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.model import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]

@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.domain.catalogue import read_catalogue
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain import document_of, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.model.model import load_model

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.automatic_choice import MechanismChoice
 from support.codebook_cases import variable
 from support.extracts import (
     HOUSEHOLD_ROWS,
@@ -31,13 +34,10 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import aggregate
-from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.extracts.described_extract import read_batches
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice
 
 
 def rows(path: Path | str) -> list[dict[str, object]]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.counting.answer_files import load_statistics
 from support.people import DECLARATION, PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.domain import Declaration, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.model.model import load_model

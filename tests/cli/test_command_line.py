@@ -15,13 +15,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
+from support.mechanisms import MECHANISMS
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
 VERBS = (

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Pure
 from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, Document, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.core.budget import Pure
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 

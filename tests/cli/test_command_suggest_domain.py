@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from dpnb_columnar.domain.catalogue import entry_toml, read_catalogue
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.people import people, write_people
@@ -18,7 +19,6 @@ from support.real_data import prepared
 from support.running import Run
 
 from dpnb_columnar.counting.suggestion import ColumnProfile, draft, outward
-from dpnb_columnar.domain.catalogue import entry_toml, read_catalogue
 from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain

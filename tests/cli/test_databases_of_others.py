@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.rows.databases import CONFINED
 from support.running import Run
 
 from dpnb_columnar.rows import databases as sqlite_query
-from dpnb_columnar.rows.databases import CONFINED
 
 CATALOGUE = """[people]
 title = "People"

@@ -12,17 +12,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.rows.lakes import table_object
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.inputs import LakeInput
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lakes import table_object
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation import exact_evaluation
+from dpnb_columnar.evaluation.released_scores import load_scores
 from support.ledger_cases import spent_epsilon
 from support.people import people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.evaluation import exact_evaluation
-from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES, REST = Path("rest.scores.json"), Path("rest.parquet")
 

@@ -15,12 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import Statistics
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import DECLARATION, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.ledger import Ledger
 

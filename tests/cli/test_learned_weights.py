@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.releases import model_plan as model_release
+from dpnb_columnar.releases.weight_rounds import WeightRounds
 from support.ledger_cases import spent_epsilon
 from support.people import people, write_people
 from support.running import Run
 
-from dpnb_columnar.releases import model_plan as model_release
-from dpnb_columnar.releases.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")

@@ -14,6 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.noise import sampler
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.patience import patience
 from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
@@ -22,8 +24,6 @@ from support.watching import Watching, progress_of
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.core.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.row_progress import RowsOnce, watch_progress
 

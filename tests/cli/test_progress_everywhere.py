@@ -10,6 +10,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.audit import attacks
+from dpnb_columnar.extensions.audit.outcomes import configurations
 from support.people import DECLARATION, people, people_domain
 from support.running import Run
 from support.servers import PostgresServer
@@ -18,8 +20,6 @@ from support.watching import Watching, progress_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import recommendation
-from dpnb_columnar.extensions.audit import attacks
-from dpnb_columnar.extensions.audit.outcomes import configurations
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain.database_address import parse_database

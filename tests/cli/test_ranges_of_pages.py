@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
@@ -18,7 +19,6 @@ from support.watching import Watching, progress_of
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import database
 from dpnb_columnar.counting.inputs import DatabaseInput
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError

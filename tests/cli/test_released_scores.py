@@ -12,6 +12,8 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation.released_scores import load_scores
+from dpnb_columnar.model.document import document_digest
 from support.ledger_cases import spent_epsilon
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
@@ -19,8 +21,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.evaluation.released_scores import load_scores
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")

@@ -15,23 +15,23 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
+from dpnb_columnar.core.measurement import CALIBRATION
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import load_answer, save_answer
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
+from dpnb_columnar.releases.score_calibration import margins_given
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.answer_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.training import train
 
 REPEATED = repeated_document(6)

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 from polars.testing import assert_frame_equal
 from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
@@ -27,7 +28,6 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.probability_intervals import prior_intervals
-from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 
 def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
+from dpnb_columnar.papers.release_record import WORDS
 from support.hostile_names import MARKUP
 from support.people import PEOPLE, people, write_people
 from support.release_records import RECORD, write_audit, write_record
@@ -20,8 +22,6 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
-from dpnb_columnar.papers.release_record import WORDS
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.rows.databases import read_query
 from support.people import people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
@@ -15,7 +16,6 @@ from support.tables import into_duckdb, into_postgres, into_sqlite
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.databases import read_query
 
 UPPER = {"age": "AGE", "hours": "HOURS", "sex": "SEX", "income": "INCOME"}
 

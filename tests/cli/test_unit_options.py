@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.counting.answer_files import save_answer
 from support.people import PEOPLE, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.answer_files import save_answer
 from dpnb_columnar.domain import Domain, Unit, document_of, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import with_unit

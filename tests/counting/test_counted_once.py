@@ -12,6 +12,9 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.counting.answer_files import CellFormat, load_statistics, save_answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
@@ -20,9 +23,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import digest_blocks, file_parts, refuse_copies
-from dpnb_columnar.core.queries.scores import Margins, ScoreTable
-from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.counting.answer_files import CellFormat, load_statistics, save_answer
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError

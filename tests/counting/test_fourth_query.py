@@ -15,20 +15,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from sqlglot import exp
-from support.engines import DuckDB, SQLite
-from support.people import PEOPLE, people, people_domain, write_people
-from support.tables import into_duckdb, into_sqlite
-
 from dpnb_columnar.core.budget import Parallel
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.counting.countable import AskedRows
-from dpnb_columnar.counting.engines.database import DatabaseRows
-from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows
-from dpnb_columnar.counting.engines.polars import stream_counted_rows
-from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
 from dpnb_columnar.core.queries.query import check_disjoint, digest_blocks, with_whole_units
-from dpnb_columnar.dialects.later_queries import over_steps, query_sql
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.answer_files import (
     FORMATS,
@@ -38,6 +27,16 @@ from dpnb_columnar.counting.answer_files import (
     load_answer,
     save_answer,
 )
+from dpnb_columnar.dialects.later_queries import over_steps, query_sql
+from sqlglot import exp
+from support.engines import DuckDB, SQLite
+from support.people import PEOPLE, people, people_domain, write_people
+from support.tables import into_duckdb, into_sqlite
+
+from dpnb_columnar.counting.countable import AskedRows
+from dpnb_columnar.counting.engines.database import DatabaseRows
+from dpnb_columnar.counting.engines.polars import DenseCounter, reduce_rows, stream_counted_rows
+from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
 from dpnb_columnar.dialects.nodes import as_column, own_column, text
 from dpnb_columnar.dialects.rendering import render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds

@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.rows.lakes import LakeTable
 from support.people import people, people_domain, write_people
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import LakeInput
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.lakes import LakeTable
 from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat
 
 ROWS = people(500, 6)

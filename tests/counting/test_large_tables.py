@@ -11,23 +11,23 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery, assemble
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import LABEL, by_polars, check, declared, labelled
 from support.memory import peak
 from support.people import PEOPLE, people
 
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.engines import local as duckdb
 from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
-from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows import streaming
 from dpnb_columnar.rows.parquet import open_parquet
 

@@ -11,20 +11,20 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.budget import RowEffect
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, Scores, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns, load_statistics, save_answer
+from dpnb_columnar.dialects.later_queries import query_sql
 from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from support.people import PEOPLE, people, people_domain, write_people
 from support.rows_in_python import counts_of
 from support.tables import into_duckdb
 
-from dpnb_columnar.core.budget import RowEffect
 from dpnb_columnar.counting import answer_files as statistics_files
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.core.queries.scores import GradientQuery, Margins, Scores, ScoreTable
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
-from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns, load_statistics, save_answer
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError

@@ -12,6 +12,21 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.scores import (
+    CERTAIN,
+    LARGEST_CLIP,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    Margins,
+    ScoreCounts,
+    Scores,
+    ScoreTable,
+    probabilities,
+)
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import answer_of
+from dpnb_columnar.dialects.later_queries import query_sql
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import declared, written
@@ -25,21 +40,6 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.scores import (
-    CERTAIN,
-    LARGEST_CLIP,
-    UNITS,
-    GradientQuery,
-    GradientSums,
-    Margins,
-    ScoreCounts,
-    Scores,
-    ScoreTable,
-    probabilities,
-)
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.aggregation_cases import BOTH, LABEL, MIXED, by_polars, declared, labelled, written
 from support.counted_queries import check
 from support.engines import DuckDB, SQLite
@@ -19,8 +21,6 @@ from support.tables import into_duckdb, into_sqlite
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet

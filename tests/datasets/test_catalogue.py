@@ -10,14 +10,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
+from dpnb_columnar.extensions.datasets import Prepared, prepare
+from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, DATA, SHAPES, outside, published
 
-from dpnb_columnar.extensions.datasets import Prepared
-from dpnb_columnar.domain import catalogue
-from dpnb_columnar.extensions.datasets import prepare
-from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
-from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
-from dpnb_columnar.domain import Categorical, Missing, document_of
+from dpnb_columnar.domain import Categorical, Missing, catalogue, document_of
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
 
 BODY = 'label = {{ column = "y", classes = ["{}", "b"] }}\nattributes.x = {{ lower = 0, upper = 1 }}\n'

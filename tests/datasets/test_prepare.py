@@ -13,13 +13,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.datasets import Prepared, prepare
+from dpnb_columnar.extensions.datasets.prepare import checksum
 from support import raw_files as raw
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, outside
 from support.watching import Watching
 
-from dpnb_columnar.extensions.datasets import Prepared
-from dpnb_columnar.extensions.datasets import prepare
-from dpnb_columnar.extensions.datasets.prepare import checksum
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError
 from dpnb_columnar.runtime.row_progress import watch_progress

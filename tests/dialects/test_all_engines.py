@@ -10,6 +10,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.answer_files import answer_of, format_of
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.extensions.spark import spark as spark_engine
+from dpnb_columnar.extensions.spark.spark import open_files
+from dpnb_columnar.extensions.spark.spark_files import read_footers
+from dpnb_columnar.extensions.spark.spark_session import counting_session
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import by_both, by_duckdb, by_local, by_polars, written
@@ -21,15 +29,7 @@ from support.scored_in_python import expected_gradients, expected_score_counts, 
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
-from dpnb_columnar.extensions.spark import spark as spark_engine
-from dpnb_columnar.extensions.spark.spark import open_files
-from dpnb_columnar.extensions.spark.spark_files import read_footers
-from dpnb_columnar.extensions.spark.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.core.queries.query import Query
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.answer_files import answer_of, format_of
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

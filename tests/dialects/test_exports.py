@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, write_export
 from support import exported
 from support.examples import blocks, shell
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
@@ -21,8 +22,6 @@ from support.running import Run
 from support.scored_rows import AGE, MIXED, MONEY
 
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target
-from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 

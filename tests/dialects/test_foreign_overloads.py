@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.scores import Margins, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.dialects.later_queries import query_sql
 from support.people import people, people_domain
 from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.queries.scores import Margins, ScoreTable
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.rendering import GRAMMAR
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.column_kinds import kinds_of

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 import sqlglot
+from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
+from dpnb_columnar.dialects.joined_query import table_rows, table_statements
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from sqlglot import exp
 from support.golden_queries import golden_queries
 from support.model_cases import declared, histogram_of, model_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
-from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     CATALOGUE,
     LARGE_EXPONENT,
@@ -31,9 +33,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.dialects.joined_query import table_rows, table_statements
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.rows.row_rules import number_of_codes
 
 HOSTILE = [

@@ -13,6 +13,8 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.releases.plan import plan
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -24,10 +26,8 @@ from support.servers import PostgresServer
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import local_input
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE
-from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.rows.parquet import scan_files
 
@@ -67,8 +67,8 @@ def check(frame: Frame, folder: Path, load: Callable[[pa.Table, Path], str]) -> 
 
 def released(domain: Domain, counted: Any) -> Any:
     from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
-    from dpnb_columnar.releases.model_plan import release
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
+    from dpnb_columnar.releases.model_plan import release
 
     planned = plan(domain, Budget(parse_epsilon("1"), Neighbours.ADD_REMOVE), "histogram", None, "none")
     return release(counted, planned, ExactSampler(SystemBits()))

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.dialects.scoring_query import scoring_query
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -36,7 +37,6 @@ from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Table
 from dpnb_columnar.model.scoring import probability_column
-from dpnb_columnar.dialects.scoring_query import scoring_query
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),

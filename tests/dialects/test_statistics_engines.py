@@ -14,6 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.domain.catalogue import entry_toml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import CONDITIONS, LABEL, TEN_ROWS, declared, held, labelled
@@ -26,8 +28,6 @@ from support.servers import PostgresServer
 from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain

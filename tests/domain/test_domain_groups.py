@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import entry_toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.domain_cases import HUGE
@@ -18,7 +19,6 @@ from support.domain_strategies import declarations
 from support.people import people, people_domain, write_people
 from support.running import Run
 
-from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,

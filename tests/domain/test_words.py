@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from dpnb_columnar.domain.catalogue import entry_toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.domain_cases import CENSUS, census, declared, faults
 from support.domain_strategies import PRINTABLE, declarations
 
-from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,
@@ -33,8 +33,8 @@ from dpnb_columnar.domain.declared_domain import (
     whose_rows,
     with_title,
 )
-from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.domain.editing import select_attributes
+from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.domain.words import (
     LONGEST,
     LONGEST_VALUE_LABEL,

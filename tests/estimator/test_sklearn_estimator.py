@@ -16,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.budget import Approximate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -24,7 +25,6 @@ from support.flowers import COLOURS, DECLARED, MEASURES, SPECIES, estimator, flo
 from support.ledger_cases import new_ledger
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.domain import Domain, Weight, labelled, read_domain
 from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

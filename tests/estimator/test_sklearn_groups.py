@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.people import people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.sklearn import SmoothNaiveBayes

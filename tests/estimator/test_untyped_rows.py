@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.row_rules import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 from dpnb_columnar.training import train

@@ -18,9 +18,13 @@ from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
 from dpnb_columnar.extracts.codebooks.read import __doc__ as documentation
-from dpnb_columnar.extracts.codebooks.read import read_layout_file
-from dpnb_columnar.extracts.codebooks.read import read_pums_dictionary
-from dpnb_columnar.extracts.codebooks.read import codebook_beside, packaged_layouts, read_codebook
+from dpnb_columnar.extracts.codebooks.read import (
+    codebook_beside,
+    packaged_layouts,
+    read_codebook,
+    read_layout_file,
+    read_pums_dictionary,
+)
 from dpnb_columnar.extracts.codebooks.to_domain import domain_of
 
 TOWN = """

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.domain.catalogue import packaged_entries
 from support.codebook_cases import labelled, variable
 from support.real_data import FOLDER
 
-from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import ValueLabels
 from dpnb_columnar.domain.words import applicable_labels

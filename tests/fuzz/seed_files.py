@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+from dpnb_columnar.releases.score_calibration import margins_given
 from support.codebook_cases import ddi_of, layout_of
 from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 from support.people import DECLARATION, people, people_domain, write_people
@@ -19,7 +20,6 @@ from support.release_records import write_audit, write_record
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
-from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.model.model import load_model
 
 DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.model.document import MOST_CONTAINERS, MOST_PARAMETERS
 from fuzz_outcome import LONGEST_ERROR
 from support.codebook_cases import ddi_of, layout_of
 from support.extracts import PEOPLE, TOWNSPEOPLE, write_extract
@@ -24,7 +25,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
-from dpnb_columnar.model.document import MOST_CONTAINERS, MOST_PARAMETERS
 from dpnb_columnar.model.model_files import MODEL_KEY
 
 MANY = 10**6

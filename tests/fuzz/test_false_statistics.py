@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from support.people import PEOPLE, people
 from support.running import Run
 from thrift_compact import BINARY, Reader, Value, written
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError

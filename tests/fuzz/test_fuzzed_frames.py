@@ -17,6 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.core.queries.statistics import assemble
 from fuzz_outcome import CONTROL, LONGEST_ERROR
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,6 @@ from odd_frames import odd_frame
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.queries.statistics import assemble
 from dpnb_columnar.errors import DataError
 
 DOMAIN = people_domain(

@@ -10,18 +10,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure, SharesRule, parse_division
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
+from dpnb_columnar.releases.model_plan import release
+from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
+from dpnb_columnar.releases.score_plan import plan_scores
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure, SharesRule, parse_division
 from dpnb_columnar.errors import CommandLine, DataError, UsageError, front_door
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import amount
 from dpnb_columnar.ledger.refusals import other_inputs
-from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_plan import plan_scores
-from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.training import Payment, payment_for
 
 LEDGER = Path("x.ledger")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.core.budget import Neighbours
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ledger_cases import (
@@ -23,7 +24,6 @@ from support.ledger_cases import (
     without_triggers,
 )
 
-from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
 from dpnb_columnar.ledger import Ledger, storage
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Pure
 from support.ledger_cases import charge, new_ledger
 from support.patience import patience
 
-from dpnb_columnar.core.budget import Approximate, Pure
 from dpnb_columnar.ledger import Ledger
 
 HELPERS = Path(__file__).parents[1]

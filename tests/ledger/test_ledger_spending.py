@@ -10,11 +10,11 @@ from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, new_ledger
 
-from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, BusyError, ConfigurationError, UsageError
 from dpnb_columnar.ledger import Ledger, Run, fresh_run, storage
 from dpnb_columnar.ledger.storage import Entries

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Neighbours
 from support.ledger_cases import PURE_LIMIT, charge, new_ledger
 from support.running import Run
 
-from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import Entry, relation_of, written_relation

@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from support.ledger_cases import change, charge, forge, full_ledger, new_ledger
 from support.people import people
 from support.running import Run
 
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.ledger import Ledger, storage
 from dpnb_columnar.runtime import outputs

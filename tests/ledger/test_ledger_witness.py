@@ -14,12 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Approximate, Neighbours
 from support.ledger_cases import TENTH, charge, forge, new_ledger
 from support.people import write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, OutputError, UsageError
 from dpnb_columnar.ledger import Ledger
 

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.budget import Approximate
+from dpnb_columnar.model.document import document_digest
 from support.ledger_cases import change, new_ledger
 from support.running import Run
 
-from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.model.document import document_digest
 
 LEDGER = Path("people.ledger")
 PAID = Path("paid.json")

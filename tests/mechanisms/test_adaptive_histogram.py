@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms.bins import declared_edges
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from support.model_cases import declared
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.core.mechanisms.bins import declared_edges
 from dpnb_columnar.model.parameters import Histogram
-from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 
 ROWS = 20_000
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share, SharesRule, parse_division, parse_shares, total
+from dpnb_columnar.releases.plan import plan
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mechanisms import MECHANISMS
@@ -16,10 +18,8 @@ from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share, SharesRule, parse_division, parse_shares, total
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan
 
 CELLS = {"age": 40, "hours": 10, "sex": 3, "state": 50, "occupation": 531}
 """Cells by hand: 40 at most of a numeric attribute; three of ``sex``, since to be missing is one."""

@@ -7,19 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.model_cases import declared, normal_of
-
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.releases.attribute_weights import bounded, tempered_weight
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan
 from support.mechanisms import MECHANISMS
+from support.model_cases import declared, normal_of
+
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 BINNED = ["histogram", "adaptive-histogram"]
 

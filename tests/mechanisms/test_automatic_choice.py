@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.core.budget import Budget, Pure
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.automatic_choice import MechanismChoice, resolved_mechanism
+from dpnb_columnar.releases.plan import plan
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mechanisms import MECHANISMS
@@ -16,13 +21,8 @@ from support.people import PEOPLE, people_domain
 from support.running import Run
 
 from dpnb_columnar.advice.expectation import CANDIDATES
-from dpnb_columnar.core.budget import Budget, Pure
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice, resolved_mechanism
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 DELTA = Fraction(1, 10**6)
 NUMBERS = {"lower": 0, "upper": 99, "step": 1}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from dpnb_columnar.core.mechanisms.bins import declared_edges, equal_edges, geometric_edges, placed_edges
+from dpnb_columnar.core.mechanisms.histogram import MOST_OUTER_BINS
+from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
 from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
-
-from dpnb_columnar.core.mechanisms.histogram import MOST_OUTER_BINS
-from dpnb_columnar.core.mechanisms.bins import declared_edges, equal_edges, geometric_edges, placed_edges
-from dpnb_columnar.core.mechanisms.tuning import MOST_BINS
 
 lasts = st.integers(1, 2**32) | st.integers(1, 100)
 numbers = st.integers(1, MOST_BINS)

@@ -7,6 +7,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.core.mechanisms.baselines import Global
+from dpnb_columnar.core.mechanisms.histogram import BinCounts
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.releases import attribute_weights
+from dpnb_columnar.releases import plan as release_plan
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.mechanisms import MECHANISMS
 from support.people import PEOPLE, people, people_domain, write_people
@@ -14,11 +19,6 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import ConfigurationError
-from dpnb_columnar.releases import attribute_weights
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.core.mechanisms.baselines import Global
-from dpnb_columnar.core.mechanisms.histogram import BinCounts
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.mechanism_rules import RULES
 from dpnb_columnar.model.postprocessing import NORMALS
 from dpnb_columnar.training import check_complete

@@ -6,15 +6,15 @@ import math
 from fractions import Fraction
 
 import pytest
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, SharesRule
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.releases.plan import plan
 from support.mechanisms import NEW, NOISE, SPREAD
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, SharesRule
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.advice.expected_error import expected_error
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 
 
 @pytest.mark.parametrize("mechanism", SPREAD)

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dpnb_columnar.model.line_fit import fit_line
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpnb_columnar.model import line_fit
-from dpnb_columnar.model.line_fit import fit_line
 from dpnb_columnar.model.parameters import CalibrationLine
 
 BINS = 24

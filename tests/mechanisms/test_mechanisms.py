@@ -10,6 +10,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget, SharesRule
+from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
+from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
+from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
+from dpnb_columnar.core.sensitivity.moments import squares_shift
+from dpnb_columnar.releases.plan import plan
 from support.exact_sensitivity import runs_of
 from support.mechanisms import NEW, NOISE, SPREAD
 from support.people import PEOPLE, people, people_domain, write_people
@@ -17,18 +26,9 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, SharesRule
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
-from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.model.parameters import Normal, Table
-from dpnb_columnar.core.mechanisms.tuning import trim
-from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
-from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.core.sensitivity.moments import squares_shift
 
 
 @dataclass

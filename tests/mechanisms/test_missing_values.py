@@ -8,19 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, total
+from dpnb_columnar.core.measurement import PRESENCE
+from dpnb_columnar.core.mechanisms.smooth import exact_answers
+from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
+from dpnb_columnar.releases.plan import plan
 from support.mechanisms import MECHANISMS, PRIVATE, SPREAD
 from support.model_cases import declared
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget, total
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.core.measurement import PRESENCE
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.mechanisms.smooth import exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal
-from dpnb_columnar.core.noise import NoiseFamily
 
 CLASSES = (1000, 400)
 PRESENT = (600, 100)

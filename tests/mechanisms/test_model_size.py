@@ -11,24 +11,24 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.measurement import LARGEST_COUNT
+from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.releases import plan as release_plan
+from dpnb_columnar.releases.model_plan import ReleasePlan, release
+from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
 from support.mechanisms import MECHANISMS
 from support.model_cases import declared
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeWeights, CalibrationLine
-from dpnb_columnar.core.measurement import LARGEST_COUNT
-from dpnb_columnar.core.noise import NoiseFamily
 
 
 class Extreme:

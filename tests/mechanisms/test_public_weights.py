@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule, parse_division
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.public_weights import PublicWeights
 from hypothesis import given
 from hypothesis import strategies as st
 from support.model_cases import declared
 
-from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule, parse_division
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.public_weights import PublicWeights
-from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.public_sample import fitted
 

@@ -8,12 +8,12 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from support.model_cases import declared
 from support.recorded_draws import Forced, draws, total_loss
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import Histogram, Normal
 

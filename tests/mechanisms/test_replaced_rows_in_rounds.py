@@ -17,18 +17,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from support.counted_kinds import CountedKinds, Kind
-from support.planting import plant
-
 from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, RowEffect, Share, parse_division
 from dpnb_columnar.core.budget.composition import calibration_cost, row_effect
-from dpnb_columnar.domain import read_domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
+from scipy.integrate import quad
+from support.counted_kinds import CountedKinds, Kind
 from support.mechanisms import MECHANISMS
-from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
+from support.planting import plant
+
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.training import train
 
 TELLING = [f"telling{number}" for number in range(2)]

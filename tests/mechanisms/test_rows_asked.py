@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.people import PEOPLE, people, people_domain
-
+from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.budget.composition import row_effect
-from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.core.queries.query import Query
-from dpnb_columnar.domain import Domain
 from dpnb_columnar.releases.plan import plan
 from support.mechanisms import MECHANISMS
-from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
+from support.people import PEOPLE, people, people_domain
+
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.training import train
 
 THREE = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}

@@ -10,19 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.mechanisms import PRIVATE
-from support.people import PEOPLE, people, people_domain
-from support.recorded_draws import Extreme, Forced
-from support.releases import plan_and_release
-
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share
-from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.core.queries.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.errors import DataError
-from dpnb_columnar.releases import score_calibration
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, log_ratios
+from dpnb_columnar.releases import score_calibration
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import (
@@ -31,9 +24,16 @@ from dpnb_columnar.releases.score_calibration import (
     centres,
     margins_given,
 )
+from support.mechanisms import PRIVATE
+from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Extreme, Forced
+from support.releases import plan_and_release
+
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.training import train
 

@@ -12,22 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.engines import SQLite
-from support.people import FEW_VALUES, TYPES, people, people_domain
-from support.recorded_draws import Forced, total_loss
-from support.tables import into_duckdb
-
-import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
-from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.core.queries.scores import ScoreCounts
-from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.counting.answer_files import answer_of
-from dpnb_columnar.domain import read_domain
-from dpnb_columnar.domain.database_address import parse_database
-from dpnb_columnar.domain.editing import with_unit, with_weight
-from dpnb_columnar.domain.groupings import divisions_of
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
+from dpnb_columnar.model.document import to_json
 from dpnb_columnar.releases import score_plan as score_release
 from dpnb_columnar.releases.score_plan import (
     GROUP_COUNTS,
@@ -37,9 +27,19 @@ from dpnb_columnar.releases.score_plan import (
     plan_scores,
     release_scores,
 )
+from support.engines import SQLite
+from support.people import FEW_VALUES, TYPES, people, people_domain
+from support.recorded_draws import Forced, total_loss
+from support.tables import into_duckdb
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.editing import with_unit, with_weight
+from dpnb_columnar.domain.groupings import divisions_of
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import to_json
-from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 BY = ["sex,hours=2", "sex:hours", "region=n,s"]

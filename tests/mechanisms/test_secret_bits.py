@@ -13,14 +13,14 @@ from unittest.mock import patch
 import numpy.random  # here, since it takes bits of the system's when it is first imported
 import polars as pl
 import pytest
+from dpnb_columnar.core.noise import ExactSampler, PolyPlace, SystemBits
+from dpnb_columnar.evaluation.released_scores import scores_document
+from dpnb_columnar.model.document import to_document
 from support.people import PEOPLE, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.evaluation.released_scores import scores_document
-from dpnb_columnar.core.noise import ExactSampler, PolyPlace, SystemBits
 
 pytestmark = pytest.mark.system_bits
 

@@ -7,18 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Concentrated, Pure
+from dpnb_columnar.core.mechanisms.mechanism import on_scale
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.core.mechanisms.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
+from dpnb_columnar.core.sensitivity import RunLengthColumn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.model_cases import declared
 from support.people import people_domain
 
-from dpnb_columnar.core.budget import Concentrated, Pure
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.core.mechanisms.mechanism import on_scale
-from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model.postprocessing import normal, probabilities
-from dpnb_columnar.core.mechanisms.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
-from dpnb_columnar.core.sensitivity import RunLengthColumn
 
 DOMAIN = declared(
     {

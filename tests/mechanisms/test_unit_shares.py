@@ -7,21 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.people import PEOPLE, people, people_domain
-
-import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.budget.costs import Approximate
-from dpnb_columnar.domain import Domain, Unit
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.core.noise import ExactSampler, SystemBits
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from support.mechanisms import MECHANISMS
+from support.people import PEOPLE, people, people_domain
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.core.noise import ExactSampler, SystemBits
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:

@@ -11,28 +11,28 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.mechanisms import PRIVATE
-from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
-from support.people import PEOPLE, people, people_domain
-from support.recorded_draws import Forced
-
 from dpnb_columnar.core.budget import Budget, Neighbours
-from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.scores import (
     UNITS,
     GradientSums,
     largest_score,
 )
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.model.document import to_document
 from dpnb_columnar.releases import score_calibration
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import FINER, model_scores
 from dpnb_columnar.releases.weight_rounds import WeightRounds, start_rounds
+from support.mechanisms import PRIVATE
+from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
+from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Forced
+
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
 
 ONE = Fraction(1)

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain
-from support.recorded_draws import Forced
-
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, GRADIENT
-from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, UNITS, largest_score
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.releases import weight_rounds
 from dpnb_columnar.releases.attribute_weights import LEARNED
-from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.releases.model_plan import release, release_weights
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.weight_rounds import BOUND, CLIP, _clip, start_rounds
+from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Forced
+
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})

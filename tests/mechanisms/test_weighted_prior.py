@@ -12,6 +12,13 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.measurement import CLASS_COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.plan import plan
 from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
@@ -19,18 +26,11 @@ from support.releases import plan_and_release
 from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.advice.expected_error import expected_error
-from dpnb_columnar.core.measurement import CLASS_COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.postprocessing import class_counts
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 ATTRIBUTES = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
 

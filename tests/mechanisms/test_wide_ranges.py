@@ -6,13 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-
-from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
-from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
+from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
+
+from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
+from dpnb_columnar.domain.declaration import grid_fault
 
 NINES = Numeric("INCTOT", Fraction(-99_999_999), Fraction(999_999_999), Fraction(1))
 AGE = Numeric("AGE", Fraction(0), Fraction(120), Fraction(1))

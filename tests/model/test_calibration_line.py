@@ -12,6 +12,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.releases.score_plan import model_scores
 from support.edited_documents import edited, released_case
 from support.engines import DuckDB
 from support.golden_model import DELETED, changed
@@ -20,12 +23,9 @@ from support.scored_queries import compare, kinds_of
 
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.releases.score_plan import model_scores
 from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.evaluation.score_values import EDGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
 

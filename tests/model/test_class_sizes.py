@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from support.model_cases import declared
-
 from dpnb_columnar.core.budget import Pure, Share
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS
+from support.model_cases import declared
+
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_shares, class_sizes
 

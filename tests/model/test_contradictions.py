@@ -13,6 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
+from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.score_calibration import planned_margins
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.edited_documents import (
@@ -26,20 +32,14 @@ from support.edited_documents import (
     rows,
 )
 from support.golden_model import DELETED, changed
+from support.mechanisms import MECHANISMS
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
-from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.releases.score_calibration import planned_margins
-from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.model.model import from_document, load_model
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
 
 Document = Mapping[str, Any]
 

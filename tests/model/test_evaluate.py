@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation import exact_evaluation
+from dpnb_columnar.evaluation.exact_evaluation import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
 from sklearn.metrics import roc_auc_score
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_rows import AGE, SEX, scored
 
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, Error
-from dpnb_columnar.evaluation import exact_evaluation
-from dpnb_columnar.evaluation.exact_evaluation import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
 from dpnb_columnar.model.scoring import PREDICTED
 
 LABELLED = pl.DataFrame(

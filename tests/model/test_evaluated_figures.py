@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation.exact_evaluation import evaluate
 from support.model_cases import declared, model_of, table_of
 from support.scored_rows import AGE
 
 from dpnb_columnar.domain import Weight
-from dpnb_columnar.evaluation.exact_evaluation import evaluate
 
 LIKELIHOOD = {"a": (0.68, 0.2, 0.12), "b": (0.22, 0.32, 0.08), "c": (0.1, 0.48, 0.8)}
 """Per category, its probability within each class."""

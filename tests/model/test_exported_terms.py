@@ -8,12 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.exports.exported_terms import blocks
+from dpnb_columnar.extensions.exports.exports import Target, write_export
 from support.model_cases import declared, histogram_of, model_of, table_of
 from support.scored_rows import AGE
 
-from dpnb_columnar.extensions.exports.exports import Target
-from dpnb_columnar.extensions.exports.exported_terms import blocks
-from dpnb_columnar.extensions.exports.exports import write_export
 from dpnb_columnar.model.scoring import probability_column
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures, is_known
-from dpnb_columnar.model.intervals import wilson_interval
 from dpnb_columnar.evaluation.noisy_intervals import count_variance
+
+from dpnb_columnar.model.intervals import wilson_interval
 
 SIZES = (300, 1000, 4000, 20000)
 LOG_ODDS = (-1.5, -0.5, 0.3, -1.0)

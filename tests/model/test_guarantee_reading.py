@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-
 from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.core.budget.costs import concentrated_within
+
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import read_guarantee

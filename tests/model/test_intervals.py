@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from dpnb_columnar.evaluation.noisy_intervals import area
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
@@ -20,7 +21,6 @@ from dpnb_columnar.model.intervals import (
     paired_difference,
     wilson_interval,
 )
-from dpnb_columnar.evaluation.noisy_intervals import area
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 50), (50, 50), (3, 7), (81, 263), (9999, 10000)])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.model.document import leaves, to_document, to_json
 from hypothesis import given, settings
 from support.golden_model import golden_model
 from support.model_cases import LARGEST_COUNT, declared, model_of, models
@@ -18,7 +19,6 @@ from support.released_models import MODELS
 
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.model.document import document_digest, to_document, to_json
 from support.golden_model import DELETED, VALID, Place, changed, golden_model, read_or_refused
 
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.model import from_document, load_model
-from dpnb_columnar.model.document import document_digest, to_document, to_json
 from dpnb_columnar.model.model_files import save_model
 
 pytestmark = pytest.mark.usefixtures("invented_models")

@@ -9,18 +9,18 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, Pure
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.releases.plan import plan
 from support.releases import plan_and_release
 from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Pure
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
-from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.model.model import Model, from_document
-from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.postprocessing import USUAL_TILT, ClassSizes, class_counts, population_shares
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 
 DRAWS = 400
 ROWS = 20_000

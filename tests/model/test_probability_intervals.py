@@ -12,28 +12,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget, Request, compose
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
+from dpnb_columnar.core.mechanisms.mechanism import on_scale, presence_counts
+from dpnb_columnar.core.mechanisms.tuning import cell_prior
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.model.document import leaves, to_document
 from support.model_cases import UNPROTECTED, model_of, normal_of
 from support.people import PEOPLE, people, people_domain
 from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Request, compose
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, read_domain
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.core.mechanisms.mechanism import presence_counts
-from dpnb_columnar.core.mechanisms.mechanism import on_scale
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.document import leaves, to_document
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
-from dpnb_columnar.model.probability_intervals import score_noise
-from dpnb_columnar.model.probability_intervals import NoiseIntervals
-from dpnb_columnar.core.mechanisms.tuning import cell_prior
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 
 
 def made_up(rows: int, classes: int, seed: int) -> tuple[pl.DataFrame, Domain]:

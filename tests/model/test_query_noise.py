@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, Neighbours, Pure
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.core.noise import Laplace, NoiseFamily
 from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget, Neighbours, Pure
-from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, model_noise, query_noise
-from dpnb_columnar.core.noise import Laplace, NoiseFamily
 
 DOMAINS: list[dict[str, Any]] = [
     {**PEOPLE},

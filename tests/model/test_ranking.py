@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, bin_by_log_odds, ranking
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from dpnb_columnar.evaluation.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, bin_by_log_odds, ranking
 from dpnb_columnar.model.intervals import QUANTILE
 
 

@@ -14,14 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.people import PEOPLE, people_domain
-
 from dpnb_columnar.core.budget import Neighbours, Pure, Share
-from dpnb_columnar.domain.declared_domain import Weight
-from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.model import intervals
 from dpnb_columnar.evaluation.exact_evaluation import ranking
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.evaluation.noisy_intervals import (
     Estimate,
     area,
@@ -33,6 +27,12 @@ from dpnb_columnar.evaluation.noisy_intervals import (
 )
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
 from dpnb_columnar.evaluation.score_values import EDGES
+from support.people import PEOPLE, people_domain
+
+from dpnb_columnar.domain.declared_domain import Weight
+from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.model import intervals
+from dpnb_columnar.model.guarantee import Guarantee
 
 BINS = len(EDGES) + 1
 

@@ -9,23 +9,24 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from flint import arb, ctx
-from support.noise_cases import CONCENTRATED, every
-
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
-from dpnb_columnar.extensions.concentrated import log_normal as certificate
-from dpnb_columnar.extensions.concentrated import log_normal
-from dpnb_columnar.extensions.concentrated.log_normal import Cumulants, cumulants, is_certified
 from dpnb_columnar.core.noise.family import rational
+from dpnb_columnar.extensions.concentrated import log_normal
+from dpnb_columnar.extensions.concentrated import log_normal as certificate
 from dpnb_columnar.extensions.concentrated.log_normal import (
     ConcentratedNoise,
+    Cumulants,
     Shape,
     StandardArsinhNormal,
     StandardLaplaceLogNormal,
     StandardUniformLogNormal,
     calibrate,
+    cumulants,
+    is_certified,
 )
+from flint import arb, ctx
+from support.noise_cases import CONCENTRATED, every
 
 SHAPES = [
     StandardArsinhNormal,

@@ -8,6 +8,21 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from dpnb_columnar.core.noise import (
+    ApproximateLaplace,
+    ArsinhNormal,
+    ClassicalGaussian,
+    ClassicalLaplace,
+    Gaussian,
+    Laplace,
+    LaplaceLogNormal,
+    NissimCauchy,
+    NoiseFamily,
+    PaperCauchy,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.noise_cases import (
@@ -25,22 +40,6 @@ from support.noise_cases import (
     worst_hockey_stick,
     worst_loss,
     worst_renyi,
-)
-
-from dpnb_columnar.core.noise import (
-    ApproximateLaplace,
-    ArsinhNormal,
-    ClassicalGaussian,
-    ClassicalLaplace,
-    Gaussian,
-    Laplace,
-    LaplaceLogNormal,
-    NissimCauchy,
-    NoiseFamily,
-    PaperCauchy,
-    PolyPlace,
-    StudentT,
-    UniformLogNormal,
 )
 
 ROUNDING = 1e-9

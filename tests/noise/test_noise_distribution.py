@@ -11,6 +11,16 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from dpnb_columnar.core.noise import (
+    LaplaceLogNormal,
+    NoiseFamily,
+    PolyPlace,
+    SeededBits,
+    StudentT,
+    SystemBits,
+    UniformLogNormal,
+    draw,
+)
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,17 +34,6 @@ from support.noise_cases import (
     every,
     name_of,
     panels,
-)
-
-from dpnb_columnar.core.noise import (
-    LaplaceLogNormal,
-    NoiseFamily,
-    PolyPlace,
-    SeededBits,
-    StudentT,
-    SystemBits,
-    UniformLogNormal,
-    draw,
 )
 
 LOG_NORMAL = [family for family in CONCENTRATED if isinstance(family, UniformLogNormal | LaplaceLogNormal)]

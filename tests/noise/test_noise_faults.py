@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.noise import ClassicalGaussian, ClassicalLaplace, NissimCauchy, NoiseFamily, PaperCauchy
 from flint import arb, ctx
 from support.noise_cases import CONCENTRATED, ONE_UNIFORM, every, renyi
-
-from dpnb_columnar.core.noise import ClassicalGaussian, ClassicalLaplace, NissimCauchy, NoiseFamily, PaperCauchy
 
 PROBABILITIES = (1 - 1e-6, 0.97, 0.75, 0.5, 0.3, 0.1, 0.02, 1e-4, 1e-9)
 

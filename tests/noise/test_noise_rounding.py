@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
+from dpnb_columnar.core.noise.sampler import ReportedSampler
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,9 +24,6 @@ from support.noise_cases import (
     polyplace_magnitude,
     precise,
 )
-
-from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
-from dpnb_columnar.core.noise.sampler import ReportedSampler
 
 STUDENT = StudentT(Fraction(1), Fraction(1, 8), Fraction(3))
 CASES = [

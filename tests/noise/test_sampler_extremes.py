@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from dpnb_columnar.core.noise import Laplace, NoiseFamily, PaperCauchy, PolyPlace, draw
+from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.noise_cases import TheseBits, polyplace_magnitude, precise
-
-from dpnb_columnar.core.noise import Laplace, NoiseFamily, PaperCauchy, PolyPlace, draw
-from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 SAMPLED = [
     *(Laplace(epsilon) for epsilon in (Fraction(1, 10**9), Fraction(1), Fraction(1000))),

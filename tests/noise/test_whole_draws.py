@@ -7,13 +7,12 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from dpnb_columnar.core.noise import Laplace, PolyPlace, SeededBits, draw
+from dpnb_columnar.core.noise.laplace import _end
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.noise_cases import TheseBits
-
-from dpnb_columnar.core.noise import Laplace, PolyPlace, SeededBits, draw
-from dpnb_columnar.core.noise.laplace import _end
 
 
 @dataclass(frozen=True)

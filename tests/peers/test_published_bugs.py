@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
 from mutants.mutant_files import read_mutants
 from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
@@ -19,7 +20,6 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import UsageError
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,10 +26,8 @@ from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
 from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = {"date": "2026-01-01", "processors": "2"}

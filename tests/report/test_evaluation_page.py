@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.evaluation.noisy_intervals import proportion
 from support.chromium import Browser
 from support.hostile_names import write_hostile_rows
 from support.people import people, write_people
@@ -19,7 +20,6 @@ from support.running import Run
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.model.model import load_model
-from dpnb_columnar.evaluation.noisy_intervals import proportion
 from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 

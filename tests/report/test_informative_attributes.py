@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
+from support.mechanisms import MECHANISMS
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,
@@ -25,6 +25,7 @@ from dpnb_columnar.model.parameters import (
 )
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 from dpnb_columnar.report.informative_attributes import (
+    Evidence,
     Noises,
     beyond_noise,
     informative_attributes,
@@ -33,7 +34,6 @@ from dpnb_columnar.report.informative_attributes import (
     mutual_information,
     ratio_text,
 )
-from dpnb_columnar.report.informative_attributes import Evidence
 
 CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
 

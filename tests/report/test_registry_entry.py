@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
+from dpnb_columnar.papers.model_card import model_card
+from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
+from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
+from dpnb_columnar.papers.release_record import TEXTS, CuratorKind, ReleaseRecord, Releases, Rows, Sector, record_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 from support.model_cases import models, names
 from support.released_models import MODELS
 
-from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.papers.model_card import model_card
-from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
-from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
-from dpnb_columnar.papers.release_record import TEXTS, CuratorKind, ReleaseRecord, Releases, Rows, Sector, record_of
 
 PINNED = json.loads((Path(__file__).parent / "registry_schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft7Validator(PINNED, format_checker=Draft7Validator.FORMAT_CHECKER)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 from hypothesis import given, settings
 from support.model_cases import models
 
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 
 @pytest.mark.slow

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pytest
+from dpnb_columnar.rows.databases import read_duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tables import into_duckdb
 
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.databases import read_duckdb
 
 
 @pytest.mark.parametrize(

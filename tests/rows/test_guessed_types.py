@@ -17,10 +17,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from support.aggregation_cases import declared
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.frames import open_frame, to_polars

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from dpnb_columnar.rows.stored import BLOCK, TAIL, Store, StoredObject, is_address, resolve_address
 from hypothesis import given
 from hypothesis import strategies as st
 from support.object_server import KEY, SECRET, Served, object_server
@@ -17,7 +18,6 @@ from support.object_server import KEY, SECRET, Served, object_server
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
 from dpnb_columnar.rows import stored as object_stores
 from dpnb_columnar.rows.input_files import files_below, resolve_files
-from dpnb_columnar.rows.stored import BLOCK, TAIL, Store, StoredObject, is_address, resolve_address
 
 NAMES = st.sampled_from(["a.parquet", "b.parquet", "[x].parquet", "A=1", "B=2", "c", "a.csv", "odd +#é%20.parquet"])
 PATTERNS = st.sampled_from(

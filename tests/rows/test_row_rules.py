@@ -15,13 +15,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 from support.rows_in_python import code_of
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
 from dpnb_columnar.domain.condition import parse_condition

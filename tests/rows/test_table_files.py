@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.rows.lakes import _checked_files, _iceberg_home, _place_of
 from support.people import PEOPLE, TYPES, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.rows.holdout import Split, split_outputs
-from dpnb_columnar.rows.lakes import _checked_files, _iceberg_home, _place_of
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dpnb_columnar.extensions.spark import spark_files
+from dpnb_columnar.extensions.spark.spark_files import read_footers
 from support.lake_tables import write_delta, write_log
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.extensions.spark import spark_files
-from dpnb_columnar.extensions.spark.spark_files import read_footers
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.rows import table_formats
 from dpnb_columnar.rows.input_files import resolve_files

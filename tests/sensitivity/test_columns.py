@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, trimmed_means, trimmed_variances
 from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, RunLengthColumns, weighted_sum
 from dpnb_columnar.core.sensitivity.moments import squared_codes, squares_shift

@@ -10,11 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.exact_sensitivity import runs_of
-from support.tiers import Tenth
-
 from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
@@ -26,6 +21,10 @@ from dpnb_columnar.core.sensitivity.moments import (
     squared_codes,
     squares_shift,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact_sensitivity import runs_of
+from support.tiers import Tenth
 
 Values = tuple[int, ...]
 DOMAINS = [(1, 3), (2, 4), (3, 3), (4, 3), (5, 3), (6, 2), (7, 1)]

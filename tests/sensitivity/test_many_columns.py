@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -26,6 +23,8 @@ from dpnb_columnar.core.sensitivity import (
 from dpnb_columnar.core.sensitivity import columns as columns_module
 from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE
 from dpnb_columnar.core.sensitivity.moments import rounded_deviations, squared_codes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 BETAS = [2.0**-25, 1e-3, 0.02, 0.3, 1.0, 100.0, 2.0**20]
 

@@ -12,22 +12,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from flint import ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
-from support.releases import plan_and_release
-
 from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
-from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import read_domain
-from support.mechanisms import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.core.mechanisms.tuning import trim
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -37,6 +26,17 @@ from dpnb_columnar.core.sensitivity import (
     trimmed_variance,
 )
 from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
+from flint import ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
+from support.mechanisms import MECHANISMS
+from support.releases import plan_and_release
+
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model_files import save_model
+from dpnb_columnar.model.parameters import Normal
 
 ROWS = 10**10
 DOMAIN = read_domain(

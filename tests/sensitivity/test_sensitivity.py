@@ -10,13 +10,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.tiers import Tenth
-
 from dpnb_columnar.core.budget import Pure
-from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms import tuning
+from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
@@ -28,6 +24,9 @@ from dpnb_columnar.core.sensitivity import (
     variance_smooth_bound,
 )
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.tiers import Tenth
 
 Values = tuple[int, ...]
 

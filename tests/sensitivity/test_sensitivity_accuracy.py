@@ -9,19 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.exact_sensitivity import (
-    PRECISION,
-    Enclosure,
-    ball,
-    exact_mean_sensitivity,
-    exact_variance_bound,
-    runs_of,
-    substituted,
-)
-
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
@@ -34,6 +21,18 @@ from dpnb_columnar.core.sensitivity import (
 )
 from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from flint import ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact_sensitivity import (
+    PRECISION,
+    Enclosure,
+    ball,
+    exact_mean_sensitivity,
+    exact_variance_bound,
+    runs_of,
+    substituted,
+)
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]

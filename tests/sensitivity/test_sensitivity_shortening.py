@@ -7,13 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from dpnb_columnar.core.sensitivity import RunLengthColumn, RunLengthColumns, mean_smooth_sensitivity, variance_smooth_bound
-from dpnb_columnar.core.sensitivity import smooth_bounds
+from dpnb_columnar.core.sensitivity import (
+    RunLengthColumn,
+    RunLengthColumns,
+    mean_smooth_sensitivity,
+    smooth_bounds,
+    variance_smooth_bound,
+)
 from dpnb_columnar.core.sensitivity.columns import Integers
 from dpnb_columnar.core.sensitivity.search import prune_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 Search = Callable[[RunLengthColumn, int, int, float], float]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.domain.catalogue import packaged_entries
 from support.memory import PEAK_MEBIBYTES
 
-from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.simulation import simulate_census

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget, parse_epsilon
+from dpnb_columnar.releases.plan import plan
 from support.real_data import prepared
 
-from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.releases.plan import plan
 from studies.paper.coded_rows import Fold, accuracies, code_rows, split
 
 SEEDS = range(5)

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.mechanisms import smooth
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
+from dpnb_columnar.releases.plan import plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.core.mechanisms import smooth
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 from studies.paper.timing import (
     direct_mean_sensitivity,
     direct_sensitivities,

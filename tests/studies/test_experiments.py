@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import SharesRule, parse_division
+from dpnb_columnar.releases.plan import plan as composition
 from support import mini_plan
 
-from dpnb_columnar.core.budget import SharesRule, parse_division
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.releases.plan import plan as composition
 from studies.paper import data_sets
 from studies.paper import experiments as plans
 from studies.paper.data_sets import widened

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dpnb_columnar.core.budget import Budget
 from support import mini_plan
 from support.mini_plan import fitting, tiny_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from studies.paper.accuracy import exact_moments, moment_errors

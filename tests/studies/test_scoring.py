@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, SeededBits
+from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.releases.weight_rounds import start_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
+from support.mechanisms import MECHANISMS
 from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
 
-from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
-from dpnb_columnar.releases.plan import plan
-from support.mechanisms import MECHANISMS
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.releases.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
-from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split
 from studies.paper.coded_rows import models as trained
 from studies.paper.data_sets import complete_rows

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
 from dpnb_columnar.domain.catalogue import packaged_entries
+
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from support.real_data import FOLDER as DATA
 

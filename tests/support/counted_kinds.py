@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import polars as pl
-
-from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.core.queries.scores import ClassScores, GradientQuery, GradientSums, ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
+
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 
 Kind = tuple[tuple[str, str | int | None], ...]

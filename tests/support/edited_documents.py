@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from dpnb_columnar.core.noise import SeededBits
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.core.noise import SeededBits
 
 Place = tuple[str | int, ...]
 

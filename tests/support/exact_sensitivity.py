@@ -11,9 +11,8 @@ from functools import reduce
 from itertools import accumulate
 
 import numpy as np
-from flint import arb, ctx, fmpq, fmpz
-
 from dpnb_columnar.core.sensitivity import RunLengthColumn
+from flint import arb, ctx, fmpq, fmpz
 
 PRECISION = 256
 """Bits of every ball."""

@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from dpnb_columnar.extensions.exports.exported_terms import table_lines
+from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.column_kinds import number_keys
 from dpnb_columnar.domain.numbers import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target
-from dpnb_columnar.extensions.exports.exported_terms import table_lines
-from dpnb_columnar.extensions.exports.exports import check_texts, script_text
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.polars_terms import SKIPPED
@@ -279,7 +278,6 @@ def _scored(line: str, width: int) -> Scored:
 
 def run_onnx(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
     import onnxruntime
-
     from dpnb_columnar.extensions.exports.onnx_graph import onnx_file
 
     onnxruntime.set_default_logger_severity(3)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
+
 from dpnb_columnar.ledger import Charge, Entry, Ledger
 from dpnb_columnar.ledger.records import ORIGIN, with_digest
 

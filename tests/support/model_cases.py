@@ -8,10 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hypothesis import strategies as st
-
 from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from hypothesis import strategies as st
+
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee

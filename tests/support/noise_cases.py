@@ -9,9 +9,6 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy import optimize
-
 from dpnb_columnar.core.noise import (
     ApproximateLaplace,
     ArsinhNormal,
@@ -27,6 +24,8 @@ from dpnb_columnar.core.noise import (
     StudentT,
     UniformLogNormal,
 )
+from numpy.typing import NDArray
+from scipy import optimize
 
 Floats = NDArray[np.float64]
 Density = Callable[[Floats], Floats]

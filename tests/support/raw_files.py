@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-
-from dpnb_columnar.extensions.datasets import Prepared
-from dpnb_columnar.extensions.datasets import prepare
 from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.extensions.datasets import Prepared, prepare
+
 from support.catalogue_cases import CATALOGUE
 
 ADULT_TRAIN = (

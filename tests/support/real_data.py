@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-
-from dpnb_columnar.extensions.datasets import prepare
 from dpnb_columnar.domain.catalogue import packaged_entries
+from dpnb_columnar.extensions.datasets import prepare
 
 FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 

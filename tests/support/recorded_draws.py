@@ -9,10 +9,10 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.noise import NoiseFamily
+from dpnb_columnar.core.queries.statistics import Statistics
+
 from support.releases import plan_and_release
 
 

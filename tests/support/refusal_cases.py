@@ -17,8 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
 from dpnb_columnar.core.budget import Approximate
+
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_metadata
 from dpnb_columnar.simulation import simulate_census
 from support.codebook_cases import layout_of

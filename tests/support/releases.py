@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.public_weights import PublicWeights
 from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.public_weights import PublicWeights
+
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 
 
 def plan_and_release(

@@ -17,6 +17,7 @@ from operator import itemgetter, mul
 from typing import Any
 
 from dpnb_columnar.core.queries.statistics import Statistics
+
 from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.condition import Combination, Negation, Node
 

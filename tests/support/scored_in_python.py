@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
-
 from dpnb_columnar.core.queries.scores import (
     ClassScores,
     GradientQuery,
@@ -20,6 +18,8 @@ from dpnb_columnar.core.queries.scores import (
     ScoreTable,
     probabilities,
 )
+from hypothesis import strategies as st
+
 from dpnb_columnar.domain import Attribute, Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.rows_in_python import Row, chosen, class_of, code_of, weight_of

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting.answer_files import load_statistics
 from support.patience import patience
 from support.running import Run
 from support.spark import Cluster, command_line, executors
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulation import simulate_census
 

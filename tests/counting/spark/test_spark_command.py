@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.extensions.spark import spark_session
 from support.examples import blocks, shell
 from support.people import DECLARATION, people, people_domain, spoil_rows, write_people
 from support.running import Run
@@ -17,8 +19,6 @@ from support.watching import Watching
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli import console
-from dpnb_columnar.extensions.spark import spark_session
-from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
 from dpnb_columnar.runtime import row_progress
 

@@ -12,15 +12,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import BOTH, FILES, LABEL, MIXED, declared, labelled, recast, written
-from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
-
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.extensions.spark import spark
 from dpnb_columnar.extensions.spark.spark import open_files
 from dpnb_columnar.extensions.spark.spark_files import read_footers
 from dpnb_columnar.extensions.spark.spark_session import counting_session
-from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from support.aggregation_cases import BOTH, FILES, LABEL, MIXED, declared, labelled, recast, written
+from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
+
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.rows.input_files import resolve_files
