@@ -21,9 +21,10 @@ from unittest.mock import patch
 import numpy as np
 
 from dpnb_columnar.core.budget import Budget, parse_epsilon, parse_shares
-from dpnb_columnar.core.mechanisms import OWN, bins, histogram, smooth_noise, tuning
+from dpnb_columnar.core.mechanisms import bins, histogram, smooth_noise, tuning
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.releases import attribute_weights, score_calibration

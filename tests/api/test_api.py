@@ -1,4 +1,4 @@
-"""``import dpnb_columnar as dpnb``: the same steps as the command line, for programs."""
+"""``import dpnb_columnar as dpnb``: the same steps as the command line, of files and of databases, for programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import in_python
+from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
@@ -49,15 +51,6 @@ def test_aggregate_and_release(people_file: Path) -> None:
     assert (model.guarantee.mechanism, model.guarantee.neighbours) == ("histogram", "replace-one")
 
 
-def test_statistics_of_parts_add_up(people_file: Path, tmp_path: Path) -> None:
-    frame = people(300)
-    first = write_people(tmp_path / "first.parquet", frame[:100])
-    second = write_people(tmp_path / "second.parquet", frame[100:])
-    whole = write_people(tmp_path / "whole.parquet", frame)
-    assert dpnb.aggregate(first) + dpnb.aggregate(second) == dpnb.aggregate(whole)
-    assert dpnb.aggregate([first, str(second)]) == dpnb.aggregate(whole)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "exact"),
     [
@@ -75,16 +68,6 @@ def test_epsilon_is_taken_exactly(epsilon: Any, exact: Fraction, people_file: Pa
     guarantee = dpnb.train(people_file, epsilon=epsilon).guarantee
     assert guarantee.epsilon == exact
     assert total(guarantee.composition) == Pure(exact)
-
-
-def test_shares_divide_the_budget(people_file: Path) -> None:
-    statistics = dpnb.aggregate(people_file)
-    for model in (
-        dpnb.train(people_file, epsilon=1, shares="3:1:2"),
-        dpnb.release(statistics, epsilon=1, shares="3:1:2"),
-    ):
-        # Two numeric attributes at 3, one categorical at 1 and the class counts at 2 make 9 parts.
-        assert model.guarantee.composition[0].cost == Pure(Fraction(2, 9))
 
 
 def test_domain_and_data_set_can_be_named(people_file: Path, tmp_path: Path) -> None:
@@ -108,14 +91,6 @@ def test_another_label_can_be_named(people_file: Path) -> None:
         dpnb.aggregate(people_file, domain=unlabelled)
     with pytest.raises(errors.UsageError, match="'sexx'"):
         dpnb.aggregate(people_file, label="sexx")
-
-
-def test_existing_model_is_replaced_on_demand_only(people_file: Path) -> None:
-    model = dpnb.train(people_file, epsilon=1)
-    model.save("people.json")
-    with pytest.raises(errors.OutputError, match="exists already"):
-        model.save("people.json")
-    model.save("people.json", overwrite=True)
 
 
 def test_names_of_the_package() -> None:
@@ -162,3 +137,52 @@ def test_a_domain_made_by_hand_is_held_to_the_rules(attribute: Numeric, people_f
         dpnb.train(people_file, epsilon=1, domain=domain)
     with pytest.raises(errors.ConfigurationError, match="domain"):
         dpnb.aggregate(people_file, domain=domain)
+
+
+ROWS = people(400, seed=5)
+FILE = Path("people.parquet")
+
+
+@pytest.fixture(params=["duckdb", "sqlite"])
+def database(request: pytest.FixtureRequest, folder: Path) -> str:
+    """A database whose table holds the rows of ``people.parquet``."""
+    write_people(FILE, ROWS)
+    name = f"census.{request.param}"
+    (into_duckdb if request.param == "duckdb" else into_sqlite)(Path(name), ROWS)
+    return name
+
+
+def test_a_table_is_counted_as_a_file(database: str) -> None:
+    domain: Any = people_domain()
+    assert dpnb.aggregate(database, table="person", domain=domain) == dpnb.aggregate(FILE)
+    model = dpnb.train(database, table="person", domain=domain, epsilon=1, attribute_weights="calibrated")
+    assert model.guarantee.epsilon == 1
+    assert dpnb.evaluate(model, database, table="person").accuracy == dpnb.evaluate(model, FILE).accuracy
+    there, here = dpnb.check(database, table="person", domain=domain), dpnb.check(FILE)
+    assert (there.diagnosis.columns, there.repeats) == (here.diagnosis.columns, here.repeats)
+    assert there.files == 0
+    scores = dpnb.release_scores(model, Path(database), table="person", epsilon=1)
+    assert scores.figures
+
+
+def test_a_run_on_a_table_is_charged_once(database: str, run: Any) -> None:
+    run("ledger", "init", "l.ledger", "--dataset", "people", "--epsilon", 1)
+    given: Any = {"table": "person", "domain": people_domain(), "epsilon": 1, "ledger": "l.ledger", "run_id": "first"}
+    assert dpnb.train(database, **given) == dpnb.train(database, **given)
+    with pytest.raises(errors.UsageError, match="first"):
+        dpnb.train(database, **{**given, "table": "main.person"})
+
+
+def test_a_table_is_split_as_a_file(database: str) -> None:
+    parts = dpnb.split(database, table="person")
+    assert [part.name for part in parts] == ["census.train.parquet", "census.test.parquet"]
+    for part, expected in zip(parts, dpnb.split(FILE), strict=True):
+        made, wanted = pl.read_parquet(part), pl.read_parquet(expected)
+        assert_frame_equal(made.cast(pl.String), wanted.cast(pl.String))
+
+
+def test_a_further_pass_reads_a_table(database: str) -> None:
+    domain = people_domain()
+    tables = dpnb.release(dpnb.aggregate(FILE), epsilon=1, attribute_weights="calibrated")
+    assert dpnb.count_given(database, tables, table="person").counts.sum() == ROWS.height
+    assert domain == tables.domain

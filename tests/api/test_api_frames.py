@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import BOTH, MIXED, declared
+from support.aggregation_cases import declared
 from support.people import DECLARATION, PEOPLE, TYPES, people, people_domain
 from support.random_tables import frames as random_frames
 from support.rows_in_python import Document, counts_of, expected_counts
@@ -123,17 +123,6 @@ def test_a_model_says_in_two_lines_what_it_is() -> None:
     assert second.startswith("0.5-differentially private for one row added or removed")
 
 
-def test_columns_of_no_use_may_hold_anything() -> None:
-    rows = people(5).to_pandas().assign(odd=[1, "a", None, {}, 5j])
-    assert dpnb.aggregate(rows, domain=people_domain()) == dpnb.aggregate(people(5), domain=people_domain())
-
-
-def test_dictionaries_of_an_arrow_table_are_text() -> None:
-    table = MIXED.set_column(MIXED.column_names.index("sex"), "sex", MIXED["sex"].dictionary_encode())
-    domain = declared(BOTH)
-    assert dpnb.aggregate(table, domain=domain) == dpnb.aggregate(MIXED, domain=domain)
-
-
 def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
 
@@ -159,26 +148,6 @@ def test_columns_that_the_domain_does_not_name_are_not_computed() -> None:
 def test_a_catalogue_entry_names_the_domain_of_a_frame(folder: Path) -> None:
     Path("datasets.toml").write_text(DECLARATION)
     assert dpnb.aggregate(people(9), dataset="people") == dpnb.aggregate(people(9), domain=people_domain())
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "told"),
-    [
-        (people(5).drop("sex"), "the frame: missing column 'sex'"),
-        (people(5).rename({"sex": "SEX"}), r"missing column 'sex'.*its columns are age, hours, SEX"),
-        (people(5).with_columns(Age=pl.col("age")), "the frame: columns 'age', 'Age' differ in upper and lower case"),
-        (people(5).with_columns(age=pl.date(2018, 1, 1)), "column 'age' has type Date, but is declared numeric"),
-        (people(5).cast({"sex": pl.Binary}), "column 'sex' has type Binary: cast it to a number"),
-        (people(5).with_columns(sex=pl.lit(None)), "'sex' has type Null .it holds no value at all."),
-        (people(5).with_columns(income=pl.lit(1.5)), "label column 'income' has type Float64, which cannot hold"),
-    ],
-    ids=["missing", "renamed", "twins", "date", "binary", "null", "label"],
-)
-def test_a_frame_that_does_not_fit_is_refused(
-    spoilt: pl.DataFrame, told: str, form: Callable[[pl.DataFrame], Any]
-) -> None:
-    with pytest.raises(errors.DataError, match=told):
-        dpnb.train(form(spoilt), epsilon=1, domain=people_domain())
 
 
 def test_a_domain_may_be_a_mapping() -> None:

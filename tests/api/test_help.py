@@ -1,7 +1,8 @@
-"""``help(dpnb.train)`` and the like say what every argument is for."""
+"""``help(dpnb.train)`` and the like say what every argument is for, and their examples run and print what they say."""
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import pydoc
 import re
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(dpnb, name) for name in dpnb.__all__}
@@ -38,10 +41,6 @@ def test_help_shows_signature_and_description() -> None:
     assert "run_id: Name of this release in the ledger" in text
 
 
-def test_the_package_lists_its_functions() -> None:
-    assert {*dpnb.__all__} <= {*dir(dpnb)}
-
-
 def test_the_reference_has_every_function_and_nothing_that_is_not_there() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     page = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
@@ -55,3 +54,18 @@ def test_the_reference_has_every_function_and_nothing_that_is_not_there() -> Non
         holder = pydoc.locate(module)
         own = {name for name, value in vars(holder).items() if getattr(value, "__module__", module) == module}
         assert names <= (own if module != "dpnb_columnar.api" else {*dpnb.__all__} | (returned & own)), module
+
+
+PUBLIC: dict[str, Any] = {**FUNCTIONS, **METHODS, **{each.__name__: each for each in (Model, Domain, Ledger)}}
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "SmoothNaiveBayes"])
+def test_the_example_of_a_public_name_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if name not in PUBLIC:
+        pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    public = PUBLIC[name] if name in PUBLIC else pydoc.locate(f"dpnb_columnar.sklearn.{name}")
+    examples = doctest.DocTestFinder(recurse=False).find(public, name, globs={})
+    assert [len(example.examples) > 1 for example in examples] == [True], f"{name} has no example"
+    printed: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(examples[0], out=printed.append).failed == 0, "".join(printed)

@@ -31,17 +31,6 @@ def test_simulated_rows_train_as_they_are(folder: Path, run: Run) -> None:
         dpnb.simulate("census.csv")
 
 
-def test_files_are_split_as_on_the_command_line(folder: Path, run: Run) -> None:
-    write_people(folder / "people.parquet", people(400).with_columns(home=pl.int_range(400) // 3))
-    run("split", "people.parquet", "--test", "0.3", "--by", "home", "--seed", 5)
-    train, test = dpnb.split(
-        "people.parquet", test=0.3, by="home", seed=5, train_output="a.parquet", test_output="b.parquet"
-    )
-    assert pl.read_parquet(train).equals(pl.read_parquet("people.train.parquet"))
-    assert pl.read_parquet(test).equals(pl.read_parquet("people.test.parquet"))
-    assert dpnb.split(["people.parquet"], overwrite=True)[0] == Path("people.train.parquet")
-
-
 def test_frames_are_split_as_files_of_their_rows_are(folder: Path) -> None:
     rows = people(400).with_columns(home=pl.int_range(400) // 3)
     write_people(folder / "people.parquet", rows)

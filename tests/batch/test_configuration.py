@@ -33,13 +33,6 @@ def settings(run: Run, *arguments: object) -> dict[str, tuple[str, str]]:
     return {event["setting"]: (event["value"], event["origin"]) for event in events if event["event"] == "setting"}
 
 
-def test_file_sets_what_is_not_typed(people_file: Path, run: Run) -> None:
-    job('[train]\ndata = ["people.parquet"]\nepsilon = 0.30\nmechanism = "histogram"\n\n[predict]\nkey = ["age"]\n')
-    run("train", "--config", JOB)
-    guarantee = load_model(TARGET).guarantee
-    assert (str(guarantee.epsilon), guarantee.mechanism) == ("3/10", "histogram")
-
-
 def test_typed_before_environment_before_file_before_default(
     people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,12 +69,6 @@ def test_dry_run_tells_people_and_writes_nothing(people_file: Path, run: Run) ->
     assert "sum of the shares: epsilon 0.5" in ended.out
     assert "nothing is written" in ended.out
     assert not TARGET.exists()
-
-
-def test_dry_run_refuses_what_the_run_would_be_refused(people_file: Path, run: Run) -> None:
-    TARGET.write_text("precious")
-    run("train", people_file, "--dry-run", expected=73)
-    assert TARGET.read_text() == "precious"
 
 
 @pytest.mark.parametrize(

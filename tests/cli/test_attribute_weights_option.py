@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import duckdb
 import polars as pl
 import pytest
-from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
+from support.people import DECLARATION, PEOPLE, people, people_domain, repeated_people, spoil_rows, write_people
+from support.public_samples import COPIES, REPEATED, by, public_rows
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.parameters import PublicSource
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes
@@ -59,25 +62,6 @@ def test_train_and_release_weight_alike(wide: Path, run: Run) -> None:
     assert load_model(Path("released.parquet")) == load_model(TARGET)
 
 
-def test_where_auto_chooses_none_the_bytes_are_those_of_none(wide: Path, run: Run) -> None:
-    """100 rows at epsilon 1 tell too little."""
-    few = ("train", wide, "--mechanism", "histogram", "--seed", 1)
-    run(*few, "--declared-rows", 100, "--output", TARGET)
-    first = TARGET.read_bytes()
-    assert b"weights" not in first
-    run(*few, "--attribute-weights", "none", "--output", TARGET, "--overwrite")
-    assert TARGET.read_bytes() == first
-
-
-def test_a_job_file_and_the_environment_set_it(wide: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("job.toml").write_text('[train]\nmechanism = "histogram"\nattribute-weights = "tempered"\n')
-    run("train", wide, "--config", "job.toml", "--output", TARGET)
-    assert weights_of(load_model(TARGET)) == EXPECTED
-    monkeypatch.setenv("DPNB_ATTRIBUTE_WEIGHTS", "none")
-    run("train", wide, "--config", "job.toml", "--output", TARGET, "--overwrite")
-    assert load_model(TARGET).attribute_weights is None
-
-
 def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run: Run) -> None:
     told = run("plan", wide, *TEMPERED, "--no-advice").out
     assert "mechanism histogram, attribute weights tempered\n" in told
@@ -88,41 +72,6 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
     for options, method in ((TEMPERED, "tempered"), (("--attribute-weights", "none"), "none"), ((), "calibrated")):
         document = json.loads(run("plan", wide, *options, "--no-advice", "--json").out)
         assert document["attribute_weights"] == method
-
-
-def test_python_and_the_estimator_weight_as_the_command_line_does(wide: Path) -> None:
-    chosen = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "tempered"}
-    assert weights_of(dpnb.train(wide, **chosen)) == EXPECTED
-    assert weights_of(dpnb.release(dpnb.aggregate(wide), **chosen)) == EXPECTED
-    rows = pl.read_parquet(wide)
-    fitted = SmoothNaiveBayes(domain=people_domain(WIDE), **chosen).fit(rows.drop("income"), rows["income"])
-    assert weights_of(fitted.model_) == EXPECTED
-
-
-def test_other_weights_are_another_run(wide: Path, run: Run) -> None:
-    with Ledger.create(Path("wide.ledger")) as opened:
-        opened.open_account("people", Approximate(Fraction(1), Fraction(0)), Neighbours.ADD_REMOVE)
-    command = ("train", wide, "--epsilon", "0.3", "--ledger", "wide.ledger", "--run-id", "night", "--output", TARGET)
-    run(*command, *TEMPERED)
-    assert "nothing is spent again" in run(*command, *TEMPERED).out
-    assert weights_of(load_model(TARGET)) == EXPECTED
-    told = run(*command, "--mechanism", "histogram", "--overwrite", expected=64).err
-    assert "run id night: belongs to a release with other inputs (attribute_weights)" in told
-
-
-def test_evaluate_and_sql_use_the_weights(wide: Path, run: Run) -> None:
-    """Six columns say the same: without weights their probabilities are too certain."""
-    run("train", wide, *TEMPERED[:3], "none", "--seed", 1, "--output", "plain.json")
-    run("train", wide, *TEMPERED, "--seed", 1, "--output", TARGET)
-    losses = [json.loads(run("evaluate", model, wide, "--json").out)["log_loss"] for model in ("plain.json", TARGET)]
-    assert losses[0] != losses[1]
-    plain, tempered = (load_model(path) for path in (Path("plain.json"), TARGET))
-    assert plain.to_sql("duckdb") != tempered.to_sql("duckdb")
-    rows = pl.read_parquet(wide)
-    probabilities = [model.predict(rows)["probability_high"].to_numpy() for model in (plain, tempered)]
-    logits = [np.log(found / (1 - found)) for found in probabilities]
-    prior = np.log(plain.classes.probability[1] / plain.classes.probability[0])
-    np.testing.assert_allclose(logits[1] - prior, WEIGHT * (logits[0] - prior), rtol=1e-9, atol=1e-9)
 
 
 def test_auto_is_the_default_at_every_door_and_told(wide: Path, run: Run) -> None:
@@ -167,3 +116,199 @@ def test_auto_depends_on_the_declared_rows_and_not_on_those_there_are(wide: Path
     assert "only a rule for delta, --mechanism auto and --attribute-weights auto depend on them" in refused
     with pytest.raises(UsageError, match="only a rule for delta, mechanism auto and attribute_weights auto depend on"):
         dpnb.train(wide, epsilon=1, rows=1000, mechanism="smooth", attribute_weights="none")
+
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+KEPT, LEFT_OUT = ("hours", *COPIES), ("age", "sex")
+
+
+@pytest.fixture
+def private(folder: Path) -> Path:
+    return write_people(folder / "private.parquet", repeated_people(2000), REPEATED)
+
+
+@pytest.fixture
+def public(folder: Path) -> Path:
+    return public_rows(folder / "sample.parquet")
+
+
+def public_part(model: Model) -> tuple[object, ...]:
+    """What a model has from the public file and the plan alone."""
+    names = [each.attribute for each in model.attributes]
+    return (
+        model.attribute_weights,
+        names,
+        model.domain,
+        [(each.query, each.attribute, each.cost) for each in shares(model)],
+    )
+
+
+def shares(model: Model) -> Any:
+    return model.guarantee.composition
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    ["histogram", *(pytest.param(name, marks=pytest.mark.slow) for name in ("adaptive-histogram", "smooth", "global"))],
+)
+def test_what_tells_nothing_is_not_released(mechanism: str, private: Path, public: Path, run: Run) -> None:
+    told = run("train", private, *by(public, mechanism), "--seed", 1, "--output", TARGET).out
+    sha256 = hashlib.sha256(public.read_bytes()).hexdigest()
+    assert f"free, from people (SHA-256 {sha256}, declared public by the curator); left out, since they tell" in told
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert (model.attribute_weights.method, model.attribute_weights.source) == (
+        "public",
+        PublicSource("people", sha256, LEFT_OUT),
+    )
+    assert tuple(each.attribute for each in model.attributes) == KEPT
+    assert {each.attribute for each in shares(model)} == {None, *KEPT}
+    assert sum((each.cost.epsilon for each in shares(model)), Fraction(0)) == 1
+    assert model.intercepts[0] == 0
+    # Copies of one attribute share the weight that it would have alone.
+    assert all(0.1 < weight < 0.6 for weight in model.weights)
+    assert "left out, since they tell nothing: age, sex" in run("show", TARGET).out
+    run("train", private, *by(public, mechanism), "--seed", 1, "--output", "m.parquet")
+    assert load_model(Path("m.parquet")) == model
+
+
+@pytest.mark.slow
+def test_train_and_release_agree(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--seed", 1, "--output", TARGET)
+    run("aggregate", private, "--output", "s.parquet")
+    run("release", "s.parquet", *by(public), "--seed", 1, "--output", "released.json")
+    assert Path("released.json").read_bytes() == TARGET.read_bytes()
+    with duckdb.connect("people.duckdb") as connection:
+        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(private)])
+    Path("count.sql").write_text(run("sql", "statistics", private, "--dialect", "duckdb", "--table", "people").out)
+    for rows in (("--table", "people"), ("--query", "count.sql")):
+        command = ("release", "people.duckdb", *rows, "--domain", private, *by(public), "--seed", 1)
+        run(*command, "--output", "counted.json", "--overwrite")
+        assert Path("counted.json").read_bytes() == TARGET.read_bytes()
+
+
+@pytest.mark.slow
+def test_an_attribute_that_decides_which_rows_count_is_read_and_not_released(folder: Path, run: Run) -> None:
+    attributes = REPEATED["attributes"]
+    document = {**REPEATED, "attributes": attributes | {"age": attributes["age"] | {"missing": "row"}}}
+    private = write_people(folder / "private.parquet", repeated_people(2000), document)
+    rows = repeated_people(2000).with_columns(pl.when(pl.col("hours") < 40).then(pl.col("age")))
+    write_people(private, rows, document)
+    public = public_rows(folder / "sample.parquet", document=document)
+    run("train", private, *by(public), "--epsilon", 1000, "--seed", 1, "--output", TARGET)
+    model = load_model(TARGET)
+    assert tuple(each.attribute for each in model.attributes) == KEPT
+    assert {each.attribute for each in shares(model)} == {None, *KEPT}
+    assert [each.name for each in model.domain.attributes] == ["age", *KEPT]
+    counted = rows.filter(pl.col("hours") < 40)["income"].value_counts()
+    assert dict(counted.rows()) == dict(zip(model.domain.classes, model.classes.released, strict=True))
+    evaluated = json.loads(run("evaluate", TARGET, private, "--public", public, "--json").out)
+    assert evaluated["rows"] == evaluated["public"]["rows"] == sum(model.classes.released)
+    run("aggregate", private, "--output", "s.parquet")
+    run("release", "s.parquet", *by(public), "--epsilon", 1000, "--seed", 1, "--output", "released.json")
+    assert Path("released.json").read_bytes() == TARGET.read_bytes()
+    assert "age" not in model.to_sql("duckdb")
+
+
+@pytest.mark.slow
+def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: Path, public: Path, run: Run) -> None:
+    """Plan, weights, released attributes and composition are those of any other rows of the domain."""
+    other = write_people(folder / "other.parquet", repeated_people(50, seed=7).head(40), REPEATED)
+    models = []
+    for data in (private, other):
+        run("train", data, *by(public), "--output", TARGET, "--overwrite")
+        models.append(public_part(load_model(TARGET))[:3])
+    assert models[0] == models[1]
+    planned = json.loads(run("plan", private, *by(public), "--no-advice", "--json").out)
+    rehearsed = run("train", private, *by(public), "--dry-run").out
+    spoil_rows(private)
+    assert json.loads(run("plan", private, *by(public), "--no-advice", "--json").out) == planned
+    assert run("train", private, *by(public), "--dry-run").out == rehearsed
+    assert planned["attribute_weights"] == "public"
+    assert tuple(planned["public"]["left_out"]) == LEFT_OUT
+    assert tuple(planned["public"]["weights"]) == KEPT
+    assert {query["attribute"] for query in planned["queries"]} == {None, *KEPT}
+    assert "weights and shares, free, from people (SHA-256 " in run("plan", private, *by(public), "--no-advice").out
+
+
+def test_a_label_that_is_typed_goes_for_both(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--label", "hours > 30", "--output", TARGET)
+    model = load_model(TARGET)
+    assert model.domain.classes == ("<=30", ">30")
+    assert {each.attribute for each in model.attributes} == {*COPIES, "income"}
+
+
+@pytest.mark.slow
+def test_python_the_estimator_and_a_job_file_take_it(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--output", TARGET)
+    expected = public_part(load_model(TARGET))[0]
+    rows = pl.read_parquet(private)
+    chosen: dict[str, Any] = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": public}
+    for model in (
+        dpnb.train(private, **chosen),
+        dpnb.release(dpnb.aggregate(private), **chosen),
+        dpnb.train(rows, domain=people_domain(REPEATED), **chosen),
+        SmoothNaiveBayes(domain=people_domain(REPEATED), **chosen).fit(rows.drop("income"), rows["income"]).model_,
+    ):
+        assert public_part(model)[0] == expected
+    Path("job.toml").write_text('[train]\nmechanism = "histogram"\nattribute-weights = "sample.parquet"\n')
+    run("train", private, "--config", "job.toml", "--output", TARGET, "--overwrite")
+    assert public_part(load_model(TARGET))[0] == expected
+
+
+@pytest.mark.slow
+def test_another_public_file_is_another_run(private: Path, public: Path, ledger: Path, run: Run) -> None:
+    command = ("train", private, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
+    run(*command, *by(public))
+    first = TARGET.read_bytes()
+    TARGET.unlink()
+    assert "nothing is spent again" in run(*command, *by(public)).out
+    assert TARGET.read_bytes() == first
+    other = public_rows(public.with_name("other.parquet"), repeated_people(3000, seed=3))
+    told = run(*command, *by(other), "--overwrite", expected=64).err
+    assert "run id night: belongs to a release with other inputs (" in told
+    renamed = public.rename(public.with_name("renamed.parquet"))
+    assert "nothing is spent again" in run(*command, *by(renamed)).out
+
+
+@pytest.mark.slow
+def test_evaluate_prints_the_public_model_alone(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--epsilon", "0.01", "--seed", 1, "--output", TARGET)
+    told = run("evaluate", TARGET, private, "--public", public).out
+    assert "figure             released model             public model alone" in told
+    assert "the public model alone, which costs no budget, is at least as accurate on these rows" in told
+    document = json.loads(run("evaluate", TARGET, private, "--public", public, "--json").out)
+    alone = document.pop("public")
+    assert alone.keys() == document.keys()
+    assert alone["rows"] == document["rows"]
+    assert alone["accuracy"] > document["accuracy"]
+    assert "public" not in json.loads(run("evaluate", TARGET, private, "--json").out)
+    other = public_rows(public.with_name("other.parquet"), repeated_people(3000, seed=3))
+    told = run("evaluate", TARGET, private, "--public", other, expected=64).err
+    assert "is not the one that the weights were learned from, people: its SHA-256 is" in told
+    run("train", private, "--output", "plain.json")
+    told = run("evaluate", "plain.json", private, "--public", public, expected=64).err
+    assert "the model's attribute weights were learned from no public file" in told
+
+
+def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: Path, run: Run) -> None:
+    Path("parts").mkdir()
+    part = private.rename("parts/one.parquet")
+    write_people(Path("parts/two.parquet"), repeated_people(100, seed=9), REPEATED)
+    told = run("train", "parts", *by(Path(shutil.copy(part, "copied.parquet"))), "--output", TARGET, expected=64).err
+    assert "copied.parquet: is one of the confidential inputs (parts/one.parquet); weights and shares from it" in told
+    run("aggregate", "parts", "--output", "s.parquet")
+    told = run("release", "s.parquet", *by(part), "--output", TARGET, expected=64).err
+    assert "one.parquet: is one of the confidential inputs; weights and shares" in told
+    with pytest.raises(dpnb.errors.UsageError, match="is one of the confidential inputs"):
+        dpnb.release(dpnb.aggregate("parts"), epsilon=1, mechanism="histogram", attribute_weights=part)
+
+
+def test_a_file_without_a_domain_is_read_in_that_of_the_release(private: Path, public: Path, run: Run) -> None:
+    bare = public_rows(public.with_name("bare.parquet"), document=None)
+    run("train", private, *by(bare), "--output", TARGET)
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert model.attribute_weights.source is not None
+    assert model.attribute_weights.source.name == "bare.parquet"

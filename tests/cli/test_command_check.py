@@ -59,27 +59,6 @@ def test_missing_values_that_are_a_category_fit(folder: Path, run: Run) -> None:
     assert "100 rows in 1 file(s), 100 count, 0 of them with every attribute" in run("check", "people.parquet").out
 
 
-def test_several_files_are_one_data_set(folder: Path, run: Run) -> None:
-    write_people(folder / "low.parquet", people(30).with_columns(income=pl.lit("low")))
-    write_people(folder / "high.parquet", people(20).with_columns(income=pl.lit("high")))
-    run("check", "low.parquet", expected=65)
-    ended = run("check", ".")
-    assert "50 rows in 2 file(s)" in ended.out
-    assert rows_of(ended.out)["high"] == ["20"]
-
-
-def test_nothing_is_written(people_file: Path, run: Run) -> None:
-    run("check", people_file)
-    assert [path.name for path in Path().iterdir()] == ["people.parquet"]
-
-
-def test_figures_are_told_before_the_refusal(folder: Path, run: Run) -> None:
-    write_people(folder / "people.parquet", people(40).with_columns(income=pl.lit("low")))
-    ended = run("check", "people.parquet", expected=65)
-    assert "40 rows in 1 file(s)" in ended.out
-    assert "people.parquet: not ready for a release" in ended.err
-
-
 def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> None:
     frame = people(200).with_row_index("row")
     sex = pl.when(pl.col("row") < 3).then(pl.lit("x")).when(pl.col("row") < 5).then(pl.lit("a\nb"))
@@ -168,12 +147,6 @@ def test_small_row_groups_are_noted(folder: Path, run: Run) -> None:
     )
 
 
-def test_another_label(people_file: Path, run: Run) -> None:
-    report = json.loads(run("check", people_file, "--label", "hours > 40", "--json").out)
-    assert list(report["class_rows"]) == ["<=40", ">40"]
-    assert [column["name"] for column in report["columns"]] == ["(label)", "age", "sex", "income"]
-
-
 def test_remedies_can_be_pasted_whatever_a_file_is_called(folder: Path, run: Run) -> None:
     name = "people; rm -rf x.parquet"
     write_people(folder / name, people(50).with_columns(age=pl.lit(101)))
@@ -204,8 +177,7 @@ def test_a_text_as_large_as_a_file_is_cut(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
-    [([" f", "m "], "blanks"), (["F", "M"], "case"), ([" F", "M"], "blanks or case")],
+    ("values", "said"), [([" f", "m "], "blanks"), (["F", "M"], "case"), ([" F", "M"], "blanks or case")]
 )
 def test_values_that_differ_by_their_form_are_one_fault(values: list[str], said: str, folder: Path, run: Run) -> None:
     rows = people(200).with_columns(sex=pl.Series(values * 100))

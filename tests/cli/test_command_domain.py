@@ -1,4 +1,4 @@
-"""``dpnb-columnar domain show`` and ``domain edit``."""
+"""``dpnb-columnar domain show`` and ``domain edit``, and ``--label``: what to predict, chosen on the command line."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
-from support.people import PEOPLE, people, spoil_rows, write_people
+from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.domain import document_of, read_declaration
+from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.model.model import load_model
-
-FILE = "people.parquet"
 
 
 def test_a_table_of_what_is_declared(people_file: Path, run: Run) -> None:
@@ -29,12 +29,6 @@ def test_only_the_footer_is_read(people_file: Path, run: Run) -> None:
     spoil_rows(people_file)
     run("domain", "show", people_file)
     run("domain", "edit", people_file)
-
-
-def test_without_a_label_the_table_says_what_is_to_be_done(folder: Path, run: Run) -> None:
-    domain = read_declaration("people", {"attributes": PEOPLE["attributes"]}, "x")
-    people(9).write_parquet(FILE, metadata=domain_metadata(domain))
-    assert '--label "COLUMN > 1000"' in run("domain", "show", FILE).out
 
 
 @pytest.mark.parametrize("name", ["adult", "census_simulated", "acs2018", "skin"])
@@ -93,3 +87,44 @@ def test_an_entry_of_another_name_is_trained_by_its_catalogue(people_file: Path,
     assert command == ["train", "people.parquet", "--dataset", "wages.toml:people"]
     run(*command, "--output", "model.json")
     assert load_model(Path("model.json")).domain.classes == ("<=35", ">35")
+
+
+FILE = Path("people.parquet")
+ATTRIBUTES = {**PEOPLE["attributes"], "income": {"values": ["low", "high"]}}
+EXTRACT: Declaration = read_declaration("people", {"attributes": ATTRIBUTES}, "test")
+
+
+@pytest.fixture
+def extract(folder: Path) -> Path:
+    """``people.parquet`` with a domain that has no label."""
+    people(500).write_parquet(FILE, metadata=domain_metadata(EXTRACT))
+    return FILE
+
+
+def test_the_same_model_as_with_the_label_declared(extract: Path, run: Run) -> None:
+    run("train", extract, "--label", "income", "--seed", 1, "--output", "chosen.json")
+    write_people(FILE, people(500))
+    run("train", FILE, "--seed", 1, "--output", "declared.json")
+    assert Path("chosen.json").read_text() == Path("declared.json").read_text()
+
+
+def test_entries_may_leave_the_label_out(folder: Path, run: Run) -> None:
+    people(100).write_parquet(FILE)
+    entry = DECLARATION.replace('[people.label]\ncolumn = "income"\nclasses = ["low", "high"]\n', "")
+    Path("datasets.toml").write_text(entry.replace("[people]\n", '[people]\nepsilon = "2"\n'))
+    assert "datasets.toml, entry people: declares no label" in run("train", FILE, expected=78).err
+    assert "epsilon 2 " in run("train", FILE, "--label", "hours > 40").out
+    listed = next(line for line in run("datasets", "list").out.splitlines() if line.startswith("  people "))
+    assert listed.split()[1:4] == ["2", "1", "0"]
+
+
+def test_codes_for_missing_are_in_no_class(folder: Path, run: Run) -> None:
+    attributes = {**ATTRIBUTES, "hours": {"lower": 0, "upper": 98, "step": 1, "missing_values": [999]}}
+    domain = read_declaration("people", {"attributes": attributes}, "test")
+    frame = people(500).with_columns(hours=pl.when(pl.col("age") < 40).then(999).otherwise("hours"))
+    frame.write_parquet(FILE, metadata=domain_metadata(domain))
+    run("aggregate", FILE, "--label", "hours > 40")
+    found = load_statistics(Path("people.statistics.parquet"))
+    known = frame.filter(pl.col("hours") != 999)["hours"]
+    assert list(found.class_counts) == [(known <= 40).sum(), (known > 40).sum()]
+    assert found.domain.classes == ("<=40", ">40")

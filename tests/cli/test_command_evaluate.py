@@ -1,30 +1,16 @@
-"""``dpnb-columnar evaluate``."""
+"""``dpnb-columnar evaluate``, which says by a ledger when the rows that it scores are those that trained the model."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
-from support.people import people, write_people
+from support.people import DECLARATION, people, write_people
 from support.running import Run
-
-
-def test_figures_are_those_of_the_scored_rows(model_file: Path, people_file: Path, run: Run) -> None:
-    found = json.loads(run("evaluate", model_file, people_file, "--json").out)
-    run("predict", model_file, people_file, "--output", "scored.parquet")
-    scored = pl.read_parquet("scored.parquet").with_columns(true=pl.read_parquet(people_file)["income"])
-    right = scored["predicted"] == scored["true"]
-    true_probability = pl.when(pl.col("true") == "high").then("probability_high").otherwise("probability_low")
-    assert found["rows"] == 1000
-    assert found["accuracy"] == pytest.approx(right.mean())
-    assert found["majority"] == pytest.approx((scored["true"] == "low").mean())
-    assert found["log_loss"] == pytest.approx(-scored.select(true_probability.log().mean()).item())
-    for true, counts in zip(("low", "high"), found["confusion"], strict=True):
-        rows = scored.filter(pl.col("true") == true)["predicted"]
-        assert counts == [(rows == "low").sum(), (rows == "high").sum()]
-    assert sum(tenth["rows"] for tenth in found["calibration"]) == 1000
+from support.tables import into_duckdb, into_sqlite
 
 
 def test_text_tells_the_same(model_file: Path, people_file: Path, run: Run) -> None:
@@ -46,12 +32,6 @@ def test_text_tells_the_same(model_file: Path, people_file: Path, run: Run) -> N
         assert any(line.split()[:3] == [each["name"], str(each["rows"]), str(each["predicted"])] for line in lines)
     for name, counts in zip(("low", "high"), found["confusion"], strict=True):
         assert any(line.split() == [name, *map(str, counts)] for line in ended.out.splitlines())
-
-
-def test_rows_outside_the_domain_are_left_out(model_file: Path, run: Run) -> None:
-    frame = pl.concat([people(10), people(5).with_columns(income=pl.lit("middling"))])
-    write_people(Path("new.parquet"), frame)
-    assert "rows               10\n" in run("evaluate", model_file, "new.parquet").out
 
 
 @pytest.mark.parametrize(
@@ -107,3 +87,67 @@ def test_rows_that_lack_attributes_are_one_line(folder: Path, run: Run) -> None:
         "280 of them without 'x0', 210 without 'x1', 168 without 'x2', as many or fewer without 3 others (--json)"
     ]
     assert len(json.loads(run("evaluate", "model.json", "town.parquet", "--json").out)["lacking"]) == 6
+
+
+TOLD = "people.parquet: run first counted these rows to train this model, and training rows score too well"
+
+
+@pytest.fixture
+def trained(people_file: Path, ledger: Path, run: Run) -> Path:
+    run("train", people_file, "--output", "m.json", "--ledger", ledger, "--run-id", "first")
+    write_people(Path("rest.parquet"), people(500, seed=9))
+    return Path("m.json")
+
+
+def test_files_that_the_run_counted_are_named(trained: Path, ledger: Path, people_file: Path, run: Run) -> None:
+    Path("link.parquet").symlink_to(people_file)
+    for data in ("people.parquet", "link.parquet"):
+        ended = run("evaluate", trained, data, "--ledger", ledger)
+        assert ended.err.startswith(f"dpnb-columnar: {TOLD}; evaluate rows that it has not seen")
+        assert ended.err.count("\n") == 1
+    released = run("evaluate", trained, people_file, "--ledger", ledger, "--epsilon", "0.5")
+    assert released.err.startswith(f"dpnb-columnar: {TOLD}")
+    assert "people.parquet, " not in run("evaluate", trained, people_file).err
+
+
+def test_other_files_are_not(trained: Path, ledger: Path, run: Run) -> None:
+    assert run("evaluate", trained, "rest.parquet", "--ledger", ledger).err == ""
+
+
+def test_a_copy_is_known_to_a_bound_account(people_file: Path, run: Run) -> None:
+    """Its digests are confidential, so only the curator's exact figures come with what they say."""
+    init = ("ledger", "init", "bound.ledger", "--dataset", "people", "--epsilon", "3")
+    run(*init, "--bind", people_file)
+    run("train", people_file, "--output", "m.json", "--ledger", "bound.ledger")
+    shutil.copy(people_file, "copy.parquet")
+    ended = run("evaluate", "m.json", "copy.parquet", "--ledger", "bound.ledger")
+    assert "copy.parquet: the account of people, which paid for this model, is bound to these rows" in ended.err
+    assert run("evaluate", "m.json", "copy.parquet", "--ledger", "bound.ledger", "--epsilon", "0.5").err == ""
+
+
+def test_a_ledger_without_the_model_cannot_tell(trained: Path, ledger: Path, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--output", "other.json")
+    ended = run("evaluate", "other.json", people_file, "--ledger", ledger)
+    assert "no run in it released this model, so it cannot tell" in ended.err
+    assert run("evaluate", trained, people_file, "--ledger", "none.ledger", expected=66).out == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_table_that_the_run_counted_is_named(dialect: str, folder: Path, ledger: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    file, into = Path(f"census.{dialect}"), into_duckdb if dialect == "duckdb" else into_sqlite
+    for table, seed in (("person", 1), ("held_out", 2)):
+        into(file, people(300, seed=seed), table)
+    paid = ("--ledger", ledger, "--run-id", "first")
+    run("train", file, "--table", "person", "--dataset", "people", "--output", "m.json", *paid)
+    for name in ("person", "main.person", "PERSON"):
+        told = run("evaluate", "m.json", file, "--table", name, "--ledger", ledger).err
+        assert told.startswith(f"dpnb-columnar: {file}, table {name}: run first counted this table to train this model")
+    assert run("evaluate", "m.json", file, "--table", "held_out", "--ledger", ledger).err == ""
+    into(other := Path(f"other.{dialect}"), people(300), "person")
+    assert run("evaluate", "m.json", other, "--table", "person", "--ledger", ledger).err == ""
+    write_people(Path("people.parquet"))
+    run("train", "people.parquet", "--output", "alone.json")
+    told = run("evaluate", "alone.json", file, "--table", "person", "--ledger", ledger).err
+    assert "no run in it released this model, so it cannot tell" in told

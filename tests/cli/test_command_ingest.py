@@ -1,24 +1,23 @@
-"""``dpnb-columnar ingest``: extracts to one Parquet file."""
+"""``dpnb-columnar ingest``: extracts, or Parquet with a codebook, to one Parquet file."""
 
 from __future__ import annotations
 
 import gzip
-import json
 import os
-import shlex
+import shutil
 import stat
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from support.codebook_cases import variable
+from support.codebook_cases import codebook, codes, ddi_of, variable
+from support.extracts import PEOPLE as LINES
 from support.extracts import (
-    HOUSEHOLD_ROWS,
-    HOUSEHOLDS,
-    HOUSES,
-    PEOPLE,
     PERSONS,
     ROWS,
     SEX,
@@ -27,17 +26,21 @@ from support.extracts import (
     archive,
     write_extract,
 )
+from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar import aggregate
 from dpnb_columnar.counting.answer_files import load_statistics
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.extracts import convert
-from dpnb_columnar.extracts.codebooks.codebook import Measure
+from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
 from dpnb_columnar.extracts.described_extract import read_batches
+from dpnb_columnar.model.model import load_model
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.automatic_choice import MechanismChoice
+from dpnb_columnar.rows.holdout import parts_of
 
 
 def rows(path: Path | str) -> list[dict[str, object]]:
@@ -46,7 +49,7 @@ def rows(path: Path | str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])
 def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: str) -> None:
-    write_extract(folder / name, TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / name, TOWNSPEOPLE, LINES)
     ended = run("ingest", name, "--output", "out.parquet")
     first, *_, last = ended.out.splitlines()
     assert first == "wrote out.parquet: 5 columns, domain town"
@@ -60,7 +63,7 @@ def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: s
 
 
 def test_the_name_of_the_output_opens_no_second_budget(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     run("ledger", "init", "town.ledger", "--dataset", "town", "--epsilon", "1")
     for output in ("town.parquet", "renamed.parquet"):
         run("ingest", "town.dat", "--output", output)
@@ -71,7 +74,7 @@ def test_the_name_of_the_output_opens_no_second_budget(folder: Path, run: Run) -
 
 
 def test_a_name_of_ones_own_claims_other_persons(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     run("ledger", "init", "town.ledger", "--dataset", "town", "--epsilon", "1")
     ended = run("ingest", "town.dat", "--name", "village", "--output", "town.parquet")
     assert "wrote town.parquet: 5 columns, domain village" in ended.out
@@ -86,7 +89,7 @@ def test_a_name_of_ones_own_claims_other_persons(folder: Path, run: Run) -> None
 def test_the_weight_is_in_persons_once_it_is_asked_for(folder: Path, run: Run) -> None:
     """Two implied decimals: 12.50 counts as 13 persons, 0.99 as 1, and 1234.56 as the cap of 400."""
     described = replace(TOWNSPEOPLE, collection="usa.ipums.org")
-    write_extract(folder / "town.dat", described, PEOPLE)
+    write_extract(folder / "town.dat", described, LINES)
     assert "weight available: PERWT, at most 400 each: " in run("ingest", "town.dat", "--output", "town.parquet").out
     planned = run("plan", "town.parquet", "--label", "SEX", "--no-advice").out
     assert "prior: of rows; with --weight PERWT of noisy sums of PERWT, at most 400 each" in planned
@@ -99,15 +102,9 @@ def test_the_weight_is_in_persons_once_it_is_asked_for(folder: Path, run: Run) -
     assert weighted.weight_sums.sum() == 414
 
 
-def test_hierarchical(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", HOUSEHOLDS, HOUSES)
-    run("ingest", "town.dat", "--output", "out.parquet")
-    assert rows("out.parquet") == list(HOUSEHOLD_ROWS)
-
-
 def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
+    write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), LINES)
     run("ingest", "other.dat", "--codebook", "town.xml", "--output", "out.parquet")
     assert rows("out.parquet") == list(ROWS)
     both = replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),))
@@ -118,7 +115,7 @@ def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) 
 
 
 def test_columns_and_rows_wanted(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     where = "SEX IN (1, 2) AND (AGE >= 16 OR TOWN = '12345')"
     ended = run("ingest", "town.dat", "--columns", "PERWT, AGE", "--where", where, "--output", "out.parquet")
     assert "wrote out.parquet: 2 columns" in ended.out
@@ -128,7 +125,7 @@ def test_columns_and_rows_wanted(folder: Path, run: Run) -> None:
 
 
 def test_adult_like_columns_and_one_more(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     ended = run("ingest", "town.dat", "--columns", "adult-like,PERWT", "--output", "out.parquet")
     assert sorted(rows("out.parquet")[0]) == ["AGE", "PERWT", "SEX"]
     assert "no column for: " in ended.out
@@ -140,8 +137,8 @@ def _moved(by: int) -> list[object]:
 
 def test_several_extracts_become_one_file_in_their_order(folder: Path, run: Run) -> None:
     later = replace(TOWNSPEOPLE, name="later", variables=(variable("NEW"), *_moved(1)))
-    write_extract(folder / "a.dat.gz", TOWNSPEOPLE, PEOPLE)
-    write_extract(folder / "b.dat", later, [f"7{line}" for line in PEOPLE])
+    write_extract(folder / "a.dat.gz", TOWNSPEOPLE, LINES)
+    write_extract(folder / "b.dat", later, [f"7{line}" for line in LINES])
     names = "YEAR,SEX,AGE,PERWT,TOWN"
     ended = run("ingest", "b.dat", "a.dat.gz", "--columns", names, "--output", "both.parquet")
     assert "wrote both.parquet: 5 columns, domain later+town" in ended.out
@@ -152,7 +149,7 @@ def test_several_extracts_become_one_file_in_their_order(folder: Path, run: Run)
 
 @pytest.mark.parametrize("name", ["town.csv", "town.csv.gz"])
 def test_csv_with_a_codebook_gives_what_fixed_width_gives(folder: Path, run: Run, name: str) -> None:
-    write_extract(folder / "fixed.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "fixed.dat", TOWNSPEOPLE, LINES)
     fields = [["" if field is None else f'"{field}"' for field in row.values()] for row in ROWS]
     write_extract(folder / name, TOWNSPEOPLE, [",".join(ROWS[0]), *map(",".join, fields)])
     run("ingest", "fixed.dat", "--output", "fixed.parquet")
@@ -177,16 +174,6 @@ def test_archives_without_a_dictionary(folder: Path, run: Run) -> None:
     assert frame["AGEP"].to_list() == ["041", None, "041", None]
 
 
-def test_types_of_columns_without_a_codebook(folder: Path, run: Run) -> None:
-    archive(folder / "csv_pxx.zip", psam_pxx=PERSONS)
-    (folder / "types.toml").write_text('AGEP = "integer"\nPWGTP = "number"\nRT = "text"\n')
-    ended = run("ingest", "csv_pxx.zip", "--types", "types.toml", "--output", "out.parquet")
-    assert "not declared by a codebook: SERIALNO, PUMA: kept as text" in ended.out
-    frame = pl.read_parquet("out.parquet")
-    assert list(frame.schema.values()) == [pl.String, pl.String, pl.String, pl.Int64, pl.Float64]
-    assert frame["AGEP"].to_list() == [41, None]
-
-
 def test_types_and_domain_of_a_catalogue(folder: Path, run: Run) -> None:
     archive(folder / "csv_pxx.zip", psam_pxx=PERSONS)
     attributes = "AGEP = { lower = 0, upper = 99, step = 1 }\nPUMA = { values = [200, 300] }\n"
@@ -209,61 +196,17 @@ def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None
     assert rows("out.parquet") == [{"AGE": 34, "MORE": "1.5"}]
 
 
-def test_what_is_printed_does_not_depend_on_the_rows(folder: Path, run: Run) -> None:
-    said = []
-    for lines in (PEOPLE, PEOPLE[:1] * 1000, ()):
-        write_extract(folder / "town.dat", TOWNSPEOPLE, lines, last_end="\n" if lines else "")
-        said.append(run("ingest", "town.dat", "--output", "out.parquet", "--overwrite").out)
-    assert len(set(said)) == 1
-
-
 def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where auto takes moments; bins bear them."""
+    """Where auto takes moments; bins bear them. What the command does, ``plan`` shows."""
     monkeypatch.setattr(release_plan, "resolved_mechanism", lambda *_: MechanismChoice("smooth", "this is a test"))
     book = replace(TOWNSPEOPLE, variables=(SEX, variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)))
     write_extract(folder / "town.dat", book, ["    1000000800", "    2000000950"])
     printed = run("ingest", "town.dat", "--output", "out.parquet").out
     (line,) = [line for line in printed.splitlines() if line.startswith("declared too widely: ")]
     assert "at 10000 rows in each class and epsilon 1, noise hides all differences in RENTS (up to " in line
-    declared, _, typed = line.rsplit("leave the attribute out: declare ", 1)[1].partition(
-        " in out.domain.toml, which is written by: "
-    )
-    command = shlex.split(typed)
-    assert command == ["dpnb-columnar", "domain", "edit", "out.parquet"]
-    run(*command[1:])
-    entry = Path("out.domain.toml").read_text()
-    (old,) = [line for line in entry.splitlines() if line.startswith("RENTS = ")]
-    Path("out.domain.toml").write_text(entry.replace(old, declared.replace(" }", ", step = 1 }")))
-    assert "declared too widely" not in run("plan", "out.parquet", "--no-advice").out
-    events = run(
-        "ingest", "town.dat", "--output", "out.parquet", "--overwrite", "--log-format", "json"
-    ).out.splitlines()
-    (event,) = [event for event in map(json.loads, events) if event["event"] == "wide ranges"]
-    assert (event["attributes"], shlex.split(event["command"])) == (["RENTS"], command)
-
-
-DICTIONARY = """NAME,AGEP,N,2,"Age"
-VAL,AGEP,N,2,0,99,"Age"
-NAME,SEX,C,1,"Sex"
-VAL,SEX,C,1,1,1,"Male"
-VAL,SEX,C,1,2,2,"Female"
-NAME,WKHP,N,2,"Usual hours worked per week"
-VAL,WKHP,N,2,bb,bb,"N/A (less than 16 years old/did not work)"
-VAL,WKHP,N,2,1,99,"Hours"
-"""
-
-
-def test_who_did_not_work_is_counted(folder: Path, run: Run) -> None:
-    archive(folder / "csv_pvt.zip", psam_p50=b"SEX,AGEP,WKHP\n1,41,40\n2,70,\n2,8,\n1,33,20\n")
-    (folder / "dictionary.csv").write_text(DICTIONARY)
-    printed = run("ingest", "csv_pvt.zip", "--codebook", "dictionary.csv", "--output", "vt.parquet").out
-    assert "a missing value of WKHP is a category of its own: " in printed
-    statistics = aggregate(["vt.parquet"], label="SEX")
-    assert statistics.class_counts.tolist() == [2, 2]
-    assert [sum(column.counts) for column in statistics.columns["WKHP"]] == [2, 0]
-    assert [sum(column.counts) for column in statistics.columns["AGEP"]] == [2, 2]
+    assert "in out.domain.toml, which is written by: dpnb-columnar domain edit out.parquet" in line
 
 
 UCI = "|C4.5 names file\n>50K, <=50K.\n\nage: continuous.\nworkclass: Private, State-gov.\n"
@@ -292,8 +235,8 @@ def test_csv_as_uci_hands_it_out(names: str, folder: Path, run: Run) -> None:
 
 
 def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
-    whole = gzip.compress("\n".join(PEOPLE * 20_000).encode("iso-8859-1"))
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
+    whole = gzip.compress("\n".join(LINES * 20_000).encode("iso-8859-1"))
     damaged = bytearray(whole)
     damaged[-6] ^= 1  # the checksum
     content = archive(folder / "csv_pxx.zip", psam_pxx=PERSONS * 20_000).read_bytes()
@@ -317,7 +260,7 @@ def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
 def test_first_row_of_a_csv_without_header_is_not_told(
     content: str, options: tuple[str, ...], folder: Path, run: Run
 ) -> None:
-    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     (folder / "people.csv").write_text(content)
     ended = run("ingest", "people.csv", *options, "--output", "out.parquet", expected=65)
     assert "line 1" in ended.err
@@ -353,7 +296,7 @@ def test_an_extract_that_changes_while_it_is_read(
     change: str, packed: bool, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An extract cut at the end of a line, or one that is still written, would be taken for a whole one."""
-    file = write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    file = write_extract(folder / "town.dat", TOWNSPEOPLE, LINES)
     if packed:
         Path("town.dat.gz").write_bytes(gzip.compress(file.read_bytes()))
         Path("town.dat").unlink()
@@ -380,3 +323,179 @@ def test_an_extract_that_changes_while_it_is_read(
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     run("ingest", file, "--output", "town.parquet")
+
+
+def domain_in(path: str) -> Declaration:
+    found = domain_from_metadata(pl.read_parquet_metadata(path), path)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("inputs", [["a/1.parquet", "a/STATE=06/2.parquet"], ["a/**/*.parquet"], ["a"]])
+def test_files_a_pattern_and_a_folder_keep_rows_and_domain(folder: Path, run: Run, inputs: list[str]) -> None:
+    first, second = people(30), people(20, seed=2)
+    Path("a/STATE=06").mkdir(parents=True)
+    write_people(Path("a/1.parquet"), first)
+    write_people(Path("a/STATE=06/2.parquet"), second)
+    run("ingest", *inputs, "--output", "out.parquet")
+    assert pl.read_parquet("out.parquet").sort(pl.all()).equals(pl.concat([first, second]).sort(pl.all()))
+    assert domain_in("out.parquet") == people_domain()
+
+
+def test_columns_of_every_type_and_of_folders_stay_as_they_are(folder: Path, run: Run) -> None:
+    table = pa.table(
+        {
+            "word": pa.array(["a", None, "b"] * 4).dictionary_encode(),
+            "day": pa.array([1, None, 3] * 4, pa.date32()),
+            "list": pa.array([[1], None, []] * 4),
+            "amount": pa.array([None, 1, 2] * 4, pa.decimal128(9, 2)),
+        }
+    )
+    Path("STATE=06").mkdir()
+    pq.write_table(table, "STATE=06/odd.parquet", row_group_size=5)
+    assert "no domain" in run("ingest", "STATE=06/odd.parquet", "--output", "out.parquet").out
+    assert pq.read_table("out.parquet").equals(table.append_column("STATE", [["06"] * 12]))
+    run("ingest", "STATE=06", "--columns", "STATE,amount", "--where", "word = 'b'", "--output", "few.parquet")
+    assert pl.read_parquet("few.parquet").rows() == [("06", 2)] * 4
+    error = run("ingest", "STATE=06", "--where", "list = 1", "--output", "none.parquet", expected=64).err
+    assert "list is list<element: int64> and cannot be compared" in error
+
+
+def test_a_codebook_beside_parquet_and_one_that_is_typed(folder: Path, run: Run) -> None:
+    """A file that carries a domain keeps it, unless a codebook is typed; the rows' universe stays."""
+    book = codebook(
+        [
+            variable("sex", form=Form.TEXT, codes=codes(f="Female", m="Male")),
+            variable("age", start=1, codes=codes(_1="A", _2="B")),
+        ]
+    )
+    write_people(Path("own.parquet"), people(20))
+    write_people(Path("bare.parquet"), people(20).with_columns(pl.col("sex").cast(pl.Categorical)), None)
+    for name in ("own.xml", "bare.xml"):
+        Path(name).write_text(ddi_of(book))
+    run("ingest", "own.parquet", "--where", "age > 0", "--output", "kept.parquet")
+    assert domain_in("kept.parquet") == people_domain()
+    taken = run("ingest", "bare.parquet", "--output", "taken.parquet").out
+    assert "left out of the domain: hours, income: not in the codebook" in taken
+    assert "kept as text" not in taken
+    assert domain_in("taken.parquet").columns == ("age", "sex")
+    run("ingest", "kept.parquet", "--codebook", "own.xml", "--output", "replaced.parquet")
+    replaced = domain_in("replaced.parquet")
+    assert (replaced.columns, replaced.universe) == (("age", "sex"), "age > 0")
+    assert pl.read_parquet("replaced.parquet").equals(people(20).filter(pl.col("age") > 0))
+
+
+def test_the_domain_of_a_catalogue(folder: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    write_people(Path("town.parquet"), people(20), None)
+    run("ingest", "town.parquet", "--dataset", "people", "--output", "out.parquet")
+    assert domain_in("out.parquet") == people_domain()
+    assert pl.read_parquet("out.parquet").equals(people(20))
+
+
+def test_some_columns_take_their_part_of_the_domain(folder: Path, run: Run) -> None:
+    write_people(Path("town.parquet"), people(20))
+    run("ingest", "town.parquet", "--columns", "income,sex", "--output", "out.parquet")
+    assert domain_in("out.parquet").columns == ("income", "sex")
+    error = run("ingest", "town.parquet", "--columns", "sex,age", "--output", "none.parquet", expected=64).err
+    assert "town.parquet carries a domain that needs income as well" in error
+
+
+def test_parts_of_a_split_stay_parts(folder: Path, run: Run) -> None:
+    write_people(Path("people.parquet"), people(200))
+    run("split", "people.parquet", "--seed", "1")
+    run("ingest", "people.train.parquet", "--output", "train.parquet")
+    assert parts_of([Path("train.parquet")]) == parts_of([Path("people.train.parquet")]) != []
+    run("ingest", "people.train.parquet", "people.test.parquet", "--output", "both.parquet")
+    assert parts_of([Path("both.parquet")]) == []
+
+
+def test_parquet_that_is_refused(folder: Path, run: Run) -> None:
+    """Before a row is read, and without an output."""
+
+    def refusal(expected: int, *inputs: str) -> str:
+        return run("ingest", *inputs, "--output", "out.parquet", expected=expected).err
+
+    Path("names.txt").write_text("age\n")
+    spoil_rows(write_people(Path("town.parquet")))
+    write_people(Path("other.parquet"), people(20), {**PEOPLE, "attributes": {"sex": {"values": ["f"]}}})
+    write_people(Path("typed.parquet"), people(20).with_columns(pl.col("age").cast(pl.String)))
+    assert "do not all carry the same domain" in refusal(78, "town.parquet", "other.parquet")
+    assert "typed.parquet: age is large_string, and int64 in town.parquet" in refusal(
+        65, "town.parquet", "typed.parquet"
+    )
+    assert "--no-header is for CSV; this is Parquet" in refusal(
+        78, "town.parquet", "--no-header", "--names", "names.txt"
+    )
+    Path("types.toml").write_text('age = "text"')
+    assert "the type of 'age' is declared already" in refusal(64, "town.parquet", "--types", "types.toml")
+    write_extract(folder / "lines.dat", TOWNSPEOPLE, LINES)
+    assert "has no column age" in refusal(65, "town.parquet", "lines.dat")
+    Path("lake/_delta_log").mkdir(parents=True)
+    shutil.copy("town.parquet", "lake/part.parquet")
+    assert "lake" in refusal(65, "lake/part.parquet")
+    assert "cannot be read to the end" in refusal(65, "town.parquet")
+    assert "an input as well" in run("ingest", "t*.parquet", "--output", "town.parquet", "--overwrite", expected=73).err
+    shutil.copy("town.parquet", "copy.parquet")
+    assert "have the same content" in refusal(65, "town.parquet", "copy.parquet")
+    assert not Path("out.parquet").exists()
+
+
+TOWN = """
+[town]
+label = { column = "KIND", classes = ["001", "002"] }
+[town.attributes]
+AGE = { lower = 0, upper = 90, step = 1 }
+RATE = { values = ["0.5", "1", "-2"] }
+"""
+
+
+@pytest.mark.parametrize("more", ["AB,7,1", "001,old,1", "001,7,AB", "1e2,1e2,1e2", ",,"])
+def test_one_row_changes_the_reading_of_no_other(more: str, folder: Path, run: Run) -> None:
+    """A value is read by its declaration, in an extract without a codebook: 001 is 1 with that row and without it."""
+    Path("datasets.toml").write_text(TOWN)
+    lines = [f"00{1 + row % 2},{row % 90:03d},{('.50', '1.0', '-2')[row % 3]}" for row in range(2000)]
+    counts = []
+    for name, rows in (("plain", []), ("more", [more])):
+        Path(f"{name}.csv").write_text("\n".join(["KIND,AGE,RATE", *lines, *rows]) + "\n")
+        run("ingest", f"{name}.csv", "--output", f"{name}.parquet")
+        run("aggregate", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.statistics.parquet")
+        counts.append(pl.read_parquet(f"{name}.statistics.parquet").filter(pl.col("attribute").is_null())["count"])
+        run("train", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.json")
+    assert counts[1].sum() - counts[0].sum() in (0, 1)
+    assert counts[0].to_list() == [1000, 1000]
+
+
+def trained(run: Run, file: str, *more: str) -> Any:
+    ended = run("train", file, "--dataset", "town", "--seed", 3, "--output", "town.json", "--overwrite", *more)
+    model = load_model(Path("town.json"))
+    return ended.out, model.classes, model.attributes, model.attribute_weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("small", [2**22, 0], ids=["Polars", "DuckDB"])
+@pytest.mark.parametrize("columns", [["KIND"], ["AGE"], ["RATE"], ["KIND", "AGE", "RATE"]], ids=str)
+def test_a_text_that_is_not_utf_8_is_in_no_category(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, columns: list[str], small: int, dictionary: bool
+) -> None:
+    """As if that row had no value there: the same counts, exit code and text."""
+    Path("datasets.toml").write_text(TOWN)
+    monkeypatch.setattr(local, "SMALL", small)
+    table = pa.table({"KIND": ["1", "2"] * 50, "AGE": ["7", "8"] * 50, "RATE": ["1", ".5"] * 50})
+    spoilt = missing = table
+    for column in columns:
+        place, values = table.column_names.index(column), table[column].to_pylist()
+        binary = pa.array([b"\xff\xfe", *(value.encode() for value in values[1:])])
+        missing = missing.set_column(place, column, pa.array([None, *values[1:]]))
+        spoilt = spoilt.set_column(place, column, pa.Array.from_buffers(pa.string(), len(binary), binary.buffers()))
+    pq.write_table(missing, "missing.parquet", row_group_size=30)
+    pq.write_table(spoilt, "spoilt.parquet", row_group_size=30, use_dictionary=dictionary)
+    out, *model = trained(run, "missing.parquet")
+    found, *other = trained(run, "spoilt.parquet")
+    assert model == other
+    assert found == out
+    second = ("--attribute-weights", "calibrated")
+    assert trained(run, "missing.parquet", *second)[1:] == trained(run, "spoilt.parquet", *second)[1:]
+    for reading in (("check", "--dataset", "town"), ("evaluate", "town.json")):
+        assert run(*reading, "spoilt.parquet").out == run(*reading, "missing.parquet").out

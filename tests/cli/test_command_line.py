@@ -1,8 +1,9 @@
-"""What all verbs share: help, usage errors, start-up, and failures nobody foresaw."""
+"""What all verbs share: help, usage errors, what is loaded and built at the start, and failures nobody foresaw."""
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import signal
@@ -13,24 +14,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from support.mechanisms import MECHANISMS
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
-import dpnb_columnar
-from dpnb_columnar.cli import main
+from dpnb_columnar.cli import main, verbs
+from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
-VERBS = (
+SINGLE = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
     "split",
 )
 LEDGER_VERBS = ("init", "show", "verify")
 PATHS = [
-    *((verb,) for verb in VERBS),
+    *((verb,) for verb in SINGLE),
     *(("datasets", "list"), ("datasets", "prepare")),
     *(("ledger", verb) for verb in LEDGER_VERBS),
 ]
@@ -74,7 +75,7 @@ def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], folder: Path, 
 def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = run("--help").out
-    for verb in (*VERBS, "datasets", "domain", "sql", "ledger"):
+    for verb in (*SINGLE, "datasets", "domain", "sql", "ledger"):
         assert f"\n  {verb} " in text
     assert "..." not in text.partition("Commands:")[2]
     for code in (0, 64, 65, 66, 69, 70, 73, 75, 77, 78):
@@ -84,10 +85,6 @@ def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, mo
 def test_help_names_every_mechanism_and_noise(run: Run) -> None:
     text = re.sub(r"-\n +", "-", run("train", "--help").out)  # a line may end within a name
     assert all(name in text for name in (*MECHANISMS, *NOISE_FAMILIES))
-
-
-def test_version(run: Run) -> None:
-    assert run("--version").out == f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
 
 def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -138,33 +135,6 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
         main.exit_code(["train", str(people_file)])
-
-
-def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dpnb_columnar.model.model.Model.save", interrupt)
-    assert run("train", people_file, expected=130).err.endswith("ended by SIGINT; no unfinished output is left\n")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_command_leaves_nothing_behind(
-    number: signal.Signals, tmp_path: Path, ending: Callable[[Any], Any]
-) -> None:
-    arguments = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
-    process = ending(subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    deadline = time.monotonic() + patience(60)
-    while sum(path.stat().st_size for path in tmp_path.iterdir()) < 10_000 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=patience(60))
-    # Where an interrupt passed through code made at run time, Python ends by the signal: the same to a shell.
-    assert process.returncode in (128 + number, -signal.SIGINT)
-    said = f"dpnb-columnar: ended by {number.name}; no unfinished output is left\n".encode()
-    assert (out, err) == (b"", said)
-    assert not list(tmp_path.iterdir())
 
 
 def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path, ending: Callable[[Any], Any]) -> None:
@@ -260,26 +230,87 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())",
-        form,
+        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())", form
     )
     assert ended.returncode == 73
     assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"
     load_model(Path("people.model.json"))
 
 
+UNUSED = "pyarrow scipy sqlglot sqlite3 rich pydantic sklearn pyspark jinja2 dpnb_columnar.ledger"
+
+PROBE = """
+import sys
+from dpnb_columnar.cli.main import exit_code
+code = exit_code(sys.argv[2:])
+unwanted = set(sys.argv[1].split()).intersection(sys.modules)
+sys.exit(f"{code} {sorted(unwanted)}" if code or unwanted else 0)
+"""
+
+
+def module(verb: str) -> str:
+    """Name of the module of a verb."""
+    return f"{verbs.__name__}.{verb.replace('-', '_')}"
+
+
+def parsers_built(*arguments: str) -> int:
+    """Run a command and return how many parsers of verbs it built."""
+    verb_parser.cache_clear()
+    assert exit_code([*arguments]) == 0
+    return verb_parser.cache_info().currsize
+
+
 @pytest.mark.slow
-def test_whole_way_in_processes_of_its_own(tmp_path: Path) -> None:
-    for arguments in (
-        ("simulate", "census.parquet", "--rows", "3000"),
-        ("plan", "census.parquet"),
-        ("train", "census.parquet", "--epsilon", "2"),
-        ("predict", "census.model.json", "census.parquet", "--output", "scored.parquet"),
-    ):
-        ended = in_a_process(*arguments, folder=tmp_path)
-        assert (ended.returncode, ended.stderr) == (0, ""), arguments
-    assert pl.read_parquet(tmp_path / "scored.parquet").height == 3000
-    again = in_a_process("train", "census.parquet", folder=tmp_path)
-    assert again.returncode == 73
-    assert again.stderr.startswith("dpnb-columnar: census.model.json: exists already")
-    assert in_a_process("train", "census.parquet", "--epsilon", "0", folder=tmp_path).returncode == 64
+def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
+    others = " ".join(module(verb) for verb in VERBS if verb != "train")
+    ended = in_python(
+        "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1", env=dict(os.environ)
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_show_loads_no_engine_for_a_json_model() -> None:
+    model = Path(__file__).parents[1] / "golden" / "model_with_line.json"
+    ended = in_python("-c", PROBE, f"{UNUSED} polars duckdb", "show", str(model))
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("option", ["--help", "-h", "--version"])
+def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
+    assert parsers_built(option) == 0
+    ended = in_python(
+        "-c", PROBE, " ".join(["pydantic", "dpnb_columnar.domain", *map(module, VERBS)]), option, cwd=tmp_path
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_only_the_parser_of_the_verb_that_is_typed_is_built(people_file: Path) -> None:
+    assert {parsers_built(verb, "--help") for verb in VERBS} == {1}
+    assert parsers_built("train", str(people_file)) == 1
+
+
+def test_the_parser_of_another_verb_is_built_for_a_variable_that_the_verb_does_not_have(
+    people_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPNB_EPSILON", "1")
+    monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
+    assert parsers_built("train", str(people_file)) == 1
+    monkeypatch.setenv("DPNB_CODEBOOK", "extract.xml")  # an option of ingest
+    assert parsers_built("train", str(people_file), "--overwrite") == 2
+
+
+def test_batch_verbs_take_a_file_of_settings_and_options_from_variables_and_no_other_verb_does() -> None:
+    parsers = {verb: parser_of(verb) for verb in VERBS}
+    prefixed = [verb for verb in VERBS if parsers[verb].context_settings.get("auto_envvar_prefix") == "DPNB"]
+    configured = [verb for verb in VERBS if "config" in {option.name for option in parsers[verb].params}]
+    assert prefixed == configured == [*BATCH_VERBS]
+
+
+def test_every_verb_is_a_module_and_every_module_a_verb() -> None:
+    names = {each.name.replace("_", "-") for each in pkgutil.iter_modules(verbs.__path__)}
+    assert names == {*VERBS}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_line_of_the_help_is_the_first_of_the_verbs_own(verb: str) -> None:
+    assert f"{parser_of(verb).help} ".startswith((f"{VERBS[verb]}\n", f"{VERBS[verb]} "))

@@ -40,15 +40,6 @@ def test_what_is_asked_of_the_rows_is_listed_with_its_part_of_the_budget(people_
     assert sum(each["part_of_budget"] for each in asked) == pytest.approx(1)
 
 
-def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
-    text = run("plan", people_file, "--mechanism", "smooth", "--epsilon", "0.3", "--no-advice").out
-    assert "epsilon 0.3 (add-remove neighbours), mechanism smooth\n" in text
-    assert "sum of the shares: epsilon 0.3\n" in text
-    rows = queries(text)
-    assert [row[0] for row in rows] == ["classes", "mean", "variance", "mean", "variance", "counts"]
-    assert sum(Fraction(row[-4]) for row in rows) == Fraction(3, 10)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, run: Run) -> None:
@@ -97,11 +88,6 @@ def test_no_row_is_opened(people_file: Path, run: Run) -> None:
     assert run("plan", people_file) == usual
 
 
-def test_nothing_is_written(people_file: Path, run: Run) -> None:
-    run("plan", people_file)
-    assert [path.name for path in Path().iterdir()] == ["people.parquet"]
-
-
 def test_expected_errors_fall_with_rows_but_for_counts(people_file: Path, run: Run) -> None:
     text = run("plan", people_file, "--rows", 1000, "--rows", 50000, "--no-advice").out
     assert "error at 1000 rows  error at 50000 rows" in text
@@ -117,24 +103,6 @@ def test_errors_are_those_of_the_declared_rows(people_file: Path, run: Run) -> N
     text = run("plan", people_file, "--declared-rows", 5001, "--no-advice").out
     (heading,) = [line for line in text.splitlines() if line.startswith("  query ")]
     assert heading.split()[-5:] == ["noise", "error", "at", "2500", "rows"]
-
-
-@pytest.mark.slow
-def test_expected_errors_grow_as_epsilon_falls(people_file: Path, run: Run) -> None:
-    precise, coarse = (
-        queries(run("plan", people_file, "--epsilon", epsilon, "--no-advice").out) for epsilon in ("2", "0.2")
-    )
-    assert all(float(low[-1]) < float(high[-1]) for low, high in zip(precise, coarse, strict=True))
-
-
-@pytest.mark.parametrize("rows", [99, 10**13])
-def test_rows_out_of_range_are_refused(rows: int, people_file: Path, run: Run) -> None:
-    assert "--rows" in run("plan", people_file, "--rows", rows, expected=64).err
-    run("plan", people_file, "--rows", 100, "--rows", 10**12, "--no-advice")
-
-
-def test_mechanism_without_privacy_has_no_plan(people_file: Path, run: Run) -> None:
-    assert "NOT PRIVATE" in run("plan", people_file, "--mechanism", "none").out
 
 
 def table(text: str, heading: str) -> list[str]:
@@ -305,11 +273,6 @@ def test_json_says_what_the_text_says(folder: Path, run: Run) -> None:
     unlabelled = json.loads(run("plan", write_people(Path("a.parquet"), document=INCOMES), "--json", "--no-advice").out)
     assert (unlabelled["label_chosen"], unlabelled["classes"], unlabelled["recommended"]) == (False, 2, None)
     assert not json.loads(run("plan", path, "--json", "--mechanism", "none").out)["queries"]
-
-
-def test_rows_are_declared_for_delta_without_advice(people_file: Path, run: Run) -> None:
-    rows = ("--declared-rows", 2000)
-    run("plan", people_file, "--no-advice", *rows, "--delta", "1/n", "--noise", "gaussian")
 
 
 @pytest.mark.parametrize("options", [(), ("--mechanism", "none")], ids=["private", "none"])

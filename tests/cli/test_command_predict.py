@@ -1,14 +1,18 @@
-"""``dpnb-columnar predict``."""
+"""``dpnb-columnar predict``, of files and of databases: the scores of the same rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from support.people import people, write_people
 from support.running import Run
+from support.servers import PostgresServer
+from support.tables import into_duckdb, into_postgres
 
 from dpnb_columnar.model.model import load_model
 
@@ -40,30 +44,6 @@ def test_label_is_not_needed(model_file: Path, run: Run) -> None:
     assert pl.read_parquet(SCORED).columns == RESULTS
 
 
-def test_missing_and_unknown_values_are_skipped_and_counted(model_file: Path, run: Run) -> None:
-    frame = pl.DataFrame({"age": [30, None, 30, None], "hours": [40, 40, 40, None], "sex": ["f", "m", "x", None]})
-    write_people(Path("new.parquet"), frame, document=None)
-    run("predict", model_file, "new.parquet", "--output", SCORED)
-    scored = pl.read_parquet(SCORED)
-    assert scored["skipped"].to_list() == [0, 1, 1, 3]
-    priors = load_model(model_file).classes.probability
-    assert scored.row(3)[1:3] == pytest.approx(priors)
-
-
-def test_several_files_follow_one_another(model_file: Path, run: Run) -> None:
-    for name, rows in (("a", 3), ("b", 2)):
-        write_people(Path(f"new-{name}.parquet"), people(rows).with_columns(file=pl.lit(name)))
-    run("predict", model_file, "new-*.parquet", "--output", SCORED, "--key", "file")
-    assert pl.read_parquet(SCORED)["file"].to_list() == ["a", "a", "a", "b", "b"]
-
-
-def test_no_row_is_no_fault(model_file: Path, run: Run) -> None:
-    write_people(Path("new.parquet"), people(0))
-    run("predict", model_file, "new.parquet", "--output", SCORED)
-    assert pl.read_parquet(SCORED).columns == RESULTS
-    assert pl.read_parquet(SCORED).is_empty()
-
-
 def test_what_is_printed_does_not_depend_on_the_rows(model_file: Path, run: Run) -> None:
     texts = set()
     for rows in (0, 1, 100):
@@ -73,9 +53,128 @@ def test_what_is_printed_does_not_depend_on_the_rows(model_file: Path, run: Run)
     assert len(texts) == 1
 
 
-def test_model_as_parquet_scores_alike(people_file: Path, run: Run) -> None:
-    for name in ("model.json", "model.parquet"):
-        run("train", people_file, "--seed", 1, "--output", name)
-        run("predict", name, people_file, "--output", f"{name}.scored.parquet")
-    first, second = (pl.read_parquet(f"{name}.scored.parquet") for name in ("model.json", "model.parquet"))
-    assert first.equals(second)
+ROWS = pl.concat(
+    [
+        people(300, seed=5),
+        pl.DataFrame(
+            {"age": [None, 200, -3], "hours": [40, None, 98], "sex": [None, "x", "m"], "income": ["low", None, "high"]},
+            schema=people(1).schema,
+        ),
+    ]
+).with_row_index("id")
+
+
+@pytest.fixture
+def expected(model_file: Path, run: Run) -> pl.DataFrame:
+    ROWS.write_parquet("rows.parquet")
+    run("predict", model_file, "rows.parquet", "--key", "id", "--output", "expected.parquet")
+    return pl.read_parquet("expected.parquet")
+
+
+def test_table_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"), ROWS)
+    options = ("--table", "person", "--key", "id", "--output", "scored.parquet")
+    ended = run("predict", model_file, "rows.duckdb", *options)
+    assert "wrote scored.parquet" in ended.out
+    assert_frame_equal(pl.read_parquet("scored.parquet"), expected, check_exact=True)
+    run("predict", model_file, "duckdb:rows.duckdb", *options, "--overwrite")
+
+
+def test_query_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"), ROWS)
+    Path("some.sql").write_text('SELECT id, age, hours, sex FROM "person" WHERE id < 10 ORDER BY id;\n')
+    run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
+    assert_frame_equal(pl.read_parquet("scored.parquet"), expected.head(10), check_exact=True)
+
+
+NO_QUERIES = [
+    "",
+    " \n ;",
+    "-- SELECT 1",
+    "/* SELECT 1 */",
+    "copy (select 42) to 'leak.csv'",
+    "SELECT * FROM \"person\"; COPY (SELECT 1) TO 'leak.csv'",
+    'SELECT * FROM "person"; SELECT * FROM "person"',
+    "SET threads = 1",
+    "ATTACH 'other.duckdb'",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"), ROWS)
+    Path("some.sql").write_text(query)
+    before = sorted(Path().iterdir())
+    arguments = ("rows.duckdb", "--query", "some.sql")
+    ended = run("predict", model_file, *arguments, "--output", "scored.parquet", expected=65)
+    assert "give a file with one SELECT" in ended.err
+    named = ("--domain", "people.parquet", "--output", "released.json")
+    assert "give a file with one SELECT" in run("release", *arguments, *named, expected=65).err
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_by_a_postgresql_server(
+    query: str, model_file: Path, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person", ROWS)
+    Path("some.sql").write_text(query)
+    ended = run("predict", model_file, postgres.uri, "--query", "some.sql", "--output", "scored.parquet", expected=65)
+    assert "holds no query" in ended.err or "SQLSTATE" in ended.err or "not valid there" in ended.err
+    assert not Path("scored.parquet").exists()
+
+
+@pytest.mark.parametrize("made", ["sex + 1", "abs(sex)", "sex[1].x"])
+def test_types_made_of_values_are_not_told(made: str, model_file: Path, run: Run) -> None:
+    with duckdb.connect("rows.duckdb") as connection:
+        connection.execute("CREATE TYPE sexes AS ENUM ('SECRET-A', 'SECRET\nB', 'SECRET'')C')")
+        connection.execute("CREATE TABLE person (age INTEGER, hours INTEGER, sex sexes)")
+    Path("some.sql").write_text(f"SELECT {made} FROM person")
+    ended = run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--output", "s.parquet", expected=65)
+    assert "SECRET" not in ended.err
+
+
+@pytest.mark.xdist_group("postgres")
+def test_query_and_table_of_a_postgresql_server(
+    expected: pl.DataFrame, model_file: Path, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person", ROWS)
+    Path("some.sql").write_text(
+        "SELECT id, age::numeric(12, 1) AS age, hours::float8 AS hours, sex::varchar(1) AS sex FROM person ORDER BY id"
+    )
+    run("predict", model_file, postgres.uri, "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
+    scored = pl.read_parquet("scored.parquet")
+    assert_frame_equal(scored.with_columns(pl.col("id").cast(pl.UInt32)), expected, check_exact=True)
+    run("predict", model_file, postgres.uri, "--table", "public.person", "--key", "id", "--output", "table.parquet")
+    assert_frame_equal(pl.read_parquet("table.parquet").sort("id"), scored, check_exact=True)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgresql_failures_name_the_remedy_and_quote_no_value(
+    model_file: Path, run: Run, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into_postgres(postgres, "person", ROWS)
+    output = ("--output", "scored.parquet")
+    assert "no such table" in run("predict", model_file, postgres.uri, "--table", "nobody", *output, expected=65).err
+    assert "column" in run("predict", model_file, postgres.uri, "--table", "pg_type", *output, expected=65).err
+    queries = {
+        "cast.sql": "SELECT CAST('secret-' || sex AS integer) AS age, hours, sex FROM person",
+        "late.sql": "SELECT 1 / (id - 250) AS age, hours, sex FROM person",
+        "write.sql": "DELETE FROM person",
+        "two.sql": "SELECT 1; SELECT 2",
+    }
+    for name, query in queries.items():
+        Path(name).write_text(query)
+        ended = run("predict", model_file, postgres.uri, "--query", name, *output, expected=65)
+        assert "secret" not in ended.err
+        assert "dpnb-columnar: postgresql://127.0.0.1" in ended.err
+        assert postgres.uri not in ended.err  # it names a user
+    assert not Path("scored.parquet").exists()
+    assert not list(Path().glob(".scored*"))
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    assert "PGPASSWORD" in run("predict", model_file, postgres.uri, "--table", "person", *output, expected=66).err
+    nowhere = "postgresql://census@127.0.0.1:1/postgres"
+    assert "no connection" in run("predict", model_file, nowhere, "--table", "person", *output, expected=75).err

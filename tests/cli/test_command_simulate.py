@@ -1,13 +1,15 @@
-"""``dpnb-columnar simulate``."""
+"""``dpnb-columnar simulate`` and ``demo``."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import polars as pl
 from support.running import Run
 
 from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.model.model import load_model
 
 
 def test_extract_carries_its_domain(folder: Path, run: Run) -> None:
@@ -27,13 +29,27 @@ def test_a_catalogue_in_the_working_directory_does_not_change_it(folder: Path, r
     assert Path("again.parquet").read_bytes() == Path("census.parquet").read_bytes()
 
 
-def test_seed(folder: Path, run: Run) -> None:
-    for name, seed in (("first", 1940), ("second", 7), ("third", 7)):
-        run("simulate", f"{name}.parquet", "--rows", 100, "--seed", seed)
-    run("simulate", "default.parquet", "--rows", 100)
-    first, second, third, default = (
-        Path(f"{name}.parquet").read_bytes() for name in ("first", "second", "third", "default")
-    )
-    assert first == default
-    assert second == third
-    assert first != second
+FILES = ["census.model.json", "census.parquet", "census.test.parquet", "census.train.parquet", "scored.parquet"]
+
+
+def test_demo_goes_the_whole_way_and_prints_every_command(folder: Path, run: Run) -> None:
+    ended = run("demo", "--rows", 3000, "--epsilon", "2")
+    assert sorted(path.name for path in (folder / "dpnb-demo").iterdir()) == FILES
+    assert load_model(folder / "dpnb-demo" / "census.model.json").guarantee.epsilon == 2
+    commands = [shlex.split(line[2:]) for line in ended.out.splitlines() if line.startswith("$ ")]
+    assert [command[1] for command in commands] == ["simulate", "split", "train", "predict", "evaluate", "show"]
+    assert "accuracy" in ended.out
+    assert "differentially private" in ended.out
+    assert "\nCONFIDENTIAL: computed from the rows without noise" in ended.out
+    for _, *arguments in commands:
+        run(*arguments, *(["--overwrite"] if arguments[0] in ("simulate", "split", "train", "predict") else []))
+
+
+def test_demo_does_not_replace_files_unasked(folder: Path, run: Run) -> None:
+    (folder / "dpnb-demo").mkdir()
+    precious = folder / "dpnb-demo" / "census.model.json"
+    precious.write_text("precious")
+    assert "census.model.json: exists already" in run("demo", "--rows", 100, expected=73).err
+    assert precious.read_text() == "precious"
+    run("demo", "--rows", 100, "--overwrite")
+    load_model(precious)

@@ -67,20 +67,6 @@ def test_the_seed_alone_decides(by: tuple[str, ...], folder: Path, run: Run, mon
     assert not other[1].equals(first[1])
 
 
-def test_a_unit_goes_to_one_side_wherever_its_rows_stand(folder: Path, run: Run) -> None:
-    rows = households(3000)
-    write_people(Path("people.parquet"), rows)
-    train, test = divided(run, "--by", "SERIAL", "--test", "0.3")
-    units = [set(part["SERIAL"].drop_nulls()) for part in (train, test)]
-    assert not units[0] & units[1]
-    assert 0.25 < len(units[1]) / len(units[0] | units[1]) < 0.35
-    lost = [part["SERIAL"].null_count() for part in (train, test)]  # rows without a unit are drawn one by one
-    assert 0.2 < lost[1] / sum(lost) < 0.4
-    write_people(Path("people.parquet"), rows.reverse().cast({"SERIAL": pl.String}))
-    _, turned = divided(run, "--by", "SERIAL", "--test", "0.3")
-    assert set(turned["SERIAL"].drop_nulls()) == set(map(str, units[1]))
-
-
 @pytest.mark.parametrize("unit", [pl.Datetime(), pl.Duration(), pl.Time(), pl.Binary(), pl.List(pl.Int64)], ids=str)
 def test_a_unit_of_any_type_goes_to_one_side(unit: pl.DataType, folder: Path, run: Run) -> None:
     serial = pl.col("SERIAL").reshape((-1, 1)).arr.to_list() if unit == pl.List else pl.col("SERIAL")
@@ -88,16 +74,6 @@ def test_a_unit_of_any_type_goes_to_one_side(unit: pl.DataType, folder: Path, ru
     write_people(Path("people.parquet"), rows)
     train, test = divided(run, "--by", "VISIT")
     assert not set(train["SERIAL"].drop_nulls()) & set(test["SERIAL"].drop_nulls())
-
-
-def test_another_row_moves_no_unit(folder: Path, run: Run) -> None:
-    rows = households(200)
-    sides = []
-    for frame in (rows, rows.slice(1), pl.concat([rows.head(1).with_columns(SERIAL=pl.lit(9**9, pl.Int64)), rows])):
-        write_people(Path("people.parquet"), frame.select(rows.columns))
-        sides.append(set(divided(run, "--by", "SERIAL")[1]["SERIAL"].drop_nulls()) - {9**9})
-    assert sides[0] - {rows["SERIAL"][0]} == sides[1] - {rows["SERIAL"][0]}
-    assert sides[0] == sides[2]
 
 
 @pytest.mark.parametrize("most", [1, 4000, 2**30])

@@ -1,4 +1,4 @@
-"""``dpnb-columnar train``."""
+"""``dpnb-columnar train``; what is printed on the way to a model is public: it depends on no row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mechanisms import PRIVATE
+from support.mechanisms import MECHANISMS
+from support.odd_rows import ROWS
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
@@ -107,15 +108,6 @@ def test_mechanism_without_privacy_says_so(people_file: Path, run: Run) -> None:
     assert document()["guarantee"]["epsilon"] is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", PRIVATE)
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file: Path, run: Run) -> None:
-    run("train", people_file, "--epsilon", "0.3", "--mechanism", mechanism, "--neighbours", relation)
-    guarantee = document()["guarantee"]
-    assert (guarantee["epsilon"], guarantee["mechanism"], guarantee["neighbours"]) == ("0.3", mechanism, relation)
-
-
 def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> None:
     run("train", people_file, "--mechanism", "smooth", "--epsilon", "1", "--noise", "cauchy", "--shares", "3:1:2")
     guarantee = document()["guarantee"]
@@ -194,3 +186,40 @@ def test_entry_elsewhere_in_the_catalogue_may_be_faulty(folder: Path, run: Run) 
     Path("datasets.toml").write_text("[broken.label]\ncolumn = 1\n" + DECLARATION)
     write_people(folder / "people.parquet", document=None)
     run("train", "people.parquet")
+
+
+FILE = Path("people.parquet")
+
+TRAINED = """\
+domain people, from the metadata of the data
+epsilon 0.5 (add-remove neighbours), mechanism smooth, 6 queries
+wrote people.model.json
+"""
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_train_prints_public_facts_alone(rows: str, folder: Path, run: Run) -> None:
+    write_people(FILE, ROWS[rows])
+    ended = run("train", FILE, "--mechanism", "smooth", "--epsilon", "0.5")
+    assert (ended.out, ended.err) == (TRAINED, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["auto", *MECHANISMS])
+@pytest.mark.parametrize("verb", ["train", "plan"])
+def test_text_does_not_depend_on_rows(verb: str, mechanism: str, folder: Path, run: Run) -> None:
+    texts = set()
+    for frame in ROWS.values():
+        write_people(FILE, frame)
+        ended = run(verb, FILE, "--mechanism", mechanism, *(["--overwrite"] if verb == "train" else []))
+        texts.add((ended.out, ended.err))
+    assert len(texts) == 1
+
+
+def test_text_does_not_depend_on_how_rows_are_spread_over_files(folder: Path, run: Run) -> None:
+    texts = set()
+    for parts in (1, 3):
+        for part in range(parts):
+            write_people(folder / f"people-{part}.parquet", people(100, seed=part))
+        texts.add(run("train", "people-*.parquet", "--overwrite").out)
+    assert len(texts) == 1

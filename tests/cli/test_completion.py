@@ -1,9 +1,18 @@
-"""Shell completion: the script that a shell sources, and what it then offers for verbs, options and values."""
+"""What is typed: shell completion, and plain values of options and arguments as validators of Typer give them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
-from support.running import in_python
+import typer
+from support.running import in_python, parser_of
+from typer.core import TyperOption
+
+from dpnb_columnar.cli.program import VERBS, PlainParameters, PlainValues
+from dpnb_columnar.errors import UsageError
 
 SCRIPTS = {"bash": "complete -o default", "zsh": "#compdef dpnb-columnar", "fish": "complete --command dpnb-columnar"}
 
@@ -50,3 +59,68 @@ def test_show_completion_prints_a_script() -> None:
 )
 def test_words_that_are_offered(line: str, offered: set[str]) -> None:
     assert completions(line) == offered
+
+
+typers_validators = pytest.mark.skipif(
+    not hasattr(TyperOption, "get_runtime_param"), reason="this version of Typer has no validators of pydantic"
+)
+
+TEXTS = ("", " ", "a", "0", "7", "-1", "+5", "007", "1_0", "1.0", "٣", "9" * 18, "9" * 30, "1e3", "true")
+CHOICES = ("local", "LOCAL", "Local", "spark", "add-remove", "add_remove", "substitution", "json", "text", "duckdb")
+PATHS = ("file.parquet", ".", "missing/file.parquet", "a b", "~", "x/../y", "x//y/", "*.parquet")
+
+
+def parameters(parser: Any) -> Iterator[Any]:
+    """Every option and argument of a verb and of its commands."""
+    yield from parser.params
+    for command in getattr(parser, "commands", {}).values():
+        yield from parameters(command)
+
+
+def read(validator: Any, parameter: Any, value: object) -> object:
+    """What a validator makes of a value, or that it refuses it."""
+    try:
+        return validator.coerce(value, param=parameter, ctx=None)
+    except (typer.BadParameter, UsageError):
+        return "refused"
+
+
+@typers_validators
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file.parquet").touch()
+    for parameter in parameters(parser_of(verb)):
+        own, typers = PlainValues(parameter), type(parameter).get_runtime_param(parameter)
+        several = parameter.nargs == -1 or parameter.multiple
+        for text in (*TEXTS, *CHOICES, *PATHS):
+            value = (text, "7") if several else text
+            found, expected = read(own, parameter, value), read(typers, parameter, value)
+            assert (found, type(found)) == (expected, type(expected)), (parameter.name, text)
+        default = parameter.default
+        assert read(own, parameter, default) == read(typers, parameter, default), parameter.name
+
+
+@typers_validators
+def test_an_unreadable_path_is_refused_as_typer_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.json").touch()
+    (model,) = (each for each in parser_of("predict").params if each.name == "model")
+    monkeypatch.setattr("os.access", lambda path, mode: mode == 0)
+    with pytest.raises(typer.BadParameter, match="not readable"):
+        PlainValues(model).coerce(str(tmp_path / "model.json"), param=model, ctx=None)
+
+
+def test_versions_of_typer_without_such_validators_are_left_alone() -> None:
+    class Option:
+        pass
+
+    class Parser:
+        def get_params(self, ctx: object) -> list[Option]:
+            return [option]
+
+    class PlainParser(PlainParameters, Parser):
+        pass
+
+    option = Option()
+    assert PlainParser().get_params(None) == [option]
+    assert not vars(option)

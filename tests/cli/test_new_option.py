@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError, dataclass, fields
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from support.running import Run, in_python
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import options as declared_options
@@ -30,8 +29,7 @@ class PaintedTerms(Terms):
     """Terms with an option that nobody has seen."""
 
     colour: Annotated[
-        str | None,
-        Option(help="Colour, as painters say.", metavar="NAME", shown="that of the paper"),
+        str | None, Option(help="Colour, as painters say.", metavar="NAME", shown="that of the paper")
     ] = None
 
 
@@ -132,49 +130,3 @@ def lacks(function: Callable[..., Any], record: type) -> list[str]:
 def test_a_function_takes_every_field_of_the_records_that_it_builds(name: str) -> None:
     assert [field for record in BUILDERS[name] for field in lacks(getattr(dpnb, name), record)] == []
     assert lacks(getattr(dpnb, name), PaintedTerms)[-1] == "colour"
-
-
-EDIT = """\
-    colour: Annotated[
-        str, Option(help="Colour, as painters say.", metavar="NAME")
-    ] = "red"
-    shares: Annotated["""
-"""A field, in front of the one that it is put before."""
-
-DOORS = """
-import contextlib, importlib.util, io, json, os, sys
-import dpnb_columnar
-spec = importlib.util.spec_from_file_location("dpnb_columnar.options", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = dpnb_columnar.options = module
-spec.loader.exec_module(module)
-from dpnb_columnar.cli.main import exit_code
-
-def printed(*arguments):
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        assert exit_code([*arguments]) == 0, arguments
-    return out.getvalue()
-
-dry = ("train", "people.parquet", "--dry-run", "--config", "job.toml")
-seen = {verb: printed(verb, "--help").count("--colour NAME") for verb in ("plan", "train", "release", "aggregate")}
-seen["file"] = [line.split() for line in printed(*dry).splitlines() if "--colour" in line]
-os.environ["DPNB_COLOUR"] = "green"
-seen["variable"] = [line.split() for line in printed(*dry).splitlines() if "--colour" in line]
-print(json.dumps(seen))
-"""
-
-
-@pytest.mark.slow
-def test_one_edit_of_one_file_gives_every_verb_an_option(people_file: Path) -> None:
-    source = Path(declared_options.__file__).read_text(encoding="utf-8")
-    edited = source.replace("    shares: Annotated[", EDIT)
-    assert source.count("    shares: Annotated[") == 1
-    Path("options.py").write_text(edited, encoding="utf-8")
-    Path("job.toml").write_text('[train]\ncolour = "blue"\n')
-    ended = in_python("-c", DOORS, "options.py", encoding="utf-8")
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout) == {
-        **{"plan": 1, "train": 1, "release": 1, "aggregate": 0},
-        "file": [["--colour", "blue", "job.toml"]],
-        "variable": [["--colour", "green", "DPNB_COLOUR"]],
-    }

@@ -1,4 +1,4 @@
-"""Files and surroundings that nobody planned for end with one line that names the cause."""
+"""Files and surroundings that nobody planned for: types that engines do not know, odd names, closed streams, clocks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import running
 from support.patience import patience
-from support.people import write_people
+from support.people import people, write_people
 from support.running import Run, in_python
+from support.unknown_types import UNKNOWN, write_unknown
 
 from dpnb_columnar.rows.column_checks import DEEPEST
 
@@ -192,3 +194,53 @@ def test_a_clock_that_libraries_cannot_read(years: int, code: int, folder: Path)
     assert ended.returncode == code
     assert ended.stderr == ("dpnb-columnar: the system's clock is beyond the year 2262; set it\n" if code else "")
     assert Path("x.ledger").exists() == (not code)
+
+
+@pytest.fixture(params=UNKNOWN)
+def places(request: pytest.FixtureRequest, folder: Path) -> Path:
+    """A folder with the same rows twice, in places.parquet with a shape that Polars does not know."""
+    write_people(folder / "people.parquet", people(1000))
+    table = pq.read_table(folder / "people.parquet")
+    table, metadata = table.add_column(0, "shape", [["x"] * len(table)]), pq.read_metadata("people.parquet").metadata
+    write_unknown(folder / "places.parquet", table, request.param, metadata)
+    return folder
+
+
+def test_every_verb_reads_the_other_columns(places: Path, run: Run) -> None:
+    run("train", "people.parquet", "--seed", "1", "--output", "model.json")
+    told = {}
+    for name in ("people", "places"):
+        run("predict", "model.json", f"{name}.parquet", "--key", "age", "--output", f"{name}.scores.parquet")
+        run("split", f"{name}.parquet")
+        run("aggregate", f"{name}.parquet", "--output", f"{name}.statistics.parquet")
+        told[name] = [run("check", f"{name}.parquet").out, run("evaluate", "model.json", f"{name}.parquet").out]
+        told[name] = [text.replace(f"{name}.parquet", "rows") for text in told[name]]
+    assert told["people"] == told["places"]
+    scores, expected = (pl.read_parquet(f"{name}.scores.parquet") for name in ("places", "people"))
+    assert scores.equals(expected)
+    parts = [pq.read_table(f"places.{part}.parquet", columns=["age", "sex"]) for part in ("train", "test")]
+    assert sum(map(len, parts)) == 1000
+
+
+def test_the_column_is_named_where_it_is_asked_for(places: Path, run: Run) -> None:
+    run("train", "people.parquet", "--seed", "1", "--output", "model.json")
+    kept = run("predict", "model.json", "places.parquet", "--key", "shape", "--output", "s.parquet", expected=65)
+    assert kept.err == (
+        "dpnb-columnar: places.parquet: column 'shape' is of a type that cannot be read; cast it first\n"
+    )
+    assert "# left out: shape: type Unknown can be no attribute; cast it" in run("suggest-domain", "places.parquet").out
+    entry = "[places.label]\ncolumn = 'income'\nclasses = ['low', 'high']\n[places.attributes.shape]\nvalues = ['x']\n"
+    (places / "own.toml").write_text(f"[places]\n{entry}")
+    refused = run("train", "places.parquet", "--dataset", "own.toml:places", expected=65)
+    assert "column 'shape' has type Unknown: cast it to a number, a boolean, a date or text" in refused.err
+
+
+def test_damaged_rows_are_told_as_those_of_other_files(places: Path, run: Run) -> None:
+    run("train", "people.parquet", "--seed", "1", "--output", "model.json")
+    path = places / "places.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:2000] = bytes(1996)
+    path.write_bytes(content)
+    for line in ("train FILE", "suggest-domain FILE", "predict model.json FILE --output s.parquet", "split FILE"):
+        told = run(*line.replace("FILE", path.name).split(), expected=65).err
+        assert "places.parquet: cannot be read to the end" in told

@@ -15,9 +15,6 @@ from support.running import Run
 from support.servers import PostgresServer
 from support.tables import into_duckdb, into_postgres, into_sqlite
 
-from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.column_checks import matched_columns
-
 UPPER = people(400, seed=3).rename(str.upper).with_row_index("SERIAL").with_columns(HOUSE=pl.int_range(400) * 7 % 90)
 DECLARED = DECLARATION.replace("income", "INCOME").replace("age =", "AGE =").replace("hours", "HOURS")
 DECLARED = DECLARED.replace("sex =", "SEX =")
@@ -62,19 +59,6 @@ def test_train_and_aggregate(where: Where, run: Run) -> None:
             assert made[0] == made[1]
         else:
             assert_frame_equal(made[0].select(pl.exclude("part")), made[1].select(pl.exclude("part")))
-
-
-@pytest.mark.parametrize("verb", ["train", "aggregate"])
-def test_rows_of_units(verb: str, where: Where, run: Run) -> None:
-    """The same rows of each unit count, whatever the order and the types that a database has them in."""
-    unit = ("--unit", "HOUSE", "--unit-rows", 2, "--seed", 1)
-    for data, output in ((("rows.parquet",), "file"), (where, "table")):
-        options = unit if verb == "train" else unit[:4]
-        run(verb, *data, *NAMED, *options, "--output", f"{output}.{'json' if verb == 'train' else 'parquet'}")
-    if verb == "train":
-        assert Path("file.json").read_bytes() == Path("table.json").read_bytes()
-    else:
-        assert_frame_equal(pl.read_parquet("file.parquet"), pl.read_parquet("table.parquet"))
 
 
 def test_check_and_evaluate(where: Where, run: Run) -> None:
@@ -122,14 +106,6 @@ def test_split(by: tuple[str, ...], where: Where, run: Run) -> None:
         sides.append(pl.read_parquet("b.parquet").rename(str.lower)["serial"].cast(pl.Int64).sort())
     assert sides[0].equals(sides[1])
     assert 0 < len(sides[0]) < 400
-
-
-def test_names_that_differ_in_case_alone_are_named() -> None:
-    """Neither of two columns is taken for a third name."""
-    assert matched_columns(["AGE"], ["age", "x"], "t") == {"AGE": "age", "x": "x"}
-    assert matched_columns(["AGE"], ["age", "AGE"], "t") == {"age": "age", "AGE": "AGE"}
-    with pytest.raises(DataError, match="'Age', 'age' are alike"):
-        matched_columns(["AGE"], ["Age", "age"], "t")
 
 
 def test_a_faulty_sqlite_file_is_told_without_values(model_file: Path, run: Run) -> None:

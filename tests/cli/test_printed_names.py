@@ -20,10 +20,7 @@ CLASSES, VALUES = [f"no{CONTROLS}", "yes"], [f"a{CONTROLS}", "b"]
 
 DOMAIN = {
     "label": {"column": LABEL, "classes": CLASSES},
-    "attributes": {
-        NUMBER: {"lower": 0, "upper": 9},
-        CATEGORY: {"values": VALUES, "missing": "category"},
-    },
+    "attributes": {NUMBER: {"lower": 0, "upper": 9}, CATEGORY: {"values": VALUES, "missing": "category"}},
     "value_labels": {LABEL: {"yes": f"is at work{CONTROLS}"}, CATEGORY: {"b": f"baker{CONTROLS}"}},
 }
 

@@ -1,4 +1,4 @@
-"""``evaluate --epsilon``: noisy counts of scores, and what is said of them."""
+"""``evaluate --epsilon`` and ``--by``: noisy counts of scores, of all rows and of groups, and what is said of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.evaluation import exact_evaluation
 from dpnb_columnar.evaluation.released_scores import load_scores
-from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.model import load_model
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")
@@ -35,8 +34,8 @@ def model_file(people_file: Path, run: Run) -> Path:
 
 @pytest.fixture
 def rest(model_file: Path) -> Path:
-    """Rows that the model was not trained on."""
-    return write_people(REST, people(2000, seed=5))
+    """Rows that the model was not trained on, with a column beside those of the domain."""
+    return write_people(REST, people(2000, seed=5).with_columns(region=pl.Series(["n", "s", "e", None] * 500)))
 
 
 def test_no_exact_figure_is_printed_or_written(rest: Path, model_file: Path, run: Run) -> None:
@@ -142,15 +141,6 @@ def test_a_log_has_the_figures_as_fields(rest: Path, model_file: Path, run: Run)
     assert figures == json.loads(SCORES.read_text())["figures"]
 
 
-def test_a_table_is_scored_as_the_file_of_its_rows(rest: Path, model_file: Path, run: Run) -> None:
-    seeded = ("--epsilon", "1", "--seed", "7")
-    run("evaluate", model_file, rest, *seeded)
-    with duckdb.connect("rest.duckdb") as connection:
-        connection.execute(f"CREATE TABLE held_out AS FROM '{rest}'")
-    run("evaluate", model_file, "rest.duckdb", "--table", "held_out", *seeded, "--output", "table.json")
-    assert Path("table.json").read_bytes() == SCORES.read_bytes()
-
-
 def test_scores_are_shown_again_for_nothing(rest: Path, model_file: Path, run: Run) -> None:
     text = run("evaluate", model_file, rest, "--epsilon", "0.5").out
     assert text.endswith(run("show", SCORES).out)
@@ -159,14 +149,6 @@ def test_scores_are_shown_again_for_nothing(rest: Path, model_file: Path, run: R
     assert f"SHA-256 {load_scores(SCORES).model[:12]}" in Path("page.html").read_text()
     assert "leave it out" in run("show", SCORES, "--html", "other.html", "--ledger", "x", expected=64).err
     assert dpnb.load_scores(SCORES) == load_scores(SCORES)
-
-
-def test_another_model_is_another_run(rest: Path, people_file: Path, model_file: Path, ledger: Path, run: Run) -> None:
-    paid = ("--epsilon", "0.5", "--ledger", ledger, "--run-id", "scores")
-    run("evaluate", model_file, rest, *paid)
-    run("train", people_file, "--output", "other.json")
-    assert "scores" in run("evaluate", "other.json", rest, *paid, "--overwrite", expected=64).err
-    assert load_scores(SCORES).model == document_digest(load_model(model_file))
 
 
 def test_a_dry_run_opens_no_row(rest: Path, model_file: Path, ledger: Path, run: Run) -> None:
@@ -224,37 +206,119 @@ def test_more_classes_are_counted_by_predicted_class(folder: Path, run: Run) -> 
     assert "AUC" not in repr(dpnb.load_scores(SCORES))
 
 
-def test_released_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
-    """The eight largest classes, and all others together; the file has every one."""
+def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
+    """The eight largest classes, and all others together; the file, or --all, has every one."""
     names = [f"c{number:02}" for number in range(20)]
     document = {"label": {"column": "c", "classes": names}, "attributes": {"x": {"lower": 0, "upper": 19, "step": 1}}}
     rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
     write_people(REST, pl.DataFrame(rows, schema=["x", "c"], orient="row"), document)
     run("train", REST, "--epsilon", "1000", "--seed", "1", "--output", "m.json")
-    text = run("evaluate", "m.json", REST, "--epsilon", "1000", "--seed", "1", "--html", "page.html").out
-    header = next(line for line in text.splitlines() if "true \\ predicted" in line)
-    assert header.split()[3:] == [*names[12:], "12", "others"]
-    assert "and 12 classes of fewer rows; all of them in the file" in text
+    released = run("evaluate", "m.json", REST, "--epsilon", "1000", "--seed", "1", "--html", "page.html").out
+    folded, whole = (run("evaluate", "m.json", REST, *more).out for more in ((), ("--all",)))
+    for text, place in ((released, "all of them in the file"), (folded, "all of them with --all")):
+        header = next(line for line in text.splitlines() if "true \\ predicted" in line)
+        assert header.split()[3:] == [*names[12:], "12", "others"]
+        assert f"and 12 classes of fewer rows; {place}" in text
+        table = text[text.index(header) :].split("\n\n")[0].splitlines()[2:]
+        counts = (line.replace("12 others", "x").split()[1:] for line in table)
+        assert sum(int(count) for line in counts for count in line) == len(rows)
     assert "12 classes of fewer rows are taken together" in Path("page.html").read_text()
     assert np.shape(load_scores(SCORES).counts) == (20, 20)
     assert int(np.sum(load_scores(SCORES).counts)) == len(rows)
-
-
-def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
-    """The eight largest classes, and all others together."""
-    names = [f"c{number:02}" for number in range(20)]
-    Path("datasets.toml").write_text(
-        f"[many]\nlabel = {{ column = 'c', classes = {names} }}\n"
-        "[many.attributes]\nx = { lower = 0, upper = 19, step = 1 }\n"
-    )
-    rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
-    pl.DataFrame(rows, schema=["x", "c"], orient="row").write_parquet("many.parquet")
-    run("train", "many.parquet", "--mechanism", "none")
-    folded, whole = (run("evaluate", "many.model.json", "many.parquet", *more).out for more in ((), ("--all",)))
-    header = next(line for line in folded.splitlines() if "true \\ predicted" in line)
-    assert header.split()[3:] == [*names[12:], "12", "others"]
-    assert "and 12 classes of fewer rows; all of them with --all" in folded
-    table = folded[folded.index(header) :].split("\n\n")[0].splitlines()[2:]
-    assert sum(int(count) for line in table for count in line.replace("12 others", "x").split()[1:]) == len(rows)
     assert " c00 " in whole
     assert "others" not in whole
+
+
+def test_groups_are_printed_for_the_curator(rest: Path, model_file: Path, run: Run) -> None:
+    ended = run("evaluate", model_file, rest, "--by", "sex,age=30,60", "--by", "region=n,s", "--html", "page.html")
+    for line in ("30 to 59", "no declared value", "Accuracy below that of all rows by the whole interval: "):
+        assert line in ended.out
+    page = Path("page.html")
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    text = page.read_text()
+    assert "For whom is it worse" in text
+    assert "no declared value" in text
+    found = json.loads(run("evaluate", model_file, rest, "--by", "region=n,s", "--json").out)
+    (division,) = found["groups"]
+    assert [(group["values"], group["rows"]) for group in division["groups"]] == [
+        (["n"], 500),
+        (["s"], 500),
+        ([None], 1000),
+    ]
+    assert "groups" not in json.loads(run("evaluate", model_file, rest, "--json").out)
+
+
+def test_areas_of_bins_have_their_bound_beside_them(
+    rest: Path, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_evaluation, "RESOLUTION", 8)
+    command = ("evaluate", model_file, rest, "--by", "sex")
+    assert "ranked in bins" not in run(*command, "--html", "exact.html").out + Path("exact.html").read_text()
+    monkeypatch.setattr(exact_evaluation, "EXACT_ROWS", 0)
+    found = json.loads(run(*command, "--json").out)
+    error = max(group["auc_error"] or 0 for group in found["groups"][0]["groups"])
+    told = [f"give or take {each:.4f}: rows are ranked in bins" for each in (found["auc_error"], error)]
+    out, page = run(*command, "--html", "bins.html").out, Path("bins.html").read_text()
+    assert out.count("ranked in bins") == page.count("ranked in bins") == 2
+    assert all(each in out and each in page for each in told)
+
+
+def test_no_exact_figure_of_a_group_is_released(rest: Path, model_file: Path, run: Run) -> None:
+    """Figures are compared with all their digits: of those that a page prints, some are an exact one's by chance."""
+    exact = json.loads(run("evaluate", model_file, rest, "--by", "sex:region=n,s", "--json").out)["groups"][0]
+    ended = run(
+        *("evaluate", model_file, rest, "--by", "sex:region=n,s", "--epsilon", "0.001", "--seed", "2"),
+        *("--html", "released.html"),
+    )
+    printed = ended.out + SCORES.read_text() + Path("released.html").read_text()
+    for group in exact["groups"]:
+        for name in ("accuracy", "majority", "calibration"):
+            value = group[name]["value"]
+            assert value in (None, 0.0, 0.5, 1.0) or repr(value) not in printed
+    scores = load_scores(SCORES)
+    assert len(scores.groups[0].values) == len(exact["groups"]) == 9
+    assert not {rows for each in scores.figures.groups[0].groups for rows in [each.rows]} & {500, 250}
+    assert "CONFIDENTIAL" not in ended.out
+
+
+def test_text_before_the_figures_tells_of_no_row(model_file: Path, run: Run) -> None:
+    texts = set()
+    for frame in (people(0), people(2000), people(30).with_columns(sex=pl.lit(None, pl.String))):
+        write_people(REST, frame)
+        ended = run("evaluate", model_file, REST, "--by", "sex,age", "--epsilon", "1", "--overwrite")
+        texts.add((ended.out.partition("\nrows ")[0], ended.err))
+        scores = load_scores(SCORES)
+        assert [values for (values,) in scores.groups[0].values] == ["f", "m", None]
+        assert [len(each.counts) for each in scores.groups] == [3, 9]
+    assert len(texts) == 1
+    assert "5 queries" not in next(iter(texts))[0]
+    assert "and 4 queries of groups" in next(iter(texts))[0]
+
+
+def test_a_ledger_charges_all_shares_once_and_a_run_id_is_of_its_groups(rest: Path, model_file: Path, run: Run) -> None:
+    run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", "2")
+    paid = ("--epsilon", "1", "--ledger", "people.ledger", "--run-id", "one")
+    run("evaluate", model_file, rest, "--by", "sex,age", *paid)
+    assert spent_epsilon(Path("people.ledger"), "people") == 1
+    first = SCORES.read_text()
+    SCORES.unlink()
+    assert "nothing is spent again" in run("evaluate", model_file, rest, "--by", "sex,age", *paid).out
+    assert SCORES.read_text() == first
+    for by in (["--by", "sex"], ["--by", "sex,age=30"], []):
+        run("evaluate", model_file, rest, *by, *paid, "--overwrite", expected=64)
+    assert spent_epsilon(Path("people.ledger"), "people") == 1
+
+
+def test_python_has_the_same_groups(rest: Path, model_file: Path) -> None:
+    model = dpnb.load_model(model_file)
+    exact = dpnb.evaluate(model, rest, by=["sex", ("sex", "hours")])
+    again = dpnb.evaluate(model, pl.read_parquet(rest), by=["sex,sex:hours"])
+    for one, two in zip(exact.groups, again.groups, strict=True):
+        assert one.columns == two.columns
+        assert [(each.values, each.accuracy) for each in one.groups] == [
+            (each.values, each.accuracy) for each in two.groups
+        ]
+    released = dpnb.release_scores(model, rest, epsilon=1000, by="region=n,s")
+    (division,) = released.figures.groups
+    assert [group.rows for group in division.groups] == pytest.approx([500, 500, 1000], abs=3)
+    assert division.columns == ("region",)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import stat
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.answer_files import load_answer, save_answer
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
@@ -345,13 +343,3 @@ def test_python_releases_tables_and_then_weights(data: Path, ledger: Path) -> No
         dpnb.calibrate(other, counts)
     with pytest.raises(BudgetError):
         dpnb.calibrate(other, dpnb.count_given(data, other), ledger=ledger)
-
-
-def test_counts_are_what_was_saved(data: Path, tables: Path) -> None:
-    model = load_model(tables)
-    counts = dpnb.count_given(data, model)
-    save_answer(counts, Path("saved.parquet"))
-    loaded = load_answer(Path("saved.parquet"), counts.scores)
-    assert loaded == counts
-    assert loaded.parts == counts.parts != frozenset()
-    assert loaded + replace(counts, parts=frozenset()) != counts

@@ -1,27 +1,179 @@
-"""``dpnb-columnar show`` for others: the record of a release on the sheet, entries of the registry, model cards."""
+"""``dpnb-columnar show`` for others: the release sheet, the record of a release, registry entries, model cards."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import shlex
 import stat
 import tomllib
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from support.hostile_names import MARKUP
+from polars.testing import assert_frame_equal
+from support.golden_model import golden_model
+from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
+from support.mechanisms import MECHANISMS
 from support.people import PEOPLE, people, write_people
 from support.release_records import RECORD, write_audit, write_record
+from support.released_models import MODELS
 from support.report_pages import check_structure
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
+from dpnb_columnar.domain.declaration import digest
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.model.guarantee import SCOPE
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.probability_intervals import prior_intervals
 from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
 from dpnb_columnar.papers.release_record import WORDS
+from dpnb_columnar.papers.release_sheet import write_release_sheet
+
+
+def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:
+    """The sheet of a model: its elements, and its text with single blanks."""
+    run("show", model, "--html", "sheet.html", "--overwrite", *options)
+    root = ElementTree.fromstring(Path("sheet.html").read_text(encoding="utf-8"))
+    body = root.find("body")
+    assert body is not None
+    return root, " ".join("".join(body.itertext()).split())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--mechanism", mechanism, "--epsilon", "0.3")
+    shown = run("show", "people.model.json").out
+    assert ("NO GUARANTEE" in shown) == (mechanism == "none")
+    assert mechanism in shown
+    root, text = sheet(run, "people.model.json")
+    assert "The model predicts income: 'low', 'high'." in text
+    assert ("Do not publish" in text) == (mechanism == "none")
+    assert ("The shares add up to epsilon 0.3, exactly." in text) == (mechanism != "none")
+    assert ("five times the epsilon, 1.5." in text) == (mechanism != "none")
+    assert ("rows of each class, and of each class and value of 3 attributes" in text) == (mechanism != "none")
+    assert (" ".join(SCOPE) in text) == (mechanism != "none")
+    check_structure(root)
+
+
+@pytest.mark.parametrize("weight", [(), ("--weight", "w", "--weight-cap", "9")], ids=["rows", "weights"])
+def test_the_prior_has_its_error(weight: tuple[str, ...], folder: Path, run: Run) -> None:
+    """Of the sums of weights, where the score has these; the noise of sums leaves less known."""
+    rows = people(500).with_columns(w=pl.Series(range(500)) % 10)
+    write_people(folder / "people.parquet", rows)
+    run("train", "people.parquet", "--epsilon", "1", *weight, "--output", "model.json")
+    model = load_model(Path("model.json"))
+    _, text = sheet(run, "model.json")
+    for prior, ends in zip(model.priors, prior_intervals(model), strict=True):
+        assert ends is not None
+        assert ends[0] < prior < ends[1]
+        assert f"{ends[0]:.4f} to {ends[1]:.4f}" in text
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_released_models_of_every_kind(name: str, folder: Path, run: Run) -> None:
+    """Logarithmic scales, missing values as a category, replaced rows and seeds among them."""
+    MODELS[name].save("model.json")
+    text = sheet(run, "model.json")[1]
+    assert ("Do not publish" in text) == (not MODELS[name].guarantee.private)
+    if name == "replace-one":
+        assert "had that row said something else" in text
+
+
+@pytest.mark.usefixtures("invented_models")
+def test_digests_weights_and_the_public_file(folder: Path, run: Run) -> None:
+    golden_model().save("model.json")
+    text = sheet(run, "model.json")[1]
+    assert hashlib.sha256(Path("model.json").read_bytes()).hexdigest() in text
+    assert digest(load_model(Path("model.json")).domain) in text
+    assert "weights learned from public-use sample" in text
+    assert "declared public by the curator" in text
+
+
+def test_the_noise_of_counts_is_that_of_their_share(people_file: Path, run: Run) -> None:
+    """Of Laplace noise with scale 1/epsilon, 95 % lies within ln(20)/epsilon. Noise that follows the rows has none."""
+    run("train", people_file, "--mechanism", "smooth", "--epsilon", "0.3", "--attribute-weights", "none")
+    text = sheet(run, "people.model.json")[1]
+    share = next(s for s in load_model(Path("people.model.json")).guarantee.composition if s.query == "counts")
+    bound = 2.995732 / float(share.row_cost.epsilon)  # type: ignore[union-attr]
+    assert f"laplace, in 95 % of all draws less than {bound:.3g} rows" in text
+    assert "(polyplace) follows the sensitivity of the rows themselves. Its size is confidential" in text
+
+
+def test_names_are_texts_and_nothing_points_outside(folder: Path, run: Run) -> None:
+    run("train", write_hostile_rows(folder), "--dataset", "town", "--mechanism", "histogram")
+    root, text = sheet(run, "town.model.json")
+    assert MARKUP in text
+    assert TEMPLATE in text
+    assert REVERSED.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c") in text
+    page = Path("sheet.html").read_text(encoding="utf-8")
+    assert "default-src 'none'; style-src" in page
+    assert "\u202e" not in page
+    for part in root.iter():
+        assert part.tag not in {"script", "link", "iframe", "img", "image", "object", "base"}
+        assert "src" not in part.attrib
+        assert part.get("href", "#").startswith("#")
+    assert not re.findall(r"url\(|@import|https?:|//[a-z]", page)
+    shown = load_model(Path("town.model.json"))._repr_html_()
+    assert "<script" not in shown
+    assert len(shown) < 2000
+    ElementTree.fromstring(shown)
+
+
+def test_the_ledger_says_what_is_left(people_file: Path, run: Run) -> None:
+    run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", "2", "--bind", people_file)
+    run("train", people_file, "--epsilon", "0.5", "--ledger", "people.ledger")
+    text = sheet(run, "people.model.json", "--ledger", "people.ledger")[1]
+    assert "amounts are for one row added or removed all releases may cost epsilon 2 they have cost epsilon 0.5" in text
+    assert "one more may cost epsilon 1.5" in text
+    assert "rho 0 " not in text
+    assert "This model is one of these releases." in text
+    run("train", people_file, "--output", "unpaid.model.json")
+    unpaid = sheet(run, "unpaid.model.json", "--ledger", "people.ledger")[1]
+    assert "Not charged. This model is not among the releases of the ledger" in unpaid
+    run("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", "2")
+    refused = run("show", "people.model.json", "--html", "b.html", "--ledger", "other.ledger", expected=78).err
+    assert "people" in refused
+    assert not Path("b.html").exists()
+
+
+def test_what_it_says_about_scoring_works(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--output", "-my model.json")
+    people_file.rename("rows.parquet")
+    root, _ = sheet(run, "./-my model.json")
+    predict, python, sql = ("".join(part.itertext()) for part in root.iter("pre"))
+    for command in (predict, sql):
+        program, *arguments = shlex.split(command)
+        assert program == "dpnb-columnar"
+        run(*arguments)
+    scored: dict[str, Any] = {"rows": pl.read_parquet("rows.parquet")}
+    exec(python, scored)
+    assert_frame_equal(scored["scored"], pl.read_parquet("scored.parquet")[scored["scored"].columns])
+    assert Path("score.sql").read_text().count("person") == 1
+
+
+def test_a_share_that_waits_is_not_spent(folder: Path, run: Run) -> None:
+    model = MODELS["smooth"]
+    share = model.guarantee.composition[-1]
+    guarantee = replace(model.guarantee, reserved=share)
+    write_release_sheet(replace(model, guarantee=guarantee), "m.json", "0" * 64, Path("sheet.html"))
+    text = " ".join(Path("sheet.html").read_text(encoding="utf-8").split())
+    amount = number_text(share.cost.epsilon)  # type: ignore[union-attr]
+    assert f"A share of epsilon {amount} is left for a second pass" in text
+
+
+def test_the_file_is_public_unless_the_model_is_not(people_file: Path, run: Run) -> None:
+    for options, mode in (((), 0o644), (("--seed", 1), 0o600)):
+        run("train", people_file, "--overwrite", *options)
+        sheet(run, "people.model.json")
+        assert stat.S_IMODE(Path("sheet.html").stat().st_mode) == mode
 
 
 @pytest.fixture
@@ -40,18 +192,16 @@ def scores(model: Path, run: Run) -> Path:
     return Path("scores.json")
 
 
-def sheet(run: Run, model: Path, *options: object) -> str:
-    run("show", model, "--html", "sheet.html", "--overwrite", *options)
-    root = ElementTree.fromstring(Path("sheet.html").read_text(encoding="utf-8"))
+def printed(run: Run, model: Path, *options: object) -> str:
+    """The text of a sheet, whose structure is sound, with a blank between any two elements."""
+    root, _ = sheet(run, model, *options)
     check_structure(root)
-    body = root.find("body")
-    assert body is not None
-    return " ".join(" ".join(body.itertext()).split())
+    return " ".join(" ".join(next(root.iter("body")).itertext()).split())
 
 
 def test_the_sheet_prints_what_the_record_states(model: Path, run: Run) -> None:
     write_record()
-    text = sheet(run, model, "--record", "release.toml")
+    text = printed(run, model, "--record", "release.toml")
     for stated in (
         "Release sheet: Income of townspeople",
         "author Household Surveys date 2026-11-24 published on 2026-12-01 contact surveys@example.org",
@@ -69,17 +219,17 @@ def test_the_sheet_prints_what_the_record_states(model: Path, run: Run) -> None:
 
 
 def test_what_no_record_states_is_listed_and_never_guessed(model: Path, run: Run) -> None:
-    text = sheet(run, model)
+    text = printed(run, model)
     assert f"The record of the release leaves open: {'; '.join(WORDS.values())}." in text
     assert "Why it was chosen so is not stated." in text
     assert "The record of the release states" not in text
     assert "What was tested" not in text
     write_record(text='region = "A town"\n')
-    assert "; region;" not in sheet(run, model, "--record", "release.toml")
+    assert "; region;" not in printed(run, model, "--record", "release.toml")
 
 
 def test_what_was_chosen_stands_beside_what_others_published(model: Path, run: Run) -> None:
-    text = sheet(run, model)
+    text = printed(run, model)
     assert "strength epsilon 1 protected as a whole one row" in text
     assert "this release people one row epsilon 1 this model" in text
     for choice in PUBLISHED_CHOICES:
@@ -90,12 +240,12 @@ def test_what_was_chosen_stands_beside_what_others_published(model: Path, run: R
 
 def test_words_of_the_office_explain_those_of_the_code(people_file: Path, run: Run) -> None:
     run("train", people_file, "--epsilon", 2, "--mechanism", "smooth", "--noise", "arsinh-normal", "--delta", "1e-9")
-    text = sheet(run, Path("people.model.json"))
+    text = printed(run, Path("people.model.json"))
     assert "arsinh-normal noise that is drawn from the inverse hyperbolic sine of a normal variable" in text
     assert "rho another measure of the same" in text
     assert "delta a probability with which the promise of epsilon may fail; 0 where none is stated." in text
     run("train", people_file, "--mechanism", "none", "--overwrite")
-    text = sheet(run, Path("people.model.json"))
+    text = printed(run, Path("people.model.json"))
     assert "It may not. Counts on this page are exact" in text
     assert "strength none: the mechanism protects nobody released exact counts" in text
     assert "signature" not in text
@@ -103,7 +253,7 @@ def test_words_of_the_office_explain_those_of_the_code(people_file: Path, run: R
 
 
 def test_released_scores_of_the_same_ledger(model: Path, scores: Path, run: Run) -> None:
-    text = sheet(run, model, "--scores", scores, "--ledger", "people.ledger")
+    text = printed(run, model, "--scores", scores, "--ledger", "people.ledger")
     figures = json.loads(scores.read_text())["figures"]
     accuracy = figures["accuracy"]
     low, high = accuracy["interval"]
@@ -111,7 +261,7 @@ def test_released_scores_of_the_same_ledger(model: Path, scores: Path, run: Run)
     assert "They cost epsilon 1 of the budget of the rows that were scored; the ledger has them among" in text
     assert "is not stated: neither file tells" in text
     write_record()
-    assert "how the scored rows were held out: split --by household" in sheet(
+    assert "how the scored rows were held out: split --by household" in printed(
         run, model, "--scores", scores, "--record", "release.toml"
     )
 
@@ -123,7 +273,7 @@ def test_figures_of_groups_stand_on_the_sheet_and_in_the_card(model: Path, run: 
     accuracy = division["groups"][0]["accuracy"]
     low, high = accuracy["interval"]
     stated = f"{accuracy['value']:.4f} ({low:.4f} to {high:.4f})"
-    text = sheet(run, model, "--scores", "groups.json")
+    text = printed(run, model, "--scores", "groups.json")
     assert re.search(
         f"Accuracy, by sex sex rows accuracy less all rows largest class f [\\d,]+ {re.escape(stated)}", text
     )
@@ -149,11 +299,11 @@ def test_the_ledger_knows_what_split_kept_apart(by: tuple[str, ...], said: str, 
     run("split", "people.test.parquet", *by, "--seed", 3)
     run("evaluate", "m.json", "people.test.train.parquet", *score, "again.json")
     for scores, known in (("held", True), ("same", False), ("both", False), ("again", True)):
-        text = sheet(run, Path("m.json"), "--scores", f"{scores}.json", "--ledger", "people.ledger")
+        text = printed(run, Path("m.json"), "--scores", f"{scores}.json", "--ledger", "people.ledger")
         assert (said in text) == known
         assert ("is not stated: neither file tells" in text) != known
     # No ledger, no fact.
-    assert said not in sheet(run, Path("m.json"), "--scores", "held.json")
+    assert said not in printed(run, Path("m.json"), "--scores", "held.json")
 
 
 def test_parts_of_different_splits_are_not_said_to_be_apart(folder: Path, run: Run) -> None:
@@ -164,14 +314,14 @@ def test_parts_of_different_splits_are_not_said_to_be_apart(folder: Path, run: R
     score = ("--epsilon", 1, "--ledger", "people.ledger", "--output")
     run("train", "people.train.parquet", "--mechanism", "histogram", *score, "m.json")
     run("evaluate", "m.json", "other.parquet", *score, "other.json")
-    assert "is both" not in sheet(run, Path("m.json"), "--scores", "other.json", "--ledger", "people.ledger")
+    assert "is both" not in printed(run, Path("m.json"), "--scores", "other.json", "--ledger", "people.ledger")
 
 
 def test_what_the_domain_holds_of_the_rows_is_not_called_open(folder: Path, run: Run) -> None:
     provenance = {"name": "Town survey", "place": "A town", "period": "2025", "citation": "Town 2025"}
     write_people(Path("people.parquet"), document={**PEOPLE, "universe": "age >= 16", "provenance": provenance})
     run("train", "people.parquet", "--mechanism", "histogram")
-    text = sheet(run, Path("people.model.json"))
+    text = printed(run, Path("people.model.json"))
     assert "to be cited Town 2025" in text
     assert not {"region", "period", "source", "citation", "what the rows are"} & {
         *text.split("leaves open: ")[1].split("; ")
@@ -215,12 +365,12 @@ def test_scores_of_another_model_or_another_ledger_are_refused(model: Path, scor
 
 
 def test_an_audit_is_told_and_nothing_else_is_taken_for_one(model: Path, run: Run) -> None:
-    text = sheet(run, model, "--audit", write_audit())
+    text = printed(run, model, "--audit", write_audit())
     assert "version 0.1.0, attacked releases of synthetic rows" in text
     assert "Every check held, with confidence 99.9 %." in text
     assert "its own none one row add-remove 4 3.999 3.200 yes" in text
-    assert "NOT every check held" in sheet(run, model, "--audit", write_audit(holds=False))
-    assert "not among what it attacked" in sheet(run, model, "--audit", write_audit(configurations=[]))
+    assert "NOT every check held" in printed(run, model, "--audit", write_audit(holds=False))
+    assert "not among what it attacked" in printed(run, model, "--audit", write_audit(configurations=[]))
     for odd in ({"format": "another report"}, {"version": 2}, {"configurations": [{}]}, {"software": {}}):
         write_audit(**odd)
         assert (
@@ -288,7 +438,7 @@ def test_a_model_card(model: Path, scores: Path, run: Run) -> None:
 
 def test_words_of_a_record_are_texts_on_the_sheet_and_in_the_card(model: Path, run: Run) -> None:
     write_record(text=f"title = '{MARKUP}'\npurpose = '| {MARKUP} |'\n")
-    text = sheet(run, model, "--record", "release.toml")
+    text = printed(run, model, "--record", "release.toml")
     assert MARKUP in text
     card = run("show", model, "--card", "--record", "release.toml").out
     assert "<script" not in card.replace("\\<", "")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain
+from support.people import people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -160,15 +160,6 @@ def test_plan_offers_the_unit_of_persons_in_linked_samples(tmp_path: Path, run: 
     assert words not in run("plan", write(tmp_path), "--no-advice").out
 
 
-def test_a_unit_column_that_the_file_lacks_is_refused_before_a_row_is_read(tmp_path: Path, run: Run) -> None:
-    assert "missing column 'HOUSE'" in run("train", write(tmp_path), "--unit", "HOUSE", expected=65).err
-
-
-def test_noise_with_a_delta_is_refused_with_a_unit(tmp_path: Path, run: Run) -> None:
-    options = ("--unit", "SERIAL", "--noise", "gaussian", "--delta", "1e-6")
-    assert "of pure noise alone" in run("train", write(tmp_path), *options, expected=64).err
-
-
 def parts_of_units(folder: Path) -> tuple[Domain, list[str]]:
     """Statistics files of two parts, as an engine that knows units makes them."""
     domain = with_unit(people_domain(), "SERIAL", 1)
@@ -183,36 +174,9 @@ def test_parts_are_added_up_only_where_they_are_declared_to_hold_whole_units(tmp
     output = ("--output", str(tmp_path / "model.json"))
     refused = run("release", *files, *output, expected=65).err
     assert "declare that with --whole-units" in refused
+    run("release", files[0], "--output", str(tmp_path / "part.json"))  # one part needs no declaration
     run("release", *files, *output, "--whole-units")
     assert "one whole unit (SERIAL" in run("show", str(tmp_path / "model.json")).out
-
-
-def test_one_part_needs_no_declaration(tmp_path: Path, run: Run) -> None:
-    _, (file, _) = parts_of_units(tmp_path)
-    run("release", file, "--output", str(tmp_path / "model.json"))
-
-
-def test_statistics_in_memory_are_added_up_where_they_are_declared_to_hold_whole_units() -> None:
-    domain = with_unit(people_domain(), "SERIAL", 1)
-    first, second = (
-        replace(dpnb.aggregate(rows, domain=people_domain()), domain=domain) for rows in (SERIALS[:100], SERIALS[100:])
-    )
-    with pytest.raises(ValueError, match="a unit with rows in several parts"):
-        _ = first + second
-    with pytest.raises(ValueError, match="a unit with rows in several parts"):
-        _ = replace(first, whole_units=True) + second
-    total = replace(first, whole_units=True) + replace(second, whole_units=True)
-    assert int(total.class_counts.sum()) == 200
-    with pytest.raises(ValueError, match="a unit with rows in several parts"):
-        _ = total - first
-
-
-def test_statistics_of_different_units_do_not_add_up() -> None:
-    counted = dpnb.aggregate(SERIALS, domain=PEOPLE)
-    one = replace(counted, domain=with_unit(counted.domain, "SERIAL", 1), whole_units=True)
-    for other in (counted, replace(counted, domain=with_unit(counted.domain, "SERIAL", 2), whole_units=True)):
-        with pytest.raises(ValueError, match="different domains"):
-            _ = one + other
 
 
 def test_train_releases_a_model_for_whole_units_from_few_rows_of_each(tmp_path: Path, run: Run) -> None:

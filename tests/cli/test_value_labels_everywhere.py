@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from support.people import PEOPLE, people, write_people
@@ -45,13 +44,6 @@ def test_labels_change_nothing_but_the_domain_of_the_model(worded_model: Path, r
     assert worded["domain"].pop("titles") == TITLES
     assert worded == plain
     assert load_model(worded_model) == load_model(Path("plain.model.json"))
-
-
-@pytest.mark.parametrize("suffix", ["json", "parquet"])
-def test_model_files_keep_labels(worded_file: Path, run: Run, suffix: str) -> None:
-    run("train", worded_file, "--seed", 7, "--output", f"model.{suffix}")
-    domain = load_model(Path(f"model.{suffix}")).domain
-    assert (domain.titles, domain.value_labels) == (TITLES, WORDED["value_labels"])
 
 
 def test_statistics_whose_labels_differ_are_added_and_the_first_ones_stay(worded_file: Path, run: Run) -> None:
@@ -155,11 +147,3 @@ def test_comments_of_queries(worded_model: Path, worded_file: Path, run: Run) ->
     remark = "-- 'income': 'low = Below the median', 'high = Above the median'\n-- 'age': '0 = Under 1 year'\n"
     assert remark in run("sql", worded_model, "--dialect", "duckdb").out
     assert remark in run("sql", "statistics", worded_file, "--dialect", "postgres").out
-
-
-def test_predict_adds_labels_to_rows_of_a_database(worded_model: Path, worded_file: Path, run: Run) -> None:
-    with duckdb.connect("town.duckdb") as connection:
-        connection.execute("CREATE TABLE person AS FROM 'people.parquet'")
-    run("predict", worded_model, "town.duckdb", "--table", "person", "--labels", "--output", "scored.parquet")
-    expected = load_model(worded_model).predict(pl.read_parquet(worded_file), labels=True)
-    assert pl.read_parquet("scored.parquet").equals(expected)

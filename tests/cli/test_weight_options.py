@@ -1,15 +1,16 @@
-"""``--weight`` and ``--weight-cap``: the weight of rows, in place of what the domain declares."""
+"""``--weight`` and ``--weight-cap``: the weight of rows, which whatever is printed or kept of a release states."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -91,17 +92,6 @@ def test_every_verb_that_counts_takes_the_weight(run: Run, data: Path, tmp_path:
     assert json.loads((tmp_path / "four.json").read_text())["domain"]["weight"]["cap"] == "400"
 
 
-def test_python_takes_the_weight(data: Path) -> None:
-    model = dpnb.train(data, epsilon=1, weight="PERWT", weight_cap=400, mechanism="majority")
-    assert model.domain.weight == Weight("PERWT", Fraction(400))
-    statistics = dpnb.aggregate(data, weight="PERWT", weight_cap="400")
-    assert statistics.domain.weight == Weight("PERWT", Fraction(400))
-    planned = dpnb.plan(data, epsilon=1, weight="PERWT", weight_cap=400, rehearse=False)
-    assert planned.plan.domain.weight is not None
-    with pytest.raises(UsageError, match="Give weight_cap, such as 400"):
-        dpnb.train(data, epsilon=1, weight="PERWT")
-
-
 def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: Path) -> None:
     run("aggregate", data, "--output", tmp_path / "counts.parquet")
     refused = run(
@@ -110,30 +100,61 @@ def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: P
     assert "--weight can only be used with --dataset or --domain; statistics files know their weight" in refused.err
 
 
-def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> None:
-    from support.people import spoil_rows
-
-    spoil_rows(data)
-    for code, chosen, words in (
-        (65, ["--weight", "PERWTS", "--weight-cap", "4"], "missing column 'PERWTS' (is it 'PERWT'?)"),
-        (78, ["--weight", "hours", "--weight-cap", "4"], "is an attribute"),
-        (78, ["--weight", "PERWT", "--weight-cap", "4.5"], "must be a multiple of the step"),
-    ):
-        ended = run("train", data, *chosen, "--output", tmp_path / "m.json", expected=code)
-        assert words in ended.err
+WEIGHT = {"column": "PERWT", "cap": 400, "step": "0.5", "missing": 1}
+WORDS = "prior: noisy sums of PERWT in steps of 0.5, at most 400 each, 1 for a row without one"
 
 
-def test_the_result_of_a_query_is_released_as_files_are(run: Run, data: Path, tmp_path: Path) -> None:
-    """The same options with the query, its result and the files: the same model; others are another domain."""
-    chosen = ["--weight", "PERWT", "--weight-cap", "100"]
-    common = ["--epsilon", "1", "--seed", "3", "--output"]
-    query = run("sql", "statistics", data, "--dialect", "duckdb", "--table", "people", *chosen).out
-    result = tmp_path / "result.csv"
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE VIEW people AS FROM read_parquet('{data}')")
-        connection.execute(f"COPY ({query.rstrip().removesuffix(';')}) TO '{result}' (HEADER)")
-    run("train", data, *chosen, *common, tmp_path / "one.json")
-    run("release", result, "--domain", data, *chosen, *common, tmp_path / "two.json")
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    other = run("release", result, "--domain", data, *common, tmp_path / "three.json", expected=65)
-    assert "was counted in another domain than 'people'" in other.err
+@pytest.fixture
+def stated(tmp_path: Path) -> Path:
+    weights = pl.Series(np.random.default_rng(2).integers(0, 500, 400))
+    frame = people(400).with_columns(PERWT=weights, SERIAL=pl.Series(np.arange(400) // 2))
+    document = {**PEOPLE, "weight": WEIGHT, "unit": {"column": "SERIAL", "rows": 2}}
+    return write_people(tmp_path / "people.parquet", frame, document)
+
+
+def test_plan_train_show_sheet_and_ledger_state_the_weight(run: Run, stated: Path) -> None:
+    planned = run("plan", stated, "--epsilon", "1", "--no-advice")
+    assert WORDS in planned.out
+    assert "the error of a weighted class count is in units of PERWT" in planned.out
+    facts = json.loads(run("plan", stated, "--epsilon", "1", "--no-advice", "--json").out)
+    assert facts["weight"] == {"column": "PERWT", "cap": "400", "step": "0.5", "missing": "1"}
+    errors = {query["query"]: query["errors"] for query in facts["queries"]}
+    assert errors["weighted class counts"]["10000"] == pytest.approx(400 * errors["class counts"]["10000"])
+
+    folder = stated.parent
+    ledger, model, sheet = (folder / name for name in ("people.ledger", "people.model.json", "sheet.html"))
+    run("ledger", "init", ledger, "--dataset", "people", "--epsilon", "2", "--unit", "SERIAL")
+    assert WORDS in run("train", stated, "--epsilon", "1", "--ledger", ledger, "--output", model).out
+    with closing(sqlite3.connect(ledger)) as connection:
+        (inputs,) = connection.execute("SELECT inputs FROM entry WHERE kind = 'spend'").fetchone()
+    assert json.loads(inputs)["weight"]["cap"] == "400"
+
+    shown = run("show", model)
+    assert WORDS in shown.out
+    assert "noisy sum of PERWT" in shown.out
+    assert "one row changes one of these sums by at most 400" in shown.out
+    assert "sum of weights" in run("show", model, "--all").out
+    run("show", model, "--html", sheet)
+    page = sheet.read_text(encoding="utf-8")
+    assert "The noise of a sum of PERWT is less than" in page
+    assert "weight of a row, in the prior and in released scores" in page
+    assert "noisy sum of PERWT" in dpnb.load_model(model)._repr_html_()
+
+
+def test_a_domain_without_a_weight_says_nothing_of_one(run: Run, tmp_path: Path) -> None:
+    data = write_people(tmp_path / "people.parquet")
+    run("train", data, "--epsilon", "1", "--output", tmp_path / "model.json")
+    texts = [run("plan", data, "--epsilon", "1", "--no-advice"), run("show", tmp_path / "model.json", "--all")]
+    assert not any("weighted" in text.out or "prior:" in text.out for text in texts)
+    assert "weight" not in json.loads((tmp_path / "model.json").read_text())["domain"]
+
+
+def test_check_tells_of_weights_that_are_missing_cut_off_or_nothing(run: Run, tmp_path: Path) -> None:
+    frame = people(8).with_columns(PERWT=pl.Series([None, -1.0, float("nan"), float("inf"), 0.0, 500.0, 400.0, 3.0]))
+    data = write_people(tmp_path / "people.parquet", frame, {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}})
+    told = run("check", data).out
+    assert "note: weight PERWT: weights above the cap count as 400 (12.5% of the rows)" in told
+    assert "note: weight PERWT: 50.0% of the rows have no weight, or one below 0, and count as 0" in told
+    assert json.loads(run("check", data, "--json").out)["weight"] == {"lacking": 4, "above": 1, "nothing": 5}
+    write_people(data, frame.with_columns(PERWT=-1), {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}})
+    assert "fault: weight PERWT: no row weighs anything" in run("check", data, expected=65).out

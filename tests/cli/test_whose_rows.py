@@ -85,19 +85,6 @@ def test_the_publisher_s_words_go_from_the_codebook_to_the_model(folder: Path, r
         assert 'universe = "SEX IN (1, 2)"' in Path("t.domain.toml").read_text()
 
 
-def test_a_declaration_by_hand(folder: Path, run: Run) -> None:
-    write_people(
-        Path("people.parquet"), document={**DECLARATION, "universe": "grown-ups", "provenance": SOURCE.known()}
-    )
-    assert f"persons: grown-ups\n{SAID}" in run("domain", "show", "people.parquet").out
-    run("domain", "edit", "people.parquet")
-    entry = Path("people.domain.toml").read_text()
-    assert '[people.provenance]\nname = "Town survey"\n' in entry
-    Path("people.domain.toml").write_text(entry.replace('universe = "grown-ups"\n', 'universe = "age >= 20"\n'))
-    shown = run("domain", "show", "people.parquet").out
-    assert f"persons: those with age >= 20\n{SAID}" in shown
-
-
 @pytest.mark.parametrize("counted", [False, True])
 def test_files_of_several_universes_are_of_the_persons_of_all(folder: Path, run: Run, counted: bool) -> None:
     for number, (name, universe) in enumerate([("a", "age < 20"), ("b", "age >= 60")]):

@@ -1,9 +1,11 @@
-"""The estimator among scikit-learn's tools: pipelines, column transformers, cross-validation, searches."""
+"""The estimator among scikit-learn's tools: its own checks, pipelines, transformers, cross-validation, searches."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +15,26 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.flowers import COLOURS, DECLARED, MEASURES, SPECIES, estimator, flowers, measures
 
 from dpnb_columnar.sklearn import SmoothNaiveBayes
+
+WIDE: dict[str, Any] = {"bounds": (-100, 100), "classes": "public", "epsilon": 1000, "random_state": 1}
+
+CONFIGURATIONS = [
+    SmoothNaiveBayes(**WIDE),
+    SmoothNaiveBayes(**WIDE, mechanism="adaptive-histogram", neighbours="replace-one"),
+    SmoothNaiveBayes(**(WIDE | {"bounds": (-10, 10, 0.25)}), mechanism="histogram"),
+    SmoothNaiveBayes(**WIDE, mechanism="none"),
+    SmoothNaiveBayes(**(WIDE | {"random_state": None, "bounds": (-5, 5)}), delta=1e-6, noise="gaussian"),
+]
+
+
+@pytest.mark.slow
+@parametrize_with_checks(CONFIGURATIONS)
+def test_scikit_learns_checks(estimator: SmoothNaiveBayes, check: Callable[[SmoothNaiveBayes], None]) -> None:
+    check(estimator)
 
 
 def test_a_pipeline_of_arrays() -> None:

@@ -18,7 +18,6 @@ from support.ledger_cases import TENTH, charge, forge, new_ledger
 from support.people import write_people
 from support.running import Run
 
-import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, OutputError, UsageError
 from dpnb_columnar.ledger import Ledger
@@ -411,24 +410,6 @@ def test_an_account_is_opened_beside_others_by_the_witness_alone(files: Files, r
     assert f"name it: --witness {witness}" in run(*init, expected=66).err
     run(*init, "--witness", witness)
     assert known(witness) == 3
-
-
-@pytest.mark.slow
-def test_python_notices_a_roll_back(folder: Path) -> None:
-    write_people(folder / "people.parquet")
-    (folder / "other").mkdir()
-    with Ledger.create(folder / "people.ledger", folder / "other" / "w") as ledger:
-        ledger.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
-    shutil.copy("people.ledger", "backup")
-    given = {"epsilon": 1, "mechanism": "histogram", "ledger": "people.ledger", "witness": "other/w"}
-    dpnb.train("people.parquet", **given)  # type: ignore[arg-type]
-    Path("backup").replace("people.ledger")
-    with pytest.raises(DataError, match="was rolled back"):
-        dpnb.train("people.parquet", **given)  # type: ignore[arg-type]
-    with pytest.raises(MissingInputError, match=rf"{WITHOUT_IT}; name it: witness=\".*other/w\"$"):
-        dpnb.train("people.parquet", **{**given, "witness": None})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="account, witness and run_id are for a ledger"):
-        dpnb.train("people.parquet", epsilon=1, witness="other/w")
 
 
 # --- kills --------------------------------------------------------------------------------------------------------

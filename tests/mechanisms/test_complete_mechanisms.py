@@ -17,7 +17,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import registry
 from dpnb_columnar.core import mechanisms
-from dpnb_columnar.core.mechanisms import OWN, MechanismRecord
 from dpnb_columnar.core.mechanisms.baselines import Global
 from dpnb_columnar.core.mechanisms.histogram import BinCounts
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
@@ -25,6 +24,7 @@ from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one
 from dpnb_columnar.extensions.audit.outcomes import configurations
 from dpnb_columnar.extensions.audit.universe import YEARS, build_universe
+from dpnb_columnar.mechanisms import OWN, MechanismRecord
 from dpnb_columnar.releases import attribute_weights
 from dpnb_columnar.training import check_complete
 

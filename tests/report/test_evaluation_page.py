@@ -11,15 +11,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.chromium import Browser
 from support.hostile_names import write_hostile_rows
 from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
-from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.evaluation.noisy_intervals import proportion
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 
@@ -95,24 +92,6 @@ def test_of_many_classes_the_largest_are_drawn(folder: Path, run: Run) -> None:
     assert "Predicted probability of c06" not in text
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (("--html", "page.txt"), 64),
-        (("--html", "there.html"), 73),
-        (("--html", "rest.parquet", "--overwrite"), 64),
-        (("--overwrite",), 64),
-    ],
-)
-def test_a_page_that_cannot_be_written_is_refused_first(
-    options: tuple[str, ...], code: int, rest: Path, model_file: Path, run: Run
-) -> None:
-    Path("there.html").write_text("mine")
-    ended = run("evaluate", model_file, rest, *options, expected=code)
-    assert (ended.out, ended.err.count("\n")) == ("", 1)
-    assert Path("there.html").read_text() == "mine"
-
-
 # What is drawn.
 
 
@@ -143,55 +122,3 @@ def test_a_curve_goes_from_corner_to_corner_and_rises() -> None:
     assert caption == "a: calibration"
     estimate = proportion(0, 10, (1, 1), 0.0)
     assert rows[0][2].startswith(f"{estimate.value:.4f} (")
-
-
-# As people see it.
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """An exact page with hostile names, and one of released scores."""
-    folder = tmp_path_factory.mktemp("pages")
-    town, catalogue = write_hostile_rows(folder), str(folder / "datasets.toml")
-    rest, model = write_people(folder / "rest.parquet", people(800)), folder / "people.json"
-    assert exit_code(["train", str(rest), "--output", str(model), "--mechanism", "histogram"]) == 0
-    hostile = str(folder / "town.json")
-    assert exit_code(["train", str(town), "--dataset", f"{catalogue}:town", "--output", hostile]) == 0
-    assert exit_code(["evaluate", hostile, str(town), "--html", str(folder / "town.html")]) == 0
-    scores = ["--epsilon", "0.5", "--output", str(folder / "s.json")]
-    assert exit_code(["evaluate", str(model), str(rest), "--html", str(folder / "people.html"), *scores]) == 0
-    assert load_model(model).guarantee.private
-    return [folder / "town.html", folder / "people.html"]
-
-
-def test_the_page_fits_its_window_and_fetches_nothing(browser: Browser, pages: list[Path]) -> None:
-    seen = set()
-    for page in pages:
-        for width, scheme in ((1280, "light"), (390, "dark")):
-            browser.open(page.as_uri(), width, scheme=scheme)
-            assert browser.value("document.documentElement.scrollWidth") <= width
-            outside = (
-                "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll') && "
-                "part.getBoundingClientRect().right > innerWidth + 0.5).map(part => part.outerHTML.slice(0, 80))"
-            )
-            assert browser.value(outside) == []
-            assert browser.requested() == [page.as_uri()]
-            assert browser.value("document.scripts.length") == 0
-            seen.add(browser.value("getComputedStyle(document.querySelector('.plot path')).stroke"))
-    assert len(seen) == 2
-
-
-def test_printed_and_read_aloud(browser: Browser, pages: list[Path]) -> None:
-    for page in pages:
-        browser.open(page.as_uri(), 720, scheme="dark")
-        browser.ask("Emulation.setEmulatedMedia", media="print")
-        assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(254, 254, 254)"
-        assert browser.value("document.documentElement.scrollWidth") <= 720
-        browser.ask("Emulation.setEmulatedMedia", media="", features=[])
-        assert browser.printed().startswith(b"%PDF")
-        nodes = browser.ask("Accessibility.getFullAXTree")["nodes"]
-        told = [(node.get("role", {}).get("value"), node.get("name", {}).get("value", "")) for node in nodes]
-        images = [name for role, name in told if role == "image"]
-        assert images[0].startswith("ROC curve: part of its own rows found against")
-        assert len(images) >= 3
-        assert ("heading", "Calibration") in told

@@ -16,13 +16,7 @@ from support.mechanisms import MECHANISMS
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.model.parameters import (
-    AttributeParameters,
-    AttributeWeights,
-    CalibrationLine,
-    NaiveBayes,
-    Normal,
-)
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, CalibrationLine, NaiveBayes, Normal
 from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 from dpnb_columnar.report.informative_attributes import (
     Evidence,

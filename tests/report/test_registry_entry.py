@@ -1,8 +1,10 @@
-"""Entries are valid by the registry's schema, whatever the model is and whatever the record states."""
+"""Any model has its papers: a release sheet, a card, and an entry that the registry's schema admits."""
 
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from dpnb_columnar.papers.model_card import model_card
 from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
 from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
 from dpnb_columnar.papers.release_record import TEXTS, CuratorKind, ReleaseRecord, Releases, Rows, Sector, record_of
+from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 PINNED = json.loads((Path(__file__).parent / "registry_schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft7Validator(PINNED, format_checker=Draft7Validator.FORMAT_CHECKER)
@@ -74,7 +77,8 @@ def test_the_pinned_schema_refuses_what_the_registry_refuses() -> None:
             "test",
         )
     )
-    good = registry_entry(_unseeded(MODELS["histogram"]), papers)
+    model = MODELS["histogram"]
+    good = registry_entry(replace(model, guarantee=replace(model.guarantee, seeded=False)), papers)
     assert faults(good) == []
     for path, value in (
         (("basic", "data_product_sector"), "Farming"),
@@ -89,12 +93,6 @@ def test_the_pinned_schema_refuses_what_the_registry_refuses() -> None:
         assert faults(entry), path
     del good["deployment"]["basic"]["intended_use"]
     assert faults(good)
-
-
-def _unseeded(model: Model) -> Model:
-    from dataclasses import replace
-
-    return replace(model, guarantee=replace(model.guarantee, seeded=False))
 
 
 def test_enumerations_are_the_registrys() -> None:
@@ -115,3 +113,18 @@ def test_the_audits_format_is_the_audits() -> None:
 
 def test_an_empty_record_states_nothing() -> None:
     assert ReleaseRecord() == record_of({}, "test")
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(models())
+def test_any_model_has_a_sheet(tmp_path_factory: pytest.TempPathFactory, model: Model) -> None:
+    page = tmp_path_factory.getbasetemp() / "sheet.html"
+    write_release_sheet(model, "-a b.json", "0" * 64, page, overwrite=True)
+    root = ElementTree.fromstring(page.read_text(encoding="utf-8"))
+    drawn = [part for part in root.iter("div") if part.get("class") == "drawn"]
+    assert len(drawn) == len(model.attributes)
+    for path in root.iter("path"):
+        assert "nan" not in path.attrib["d"]
+        assert "inf" not in path.attrib["d"]
+    ElementTree.fromstring(model._repr_html_())

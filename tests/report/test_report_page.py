@@ -1,15 +1,17 @@
-"""What a report is made of: one well-formed page that needs nothing else, and files beside it."""
+"""A report: one well-formed page that needs nothing else, files beside it, and the numbers of its results."""
 
 from __future__ import annotations
 
 import re
+import statistics
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from support.fake_results import PURE_METHODS, cell, evaluation, write_results
-from support.report_pages import AWKWARD, Page, report
+from support.fake_results import BASELINES, PRIVATE, PURE_METHODS, cell, evaluation, write_results
+from support.report_pages import AWKWARD, EPSILONS, Page, cells, report, text_of
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import COLOURS, slug
@@ -109,10 +111,6 @@ def test_absent_sections_are_left_out(tmp_path: Path, study: str) -> None:
     assert page.section("missing") is None
 
 
-def test_results_without_a_row(tmp_path: Path) -> None:
-    assert report(tmp_path, []).sections() == ["run"]
-
-
 def test_baselines_alone_have_no_figure(tmp_path: Path) -> None:
     page = report(tmp_path, [cell(mechanism="none", epsilon=None), cell(mechanism="majority")])
     assert page.figures() == []
@@ -140,14 +138,7 @@ def test_missing_cells_are_found(tmp_path: Path) -> None:
     assert gaps(read_results(write_results(tmp_path / "results.parquet", rows))) == []
 
 
-def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
-    page = report(tmp_path, [cell()], metadata={"iterations": "5", "folds": "10"})
-    notice = page.section("missing")
-    assert notice is not None
-    assert "adult, evaluation: smooth, 0 of 5 iterations (1 of 50 cells)" in "".join(notice.itertext())
-
-
-def test_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
+def test_declared_iterations_are_expected_and_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
     metadata = {"iterations": "2", "iterations.adult": "1", "folds": "1"}
     page = report(tmp_path, [cell(), cell(dataset="seeds")], metadata=metadata)
     notice = page.section("missing")
@@ -168,17 +159,6 @@ def test_like_names_make_different_file_names() -> None:
     taken = {"run"}
     found = [slug(name, taken) for name in ("a b", "a?b", "A-B", "run", "..", "wyoming-1940")]
     assert found == ["a-b", "a-b-2", "A-B-3", "run-2", "figure", "wyoming-1940"]
-
-
-def test_names_are_no_formulas(tmp_path: Path) -> None:
-    page = report(tmp_path, [cell(dataset="$x^2$")])
-    assert page.figures() == ["x-2", "log-loss-none"]
-    assert "$x^2$" in (tmp_path / "report" / "x-2.svg").read_text()
-
-
-def test_unknown_mechanism_is_drawn(tmp_path: Path) -> None:
-    page = report(tmp_path, [cell(mechanism="newer", epsilon=0.1)])
-    assert page.tables("adult")["ε-differential privacy"]["newer", "0.1"] == "0.800"
 
 
 def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
@@ -236,3 +216,192 @@ def test_drawings_have_no_names_that_could_clash(whole: Page) -> None:
     for drawing in whole.root.iter("svg"):
         assert not [part for part in drawing.iter() if "id" in part.attrib]
         assert not [*drawing.iter("style"), *drawing.iter("use")]
+
+
+Row = dict[str, Any]
+
+
+def chosen(rows: list[Row], **values: Any) -> list[Row]:
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def by_hand(rows: list[Row]) -> tuple[float, float, float]:
+    """Mean over iterations of the mean over folds, and the 5 % and 95 % quantiles over all releases."""
+    iterations = sorted({row["iteration"] for row in rows})
+    means = [statistics.fmean(row["accuracy"] for row in rows if row["iteration"] == number) for number in iterations]
+    low, *_, high = statistics.quantiles([row["accuracy"] for row in rows], n=20, method="inclusive")
+    return statistics.fmean(means), low, high
+
+
+def told(rows: list[Row]) -> str:
+    return "{:.3f} ({:.3f})".format(*by_hand(rows))
+
+
+def test_accuracy_tables(whole: Page, rows: list[Row]) -> None:
+    tables = whole.tables("adult")
+    assert list(tables) == ["ε-differential privacy", "(ε, δ), δ = 1/n", "(ε, δ), δ = 1/n²"]
+    own = chosen(rows, study="evaluation", dataset="adult")
+    pure = tables["ε-differential privacy"]
+    for mechanism in PRIVATE:
+        for epsilon in EPSILONS:
+            expected = told(chosen(own, mechanism=mechanism, epsilon=epsilon, delta="0"))
+            assert pure[mechanism, f"{epsilon:g}"] == expected
+    for panel, delta in (("(ε, δ), δ = 1/n", "1/n"), ("(ε, δ), δ = 1/n²", "1/n^2")):
+        for mechanism, noise in (("smooth", "gaussian"), ("smooth", "laplace"), ("paper", "gaussian")):
+            expected = told(chosen(own, mechanism=mechanism, noise=noise, epsilon=0.1, delta=delta))
+            assert tables[panel][f"{mechanism}, {noise}", "0.1"] == expected
+        assert tables[panel]["smooth", "1"] == pure["smooth", "1"]
+        assert ("trimmed-mean", "1") not in tables[panel]
+
+
+def test_each_data_set_has_its_own_numbers(whole: Page, rows: list[Row]) -> None:
+    (table,) = whole.tables("b").values()
+    own = chosen(rows, study="evaluation", dataset=AWKWARD, mechanism="paper", epsilon=0.1)
+    assert table["paper", "0.1"] == told(own)
+
+
+def test_baselines_are_means_over_everything(whole: Page, rows: list[Row]) -> None:
+    pure = whole.tables("adult")["ε-differential privacy"]
+    for name, _, _ in BASELINES:
+        own = chosen(rows, study="evaluation", dataset="adult", mechanism=name)
+        assert pure[name, "0.1"] == f"{statistics.fmean(row['accuracy'] for row in own):.3f}"
+
+
+def test_folds_count_alike_within_an_iteration_and_iterations_alike(tmp_path: Path) -> None:
+    # 0.5 and 0.9 in a whole iteration, 0.3 alone in one cut short: (0.7 + 0.3) / 2, not 1.7 / 3.
+    parts = [(0, 0, 0.5), (0, 1, 0.9), (1, 0, 0.3)]
+    page = report(tmp_path, [cell(iteration=i, fold=f, accuracy=a) for i, f, a in parts])
+    assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.500 (0.320)"
+
+
+def test_attribute_weights_have_a_panel_and_a_winner(tmp_path: Path) -> None:
+    accuracies = {("smooth", "none"): 0.7, ("smooth", "auto"): 0.8, ("histogram", "none"): 0.75}
+    rows = [cell(mechanism=name, attribute_weights=w, accuracy=value) for (name, w), value in accuracies.items()]
+    page = report(tmp_path, rows)
+    tables = page.tables("adult")
+    assert tables["ε-differential privacy"]["smooth", "1"] == "0.700"
+    assert tables["ε-differential privacy, attribute weights auto"] == {("smooth", "1"): "0.800"}
+    assert "the best mechanism without a δ is smooth with weights auto in 1." in page.text
+    summary = page.section("summary")
+    assert summary is not None
+    assert "smooth auto 0.800" in text_of(summary)
+
+
+def test_log_losses_are_means(tmp_path: Path) -> None:
+    rows = [cell(fold=fold, log_loss=loss) for fold, loss in enumerate((0.25, 0.75))]
+    page = report(tmp_path, [*rows, cell(attribute_weights="auto", log_loss=0.125)])
+    assert page.tables("log-loss-none")["adult"]["smooth", "1"] == "0.500"
+    assert page.tables("log-loss-auto")["adult"]["smooth", "1"] == "0.125"
+    assert "Smallest log loss at ε = 1, by data sets: smooth on 1." in page.text
+
+
+def test_each_released_mean_has_its_errors_and_flattened_attributes_are_counted(tmp_path: Path) -> None:
+    errors = [{"attribute": "age", "error": 0.5}, {"attribute": "gain", "error": 200.0}]
+    rows = [cell(fold=fold, mean_error=0.5, flattened=fold, released_means=errors) for fold in range(2)]
+    page = report(tmp_path, rows)
+    assert page.tables("mean-error")["adult"]["smooth", "1"] == "0.5 (0.5 to 0.5)"
+    assert page.tables("flattened")["adult"]["smooth", "1"] == "0.50"
+    released = page.tables("released-adult")
+    assert {name: table["smooth", "1"] for name, table in released.items()} == {
+        "age": "0.5 (0.5 to 0.5)",
+        "gain": "200 (200 to 200)",
+    }
+    assert "smooth at ε = 1: from 0.5 deviations for age to 2e+02 for gain." in page.text
+
+
+def test_winners(whole: Page, rows: list[Row]) -> None:
+    summary = whole.section("summary")
+    assert summary is not None
+    table = next(table for table in summary.iter("table") if table.get("class") == "winners")
+    found = cells(table)
+    for dataset in ("adult", AWKWARD):
+        own = chosen(rows, study="evaluation", dataset=dataset, delta="0")
+        ceiling = statistics.fmean(row["accuracy"] for row in chosen(own, mechanism="none"))
+        scored = sum(row["rows"] for row in chosen(own, mechanism="smooth", epsilon=0.1, iteration=0))
+        for epsilon in EPSILONS:
+            here = [row for row in own if row["epsilon"] == epsilon and row["mechanism"] in PRIVATE]
+            means = {name: by_hand(chosen(here, mechanism=name))[0] for name in {row["mechanism"] for row in here}}
+            best = max(means, key=lambda name: means[name])
+            below = f"{means[best] - ceiling:+.3f}".replace("-", "−")
+            place = f"{dataset} {scored:,} rows", f"ε = {epsilon:g}"
+            low = by_hand(chosen(here, mechanism=best))[1]
+            assert found[place] == f"{best} {means[best]:.3f} {below} ({low:.3f})"
+
+
+def test_sentences_say_where_smooth_gets_close(tmp_path: Path) -> None:
+    accuracies = {("smooth", 0.1): 0.7, ("smooth", 1.0): 0.795, ("smooth", 10.0): 0.80, ("histogram", 0.1): 0.75}
+    rows = [cell(mechanism=name, epsilon=epsilon, accuracy=value) for (name, epsilon), value in accuracies.items()]
+    page = report(tmp_path, [*rows, cell(mechanism="none", epsilon=None, accuracy=0.8)])
+    caption = page.section("adult").find("figcaption")  # type: ignore[union-attr]
+    assert caption is not None
+    assert text_of(caption) == (
+        "From ε = 1 on, smooth is within 0.01 of the accuracy without privacy, 0.800. "
+        "At ε = 0.1 the best is histogram, 0.750; smooth reaches 0.700."
+    )
+    assert "the best mechanism without a δ is smooth in 2 and histogram in 1." in page.text
+    assert "smooth stays within 0.01 of the accuracy without privacy: on adult from ε = 1." in page.text
+
+
+def test_an_accuracy_that_falls_again_is_not_reached(tmp_path: Path) -> None:
+    values = {0.1: 0.8, 1.0: 0.7}
+    rows = [cell(epsilon=epsilon, accuracy=value) for epsilon, value in values.items()]
+    page = report(tmp_path, [*rows, cell(mechanism="none", epsilon=None, accuracy=0.8)])
+    assert "Up to ε = 1, smooth stays more than 0.01 below the accuracy without privacy, 0.800." in page.text
+
+
+def test_less_than_the_largest_class_is_said(tmp_path: Path) -> None:
+    rows = [cell(accuracy=0.55), cell(mechanism="majority", accuracy=0.6), cell(epsilon=10.0, accuracy=0.7)]
+    page = report(tmp_path, rows)
+    assert "In 1 of them no mechanism beats always naming the largest class." in page.text
+    grey = [part for part in page.root.iter("span") if part.get("class") == "useless"]
+    assert [text_of(part) for part in grey] == ["smooth 0.550"]
+
+
+def test_errors_are_quartiles(whole: Page, rows: list[Row]) -> None:
+    for name, column in (("mean-error", "mean_error"), ("variance-error", "variance_error")):
+        tables = whole.tables(name)
+        assert list(tables) == [AWKWARD, "adult"]
+        own = chosen(rows, study="evaluation", dataset="adult", mechanism="paper", epsilon=0.1, delta="0")
+        values = [row[column] for row in own]
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        assert tables["adult"]["paper", "0.1"] == f"{middle:.3g} ({low:.3g} to {high:.3g})"
+        assert ("histogram", "0.1") not in tables["adult"]
+
+
+def test_bounds_and_allocation(whole: Page, rows: list[Row]) -> None:
+    bounds = whole.tables("bounds-adult")
+    assert list(bounds) == ["ε = 0.1", "ε = 1", "ε = 3"]
+    own = chosen(rows, study="bounds", bounds=100)
+    assert bounds["ε = 1"]["histogram", "100"] == told(chosen(own, mechanism="histogram", epsilon=1.0))
+    assert bounds["ε = 1"]["none", "100"] == told(chosen(own, mechanism="none"))
+    allocations = whole.tables("allocation-adult")
+    assert list(allocations) == ["smooth", "paper"]
+    assert list(dict.fromkeys(row for row, _ in allocations["paper"])) == ["1:2:1", "1:1:1", "2:1:1", "3:1:1"]
+    own = chosen(rows, study="allocation", mechanism="paper", weights="3:1:1")
+    assert allocations["paper"]["3:1:1", "0.3"] == told(chosen(own, epsilon=0.3))
+
+
+def test_loss_of_loose_bounds(tmp_path: Path) -> None:
+    values = {("smooth", 1): 0.8, ("smooth", 100): 0.79, ("histogram", 1): 0.82, ("histogram", 100): 0.5}
+    rows = [cell(study="bounds", mechanism=name, bounds=b, accuracy=value) for (name, b), value in values.items()]
+    page = report(tmp_path, rows)
+    assert "At ε = 1, bounds 100 times too wide cost an accuracy of: smooth 0.010 and histogram 0.320." in page.text
+
+
+def test_running_times(whole: Page) -> None:
+    table = whole.tables("runtime")["From rows to the model"]
+    assert table["direct search", "5,000"] == "0.309"
+    assert table["direct search", "1,700,000"] == "–"
+    assert "direct search takes 4.9 s for 20,000 rows, growing as rows to the power 2.0." in whole.text
+
+
+def test_every_csv_holds_the_numbers_of_its_figure(whole: Page, rows: list[Row]) -> None:
+    folder = whole.path.with_suffix("")
+    assert sorted(file.stem for file in folder.glob("*.csv")) == sorted(whole.figures())
+    frame = pl.read_csv(folder / "adult.csv")
+    assert frame.columns == ["panel", "series", "epsilon", "accuracy", "low", "high"]
+    own = chosen(rows, study="evaluation", dataset="adult", mechanism="global", epsilon=0.1)
+    found = frame.filter(pl.col("series") == "global", pl.col("epsilon") == 0.1).row(0)
+    assert found[3:] == pytest.approx(by_hand(own), abs=1e-14)
+    drawn = sum(len({row for row, _ in table}) for table in whole.tables("adult").values())
+    assert frame.select("panel", "series").n_unique() == drawn

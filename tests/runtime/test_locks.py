@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from support.patience import patience
-from support.running import Run
 
 from dpnb_columnar.errors import BusyError, OutputError
 from dpnb_columnar.runtime import locks
@@ -94,15 +93,6 @@ def test_a_second_run_is_told_who_writes_the_output(tmp_path: Path) -> None:
     assert text.startswith(f"{output}: being written by process {other.pid} on {os.uname().nodename} since 20")
     assert text.endswith(" (run night-1); try again when it has ended")
     assert caught.value.exit_code == 75
-
-
-def test_a_second_run_of_a_verb_ends_with_75_and_leaves_the_first_alone(folder: Path, run: Run) -> None:
-    with another_run(folder / "census.parquet"):
-        before = names_of(folder)
-        assert "being written by process" in run("simulate", "census.parquet", "--rows", 10, expected=75).err
-        assert names_of(folder) == before
-    run("simulate", "census.parquet", "--rows", 10)
-    assert names_of(folder) == {"census.parquet"}
 
 
 def test_other_outputs_are_not_locked(tmp_path: Path) -> None:

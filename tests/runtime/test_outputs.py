@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.runtime import outputs
-from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
+from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened, parquet_writer
 
 
 def names_of(folder: Path) -> set[str]:
@@ -351,3 +352,12 @@ def test_failure_to_synchronise_is_a_failure_of_the_output(tmp_path: Path, monke
     with pytest.raises(OutputError, match="Input/output error"), atomic_output(tmp_path / "out") as partial:
         partial.write_text("mine")
     assert names_of(tmp_path) == set()
+
+
+def test_a_file_without_room_for_its_footer_is_closed(tmp_path: Path) -> None:
+    path, schema = tmp_path / "people.parquet", pa.schema({"age": pa.int64()})
+    path.touch()
+    with at_most(50), pytest.raises(OSError, match="File too large"), parquet_writer(path, schema) as writer:
+        pass  # nothing is written but the footer, for which there is no room
+    assert str(path) not in [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+    assert writer  # the traceback of a failure may keep it

@@ -1,16 +1,20 @@
-"""What stands at a path: a path that the operating system cannot follow is an error, whatever Python says of it."""
+"""Named SQL, worker processes, and what stands at a path: one that cannot be followed is an error."""
 
 from __future__ import annotations
 
 import ast
 import errno
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import dpnb_columnar
+from dpnb_columnar.runtime import workers
 from dpnb_columnar.runtime.paths import exists, is_file, is_folder
+from dpnb_columnar.runtime.resources import literal_pattern, sections
 
 PACKAGE = Path(dpnb_columnar.__file__).parent
 QUESTIONS: tuple[Callable[[Path], bool], ...] = (exists, is_file, is_folder)
@@ -76,3 +80,25 @@ def test_paths_are_asked_nowhere_else() -> None:
         methods = (call.func for call in calls if isinstance(call.func, ast.Attribute))
         asked += [name for each in methods if each.attr in {"exists", "is_file", "is_dir"} and name not in OTHERS]
     assert not asked
+
+
+def test_every_section_is_text_without_comments() -> None:
+    assert sections("ledger")
+    for section in sections("ledger").values():
+        assert section
+        assert "--" not in section
+
+
+def test_patterns_that_match_one_file() -> None:
+    assert literal_pattern(Path("a[1]*?.parquet")) == "a[[]1][*][?].parquet"
+
+
+def test_a_worker_takes_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        workers.set_up_worker()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert os.environ.pop("POLARS_MAX_THREADS") == "1"
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -8,7 +8,6 @@ import polars as pl
 
 from support.people import Document, repeated_document, repeated_people, write_people
 
-TARGET = Path("m.json")
 COPIES = [f"copy {number}" for number in range(3)]
 REPEATED = repeated_document()
 """Hours of work tell the class, four times over; age and sex tell nothing."""
