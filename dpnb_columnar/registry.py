@@ -34,7 +34,7 @@ OWN_FAMILIES: Mapping[str, str] = dict.fromkeys(
 """Extension of each noise family of our own, so that names are listed, and a deleted folder is named, without it."""
 
 
-def extension(name: str, user: str) -> ModuleType:
+def extension(name: str, user: str = "this") -> ModuleType:
     """Import an extension, or a module of one.
 
     Args:
@@ -92,7 +92,7 @@ def noise_family(name: str) -> Any | None:
 def _offering(kind: str, name: str, own: Mapping[str, str]) -> ModuleType | None:
     """Import the extension that offers something of this name; None if none does."""
     if name in own:
-        return extension(own[name], name)
+        return extension(own[name], f"noise {name}" if own is OWN_FAMILIES else name)
     return next((package for package in _packages() if name in getattr(package, kind, ())), None)
 
 
