@@ -39,6 +39,7 @@ def test_show_completion_prints_a_script() -> None:
     [
         ("dpnb-columnar tra", {"train"}),
         ("dpnb-columnar s", {"simulate", "split", "suggest-domain", "show", "sql"}),
+        ("dpnb-columnar d", {"demo", "domain", "datasets"}),
         ("dpnb-columnar ledger ", {"init", "show", "verify"}),
         ("dpnb-columnar train --epsi", {"--epsilon"}),
         ("dpnb-columnar train census.parquet --neighbours ", {"add-remove", "replace-one"}),
@@ -46,7 +47,7 @@ def test_show_completion_prints_a_script() -> None:
         ("dpnb-columnar train --config no-such-file.toml --neigh", {"--neighbours"}),
         ("dpnb-columnar no-such-verb --x", set()),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_words_that_are_offered(line: str, offered: set[str]) -> None:
     assert completions(line) == offered

@@ -11,7 +11,7 @@ import typer
 from support.running import parser_of
 from typer.core import TyperOption
 
-from dpnb_columnar.cli.program import VERBS, PlainParameters, PlainValues
+from dpnb_columnar.cli.program import PlainParameters, PlainValues, help_lines
 from dpnb_columnar.errors import UsageError
 
 typers_validators = pytest.mark.skipif(
@@ -39,7 +39,7 @@ def read(validator: Any, parameter: Any, value: object) -> object:
 
 
 @typers_validators
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", help_lines())
 def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file.parquet").touch()
