@@ -146,7 +146,7 @@ def test_tests_of_all_else_are_collected_and_run_where_every_folder_is_deleted(c
         path.unlink()
     words = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
-    for tests in (["--collect-only", "tests"], ["tests/cli/test_start_up.py", "tests/cli/test_completion.py"]):
+    for tests in (["--collect-only", "tests"], ["tests/cli/test_completion.py", "tests/cli/test_plain_values.py"]):
         ended = subprocess.run(
             [*words, *tests, "-m", "not slow"], cwd=copy, env=environment, capture_output=True, text=True, check=False
         )
