@@ -47,8 +47,7 @@ def extension(name: str, user: str = "this") -> ModuleType:
     name, dot, module = name.partition(".")
     if (package := _package(name)) is None:
         raise UnavailableError(
-            f"{user} needs the extension {name}, which is not installed; install it with: "
-            "pip install --force-reinstall dpnb-columnar"
+            f"{user} needs the extension {name}, which is not installed; install the whole of dpnb-columnar anew"
         )
     return import_module(f"{package}{dot}{module}")
 

@@ -53,7 +53,7 @@ def test_an_unknown_family_is_refused_with_the_names_of_all() -> None:
 
 def test_a_family_of_ours_names_the_extension_that_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_package", lambda name: None)
-    absent = r"^noise uniform-log-normal needs the extension concentrated, which is not installed; install it with: "
+    absent = r"^noise uniform-log-normal needs the extension concentrated, which is not installed; "
     for look_up in (smooth_family, beta_of):
         with pytest.raises(UnavailableError, match=absent):
             look_up("uniform-log-normal")

@@ -30,6 +30,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """A command that cannot do without each extension."""
 
+COPIED = ("dpnb_columnar", "sql", "tests", "studies", "benchmarks", "docs", ".github")
+
 COMMANDS = """
 import json, sys
 from dpnb_columnar.cli.main import exit_code
@@ -80,11 +82,10 @@ def run(commands: Iterable[Sequence[str]], *path: Path, folder: Path) -> tuple[l
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the checkout in a folder of their own, with a census; every test puts back what it deletes."""
     copy = tmp_path_factory.mktemp("checkout")
-    hidden = shutil.ignore_patterns(".*", "__pycache__")
-    for name in ("dpnb_columnar", "sql", "tests", "studies", "benchmarks", "docs"):
-        shutil.copytree(CHECKOUT / name, copy / name, ignore=hidden)
-    for path in CHECKOUT.glob("*.*"):
-        if path.is_file() and not path.name.startswith("."):
+    for path in CHECKOUT.iterdir():
+        if path.name in COPIED:
+            shutil.copytree(path, copy / path.name, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        elif path.is_file():
             shutil.copy(path, copy)
     codes, _, errors = run([("simulate", "census.parquet", "--rows", "500")], copy, folder=copy)
     assert codes == [0], errors
@@ -122,17 +123,17 @@ def test_a_model_is_not_read_where_the_extension_of_its_noise_is_deleted(copied:
     assert "noise arsinh-normal needs the extension concentrated, which is not installed" in errors
 
 
-def importers(folder: Path, modules: set[str]) -> set[Path]:
-    """Tests that import one of these modules, or a module of their support that does."""
-    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+def importers(checkout: Path) -> set[Path]:
+    """Tests that import an extension, or a module of their support or of benchmarks that does."""
+    paths = [path for folder in ("tests", "benchmarks") for path in (checkout / folder).rglob("*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
     found: set[Path] = set()
-    while modules:
-        wanted = "|".join(map(re.escape, sorted(modules)))
-        new = {path for path, text in texts.items() if re.search(rf"\b(?:{wanted})\b", text)} - found
+    wanted = re.compile(r"^ *(?:from|import) dpnb_columnar\.extensions\b", re.MULTILINE)
+    while new := {path for path, text in texts.items() if wanted.search(text)} - found:
         found |= new
-        modules = {f"support.{path.stem}" for path in new if path.parent.name == "support"}
-        modules |= {f"support import {path.stem}" for path in new if path.parent.name == "support"}
-    return found
+        names = "|".join(path.stem for path in new if path.parent.name in ("support", "benchmarks")) or "none"
+        wanted = re.compile(rf"^ *from (?:support|benchmarks)(?:\.| import .*\b)(?:{names})\b", re.MULTILINE)
+    return {path for path in found if path.is_relative_to(checkout / "tests")}
 
 
 @pytest.mark.slow
@@ -141,8 +142,7 @@ def test_tests_of_all_else_are_collected_and_run_where_every_folder_is_deleted(c
     copy = tmp_path / "copy"
     for name in folders():
         shutil.rmtree(copy / FOLDER / name)
-    own = importers(copy / "tests", {"dpnb_columnar.extensions"})
-    for path in own:
+    for path in importers(copy):
         path.unlink()
     words = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
