@@ -30,7 +30,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """A command that cannot do without each extension."""
 
-COPIED = ("dpnb_columnar", "sql", "tests", "studies", "benchmarks", "docs", ".github")
+COPIED = ("dpnb_columnar", "sql", "tests", "studies", "benchmarks", "docs", ".github", ".ci")
 
 COMMANDS = """
 import json, sys
