@@ -34,7 +34,7 @@ OWN_FAMILIES: Mapping[str, str] = dict.fromkeys(
 """Extension of each noise family of our own, so that names are listed, and a deleted folder is named, without it."""
 
 
-def extension(name: str, user: str) -> ModuleType:
+def extension(name: str, user: str = "this") -> ModuleType:
     """Import an extension, or a module of one.
 
     Args:
@@ -47,8 +47,7 @@ def extension(name: str, user: str) -> ModuleType:
     name, dot, module = name.partition(".")
     if (package := _package(name)) is None:
         raise UnavailableError(
-            f"{user} needs the extension {name}, which is not installed; install it with: "
-            "pip install --force-reinstall dpnb-columnar"
+            f"{user} needs the extension {name}, which is not installed; install the whole of dpnb-columnar anew"
         )
     return import_module(f"{package}{dot}{module}")
 
@@ -92,7 +91,7 @@ def noise_family(name: str) -> Any | None:
 def _offering(kind: str, name: str, own: Mapping[str, str]) -> ModuleType | None:
     """Import the extension that offers something of this name; None if none does."""
     if name in own:
-        return extension(own[name], name)
+        return extension(own[name], f"noise {name}" if own is OWN_FAMILIES else name)
     return next((package for package in _packages() if name in getattr(package, kind, ())), None)
 
 

@@ -211,10 +211,15 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "ledger": "Keep account of privacy budgets: init, show, verify.",
     }
 )
-"""Every verb and its line in the help, in the order of the help; then come those of extensions."""
+"""Verbs and their lines in the help, in its order; then come those of extensions."""
 
 BATCH_VERBS = ("ingest", "train", "aggregate", "release", "predict")
 """Verbs that take ``--config``, and options from variables."""
+
+
+def help_lines() -> dict[str, str]:
+    """Return the help line of every verb; no extension replaces one of ours."""
+    return {**VERBS, **extension_verbs(), **VERBS}
 
 
 class VerbGroup(PlainGroup):
@@ -222,7 +227,7 @@ class VerbGroup(PlainGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of all verbs."""
-        return [*VERBS, *extension_verbs()]
+        return [*help_lines()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the parser of a verb; None if there is no such verb."""
@@ -237,7 +242,7 @@ class VerbGroup(PlainGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the help line of every verb without building its parser."""
         with formatter.section("Commands"):
-            formatter.write_dl([*VERBS.items(), *extension_verbs().items()])
+            formatter.write_dl([*help_lines().items()])
 
 
 @cache

@@ -19,11 +19,13 @@ from support.mechanisms import MECHANISMS
 from support.patience import patience
 from support.running import Run, in_python, parser_of
 
+from dpnb_columnar import extensions
 from dpnb_columnar.cli import main, verbs
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
+from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, help_lines, verb_parser
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
+from dpnb_columnar.registry import extension_verbs, verb_module
 
 SINGLE = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
@@ -262,9 +264,10 @@ def parsers_built(*arguments: str) -> int:
 
 @pytest.mark.slow
 def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
-    others = " ".join(module(verb) for verb in VERBS if verb != "train")
+    others = [module(verb) for verb in VERBS if verb != "train"]
+    others += [f"{extensions.__name__}.{each.name}" for each in pkgutil.iter_modules(extensions.__path__)]
     ended = in_python(
-        "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1", env=dict(os.environ)
+        "-c", PROBE, " ".join([UNUSED, *others]), "train", str(people_file), "--epsilon", "1", env=dict(os.environ)
     )
     assert ended.returncode == 0, ended.stderr
 
@@ -278,14 +281,13 @@ def test_show_loads_no_engine_for_a_json_model() -> None:
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
     assert parsers_built(option) == 0
-    ended = in_python(
-        "-c", PROBE, " ".join(["pydantic", "dpnb_columnar.domain", *map(module, VERBS)]), option, cwd=tmp_path
-    )
+    unwanted = ["pydantic", "dpnb_columnar.domain", *map(module, VERBS), *map(str, map(verb_module, extension_verbs()))]
+    ended = in_python("-c", PROBE, " ".join(unwanted), option, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
 
 
 def test_only_the_parser_of_the_verb_that_is_typed_is_built(people_file: Path) -> None:
-    assert {parsers_built(verb, "--help") for verb in VERBS} == {1}
+    assert {parsers_built(verb, "--help") for verb in help_lines()} == {1}
     assert parsers_built("train", str(people_file)) == 1
 
 
@@ -311,6 +313,6 @@ def test_every_verb_is_a_module_and_every_module_a_verb() -> None:
     assert names == {*VERBS}
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", help_lines())
 def test_a_line_of_the_help_is_the_first_of_the_verbs_own(verb: str) -> None:
-    assert f"{parser_of(verb).help} ".startswith((f"{VERBS[verb]}\n", f"{VERBS[verb]} "))
+    assert f"{parser_of(verb).help} ".startswith((f"{help_lines()[verb]}\n", f"{help_lines()[verb]} "))

@@ -11,7 +11,7 @@ import typer
 from support.running import in_python, parser_of
 from typer.core import TyperOption
 
-from dpnb_columnar.cli.program import VERBS, PlainParameters, PlainValues
+from dpnb_columnar.cli.program import PlainParameters, PlainValues, help_lines
 from dpnb_columnar.errors import UsageError
 
 SCRIPTS = {"bash": "complete -o default", "zsh": "#compdef dpnb-columnar", "fish": "complete --command dpnb-columnar"}
@@ -48,6 +48,7 @@ def test_show_completion_prints_a_script() -> None:
     [
         ("dpnb-columnar tra", {"train"}),
         ("dpnb-columnar s", {"simulate", "split", "suggest-domain", "show", "sql"}),
+        ("dpnb-columnar d", {"demo", "domain", "datasets"}),
         ("dpnb-columnar ledger ", {"init", "show", "verify"}),
         ("dpnb-columnar train --epsi", {"--epsilon"}),
         ("dpnb-columnar train census.parquet --neighbours ", {"add-remove", "replace-one"}),
@@ -55,7 +56,7 @@ def test_show_completion_prints_a_script() -> None:
         ("dpnb-columnar train --config no-such-file.toml --neigh", {"--neighbours"}),
         ("dpnb-columnar no-such-verb --x", set()),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_words_that_are_offered(line: str, offered: set[str]) -> None:
     assert completions(line) == offered
@@ -86,7 +87,7 @@ def read(validator: Any, parameter: Any, value: object) -> object:
 
 
 @typers_validators
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", help_lines())
 def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file.parquet").touch()

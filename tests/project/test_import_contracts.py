@@ -84,6 +84,9 @@ def test_contracts_are_kept() -> None:
         (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
         ("releases/score_plan.py", "import dpnb_columnar.evaluation.released_scores"),
         ("ledger/accounts.py", "import dpnb_columnar.training"),
+        ("api/__init__.py", "import dpnb_columnar.extensions.attack"),
+        ("core/mechanisms/smooth_noise.py", "from dpnb_columnar.extensions.concentrated import log_normal"),
+        ("extensions/attack/model_attack.py", "from dpnb_columnar.extensions.audit import distinguishers"),
     ],
 )
 def test_planted_import_breaks_a_contract(module: str, line: str, copy: Path) -> None:
