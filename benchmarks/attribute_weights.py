@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tuning import folds
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import PublicFile, learn_public_weights, open_public_file, without_noise
 from studies.paper.coded_rows import Fold, HeldOut, models
 

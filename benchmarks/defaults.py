@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from benchmarks.tuning import folds
 from dpnb_columnar.advice.expectation import BELOW
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.core.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
-from dpnb_columnar.model.model import Model
 from studies.paper.coded_rows import Fold, HeldOut, models
 
 HEADER = (

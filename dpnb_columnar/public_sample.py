@@ -47,8 +47,7 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.model.log_ratios import model_log_ratios
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.model.parameters import NaiveBayes, PublicSource
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import column
@@ -337,7 +336,7 @@ def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
     return replace(found, weights=weights, shift=shift)
 
 
-def model_beside(model: Model, path: Path) -> Model:
+def model_beside(model: NaiveBayes, path: Path) -> NaiveBayes:
     """Make the public model beside a released one: the public rows' tables without noise, with the released weights."""
     source = None if model.attribute_weights is None else model.attribute_weights.source
     if source is None:
@@ -374,13 +373,13 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
             )
 
 
-def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> Model:
+def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> NaiveBayes:
     """Make the model that a mechanism would release of public rows, were there no noise.
 
     Args:
         released: Their domain without the attributes that are not released.
     """
-    model = Model.of(release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise()))
+    model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
     attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
     return replace(model, domain=statistics.domain, attributes=attributes)
 

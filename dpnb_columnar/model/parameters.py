@@ -231,7 +231,7 @@ class AttributeWeights:
 class NaiveBayes:
     """A released naive Bayes classifier as plain data: what the functions of this room take.
 
-    ``dpnb_columnar.model.model.Model`` is the same with methods for users; it stands above these functions.
+    ``dpnb_columnar.api.model.Model`` is the same with methods for users.
 
     Attributes:
         domain: The declared domain that the classifier was trained for.

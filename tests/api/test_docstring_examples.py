@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.model.model import Model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes

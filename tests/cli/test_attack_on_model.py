@@ -15,8 +15,8 @@ from support.attacked import wide_document, wide_rows
 from support.people import write_people
 from support.running import Run
 
-from dpnb_columnar.model import model as model_module
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model import model_files
+from dpnb_columnar.model.model_files import read_model
 
 ROWS = ("--members", "members.parquet", "--others", "others.parquet")
 ATTACK = ("audit", "--model", "people.model.json", *ROWS)
@@ -95,10 +95,10 @@ def test_what_exceeds_the_bound_ends_with_1(folder: Path, run: Run, monkeypatch:
     run("train", "members.parquet", "--epsilon", 1000, "--mechanism", "histogram", "--output", "people.model.json")
 
     def loaded(path: Path) -> object:
-        model = load_model(path)
+        model = read_model(path)
         return replace(model, guarantee=replace(model.guarantee, epsilon=Fraction(1)))
 
-    monkeypatch.setattr(model_module, "load_model", loaded)
+    monkeypatch.setattr(model_files, "read_model", loaded)
     ended = run(*ATTACK, "--html", "attack.html", expected=1)
     assert "EXCEEDED: the attack does better than the guarantee allows." in ended.out
     assert " rows flagged by " in ended.out

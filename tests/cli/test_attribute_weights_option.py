@@ -13,10 +13,11 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, write_peo
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.model.model import Model, load_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes

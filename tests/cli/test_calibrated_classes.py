@@ -15,9 +15,9 @@ from support.people import write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Pure
 from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
-from dpnb_columnar.model.model import load_model
 
 NAMES = ("none", "low", "some", "more", "most", "high", "rare", "odd", "last")
 COPIES = 4

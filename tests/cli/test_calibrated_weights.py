@@ -14,10 +14,11 @@ from support.people import people_domain, repeated_document, repeated_people, wr
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Pure
 from dpnb_columnar.core.mechanisms import release as model_release
 from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION
-from dpnb_columnar.model.model import Model, load_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from dpnb_columnar.sklearn import SmoothNaiveBayes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.running import Run
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 FILES = ["census.model.json", "census.parquet", "census.test.parquet", "census.train.parquet", "scored.parquet"]
 

@@ -10,10 +10,10 @@ import pytest
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.domain import document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.model.model import load_model
 
 FILE = "people.parquet"
 

@@ -9,10 +9,10 @@ import pytest
 from support.people import DECLARATION, PEOPLE, people, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.domain import Declaration, read_declaration
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.model.model import load_model
 
 FILE = Path("people.parquet")
 ATTRIBUTES = {**PEOPLE["attributes"], "income": {"values": ["low", "high"]}}

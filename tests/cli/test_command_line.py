@@ -19,10 +19,10 @@ from support.patience import patience
 from support.running import Run, in_python, parser_of
 
 import dpnb_columnar
+from dpnb_columnar.api import load_model
 from dpnb_columnar.cli import main
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.model.model import load_model
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
@@ -144,7 +144,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.model.model.Model.save", interrupt)
+    monkeypatch.setattr("dpnb_columnar.api.model.Model.save", interrupt)
     assert run("train", people_file, expected=130).err.endswith("ended by SIGINT; no unfinished output is left\n")
 
 
@@ -198,7 +198,7 @@ import os
 import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.api.model import Model
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """

@@ -10,7 +10,7 @@ import pytest
 from support.people import people, write_people
 from support.running import Run
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 SCORED = Path("scored.parquet")
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

@@ -16,7 +16,7 @@ from support.model_cases import declared, model_of, table_of
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

@@ -12,7 +12,7 @@ from support.people import repeated_document, repeated_people, write_people
 from support.running import Run
 from support.servers import PostgresServer
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 REPEATED = repeated_document(6)
 THREE = {**REPEATED, "label": {"column": "income", "classes": ["low", "high", "none"]}}

@@ -10,9 +10,9 @@ from support.ledger_cases import spent_epsilon
 from support.people import people, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.mechanisms import release as model_release
 from dpnb_columnar.core.mechanisms.weight_rounds import WeightRounds
-from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")
 LEARNED = ("--mechanism", "histogram", "--attribute-weights", "learned")

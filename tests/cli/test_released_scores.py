@@ -17,10 +17,10 @@ from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.evaluation.released_scores import load_scores
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.model import load_model
 
 SCORES = Path("rest.scores.json")
 REST = Path("rest.parquet")

@@ -20,6 +20,7 @@ from support.people import PEOPLE, people_domain, repeated_document, repeated_pe
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.core.mechanisms.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.core.mechanisms.score_calibration import CALIBRATION, margins_given
@@ -30,7 +31,6 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.training import train
 
 REPEATED = repeated_document(6)

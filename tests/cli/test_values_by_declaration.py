@@ -12,8 +12,8 @@ import pytest
 from support.people import spoil_rows
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.model.model import load_model
 
 ENTRY = """
 [town]

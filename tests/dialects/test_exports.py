@@ -26,9 +26,9 @@ from support.exported import (
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.scored_rows import AGE, MIXED, MONEY
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, write_export
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 
 SCRIPTED = [Target.R, Target.STATA, Target.SAS, Target.SPSS]

@@ -15,6 +15,7 @@ from support.model_cases import declared
 from support.recorded_draws import Drawn, Forced
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
 from dpnb_columnar.core.mechanisms.mechanism import COUNTS
 from dpnb_columnar.core.mechanisms.plan import plan
@@ -23,7 +24,6 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
 
 DOMAIN = declared(

@@ -12,6 +12,7 @@ from support.mechanisms import MECHANISMS, PRIVATE, SPREAD
 from support.model_cases import declared
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, total
 from dpnb_columnar.core.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.core.mechanisms.plan import plan
@@ -19,7 +20,6 @@ from dpnb_columnar.core.mechanisms.smooth import exact_answers
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal
 
 CLASSES = (1000, 400)

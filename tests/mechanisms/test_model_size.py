@@ -16,6 +16,7 @@ from support.model_cases import declared
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms import plan as release_plan
 from dpnb_columnar.core.mechanisms.plan import ModelSize, largest_model, plan, reserve_later_pass
@@ -26,7 +27,6 @@ from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.document import leaves, to_document, to_json
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import LARGEST_COUNT, MOST_MARGINS, AttributeWeights, CalibrationLine
 
 

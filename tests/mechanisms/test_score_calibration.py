@@ -15,6 +15,8 @@ from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Extreme, Forced
 from support.releases import plan_and_release
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share
 from dpnb_columnar.core.mechanisms import score_calibration
 from dpnb_columnar.core.mechanisms.plan import plan, plan_given, reserve_later_pass
@@ -31,9 +33,9 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, log_ratios
-from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.training import train
 
@@ -299,7 +301,7 @@ def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     with pytest.raises(
         DataError, match=f"guarantee.reserved.values: says {values}, and the model holds {24 * classes}"
     ):
-        from_document(to_document(other), "other.json")
+        read_document(to_document(other), "other.json")
 
 
 def test_a_tenth_where_losses_are_concentrated() -> None:

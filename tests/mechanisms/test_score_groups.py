@@ -18,6 +18,7 @@ from support.recorded_draws import Forced, total_loss
 from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
 from dpnb_columnar.core.mechanisms import score_release
 from dpnb_columnar.core.mechanisms.score_release import (
@@ -39,7 +40,6 @@ from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_json
-from dpnb_columnar.model.model import Model
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 BY = ["sex,hours=2", "sex:hours", "region=n,s"]

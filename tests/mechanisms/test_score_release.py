@@ -15,6 +15,7 @@ from support.people import FEW_VALUES, PEOPLE, TYPES, people, people_domain
 from support.recorded_draws import Forced, total_loss
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
 from dpnb_columnar.core.mechanisms import score_release
 from dpnb_columnar.core.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores
@@ -28,7 +29,6 @@ from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores
 from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.model import Model
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)

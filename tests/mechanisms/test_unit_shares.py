@@ -10,6 +10,7 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.budget.costs import Approximate
@@ -19,8 +20,8 @@ from dpnb_columnar.core.noise import ExactSampler, SystemBits
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.guarantee import statement
-from dpnb_columnar.model.model import Model, from_document
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:
@@ -91,7 +92,7 @@ def test_a_model_says_that_its_guarantee_is_for_a_unit(relation: Neighbours, wor
     assert model.guarantee.unit == Unit(("SERIAL",), 2)
     assert words in statement(model.guarantee)
     assert words in repr(model)
-    assert from_document(to_document(model), "model.json") == model
+    assert read_document(to_document(model), "model.json") == model
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_a_model_that_claims_too_much_for_a_unit_is_refused(place: tuple[str, ..
         part = part[key]
     part[place[-1]] = value
     with pytest.raises(DataError, match=words):
-        from_document(document, "model.json")
+        read_document(document, "model.json")
 
 
 def test_the_second_release_of_a_unit_spends_what_the_first_has_left() -> None:

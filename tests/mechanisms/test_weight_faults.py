@@ -16,6 +16,7 @@ from support.model_cases import declared, histogram_of, model_of, presence_of, t
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms import score_calibration
 from dpnb_columnar.core.mechanisms.plan import plan
@@ -31,7 +32,6 @@ from dpnb_columnar.core.queries.scores import (
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.training import train
 

@@ -13,6 +13,7 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.core.mechanisms import weight_rounds
@@ -28,7 +29,6 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.log_ratios import model_log_ratios
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})

@@ -20,6 +20,8 @@ from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.plan import plan
@@ -29,7 +31,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model, from_document, load_model
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.postprocessing import class_counts
 
 ATTRIBUTES = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
@@ -142,10 +144,10 @@ def test_a_model_file_holds_the_sums(tmp_path: Path, suffix: str) -> None:
 def test_a_model_without_the_sums_of_its_domain_is_refused(change: dict[str, Any], words: str) -> None:
     document = to_document(plan_and_release(counted(weighted_domain()), Budget(Fraction(1))))
     with pytest.raises(DataError, match=words):
-        from_document({**document, **change}, "model.json")
+        read_document({**document, **change}, "model.json")
     plain = to_document(plan_and_release(counted(people_domain()), Budget(Fraction(1))))
     with pytest.raises(DataError, match="the domain declares no weight"):
-        from_document({**plain, "weighted_classes": document["weighted_classes"]}, "model.json")
+        read_document({**plain, "weighted_classes": document["weighted_classes"]}, "model.json")
 
 
 def test_priors_do_not_depend_on_the_step() -> None:
@@ -172,7 +174,7 @@ def test_the_prior_of_all_rows_of_units_is_drawn_towards_that_of_the_rows_that_c
     for drawn, rows, persons in zip(model.weighted_classes.probability, model.classes.probability, alone, strict=True):
         assert min(rows, persons) < drawn < max(rows, persons)
     document = to_document(model)
-    assert from_document(document, "test").weighted_classes == model.weighted_classes
+    assert read_document(document, "test").weighted_classes == model.weighted_classes
     document["weighted_classes"]["probability"] = list(alone)
     with pytest.raises(DataError, match=r"weighted_classes\.probability"):
-        from_document(document, "test")
+        read_document(document, "test")

@@ -18,13 +18,15 @@ from support.golden_model import DELETED, changed
 from support.model_cases import declared, model_of, table_of
 from support.scored_queries import compare, kinds_of
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.mechanisms.score_release import model_scores
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.likelihood import BELOW_BEST, class_terms, deciding_terms, margin_above, population_line
-from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_with_line.json"
@@ -175,7 +177,7 @@ def released() -> Any:
 
 def test_a_release_has_a_line_in_every_form(released: Any, tmp_path: Path) -> None:
     for number, (name, document) in enumerate(released.items()):
-        model = from_document(document, "x")
+        model = read_document(document, "x")
         line = document["attribute_weights"]["line"]
         assert list(line) == ["class", "margins", "log_odds", *(["others", "evidence"] if number else [])], name
         for path in (tmp_path / f"{number}.json", tmp_path / f"{number}.parquet"):
@@ -222,14 +224,14 @@ def test_a_line_with_a_fault_is_refused_by_its_place(
     name: str, place: tuple[str | int, ...], value: object, words: str, released: Any
 ) -> None:
     with pytest.raises(DataError, match=words):
-        from_document(changed(place, value, released[name]), "x")
+        read_document(changed(place, value, released[name]), "x")
 
 
 def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     document = to_document(released_case("tempered", 1, monkeypatch))
     line = copy.deepcopy(released["calibrated"]["attribute_weights"]["line"])
     with pytest.raises(DataError, match=r"attribute_weights\.line: does not suit tempered weights of this model"):
-        from_document(edited(document, LINE, line), "x")
+        read_document(edited(document, LINE, line), "x")
 
 
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:

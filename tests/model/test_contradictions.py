@@ -28,6 +28,7 @@ from support.edited_documents import (
 from support.golden_model import DELETED, changed
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
@@ -38,7 +39,7 @@ from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothnes
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import from_document, load_model
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.model_files import save_model
 
 Document = Mapping[str, Any]
@@ -60,7 +61,7 @@ def document() -> Callable[[str], Any]:
 
 def is_refused(document: Any) -> bool:
     try:
-        from_document(document, "x")
+        read_document(document, "x")
     except DataError:
         return True
     return False
@@ -82,7 +83,7 @@ def test_a_release_of_any_kind_is_read(name: str, monkeypatch: pytest.MonkeyPatc
 def test_releases_with_other_noise_are_read(name: str) -> None:
     for _ in range(20):
         model = released_case(name)
-        assert from_document(to_document(model), "x") == model
+        assert read_document(to_document(model), "x") == model
 
 
 # One number changed: refused, but where the same parameters follow.
@@ -109,7 +110,7 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
     if place[0] != "attributes" or "released" not in str(place[2:]):
         return False
     body = document["attributes"][place[1]]
-    scale = getattr(from_document(document, "x").domain[str(place[1])], "scale", None)
+    scale = getattr(read_document(document, "x").domain[str(place[1])], "scale", None)
     # Noise throughout: the attribute says nothing.
     nothing = body["kind"] == "normal" and body["deviation"] == [scale.end - scale.origin] * len(body["deviation"])
     if "released" in place:
@@ -197,14 +198,14 @@ def test_no_parameter_may_be_a_little_off(document: Callable[[str], Any], name: 
     ]
     place, value = data.draw(st.sampled_from(places))
     assert is_refused(edited(document(name), place, value * (1 + data.draw(st.sampled_from([-3e-9, 3e-9])))))
-    from_document(edited(document(name), place, value * (1 - 1e-13)), "x")
+    read_document(edited(document(name), place, value * (1 - 1e-13)), "x")
 
 
 def test_swapped_probabilities_are_refused(document: Callable[[str], Any]) -> None:
     rows = document("histogram")["attributes"]["age"]["probability"]
     says = f"attributes.age.probability.0.0: says {rows[1][0]!r}, and {rows[0][0]!r} follows from the released values"
     with pytest.raises(DataError, match=f"^x: not a valid model: {says}; restore the file as it was written$"):
-        from_document(edited(document("histogram"), ("attributes", "age", "probability"), rows[::-1]), "x")
+        read_document(edited(document("histogram"), ("attributes", "age", "probability"), rows[::-1]), "x")
 
 
 def test_an_edited_mean_is_refused_in_a_parquet_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +258,7 @@ def test_what_contradicts_the_guarantee_is_refused(
     name: str, place: Place, value: object, words: str, document: Callable[[str], Any]
 ) -> None:
     with pytest.raises(DataError, match=words):
-        from_document(changed(place, value, document(name)), "x")
+        read_document(changed(place, value, document(name)), "x")
 
 
 @pytest.mark.parametrize("name", ["histogram", "smooth", "calibrated"])
@@ -268,18 +269,18 @@ def test_a_query_that_is_paid_twice_is_refused(name: str, document: Callable[[st
         half = share | {key: str(Fraction(share[key]) / 2) for key in ("epsilon", "row_epsilon")}
         shares = [*composition[:place], half, *composition[place + 1 :], half]
         with pytest.raises(DataError, match=rf"composition.{place}: repeats the query '{share['query']}'"):
-            from_document(changed((*GUARANTEE, "composition"), shares, document(name)), "x")
+            read_document(changed((*GUARANTEE, "composition"), shares, document(name)), "x")
 
 
 def test_rounds_end_at_intercepts_that_steps_reach() -> None:
     options = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "learned"}
     document = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
     place = ("attribute_weights", "intercepts", 1)
-    assert from_document(edited(document, place, -5.0), "x").intercepts[1] == -5
+    assert read_document(edited(document, place, -5.0), "x").intercepts[1] == -5
     with pytest.raises(DataError, match=r"says -4.59, and such intercepts are multiples of 1/256"):
-        from_document(edited(document, place, -4.59), "x")
+        read_document(edited(document, place, -4.59), "x")
     with pytest.raises(DataError, match=r"says -6.58984375, and rounds keep within 5 of 0"):
-        from_document(edited(document, place, -1687 / 256), "x")
+        read_document(edited(document, place, -1687 / 256), "x")
 
 
 def test_one_share_of_a_calibration_alone_is_left() -> None:
@@ -289,7 +290,7 @@ def test_one_share_of_a_calibration_alone_is_left() -> None:
     place = (*GUARANTEE, "reserved")
     whole = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
     with pytest.raises(DataError, match=r"guarantee.reserved: repeats the query 'calibration counts'"):
-        from_document(edited(whole, place, left), "x")
+        read_document(edited(whole, place, left), "x")
     plain = to_document(dpnb.train(rows(2), domain=declaration(2), **{**options, "attribute_weights": "tempered"}))
     others = {
         "weight gradient 1": "query: 'weight gradient 1' is no query of this",
@@ -298,7 +299,7 @@ def test_one_share_of_a_calibration_alone_is_left() -> None:
     several = [([left], "expected an object"), ([left, left], "expected an object")]
     for wrong, words in (*((left | {"query": name}, words) for name, words in others.items()), *several):
         with pytest.raises(DataError, match=rf"guarantee.reserved.*{words}"):
-            from_document(edited(plain, place, wrong), "x")
+            read_document(edited(plain, place, wrong), "x")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_the_scale_of_the_noise_follows_from_the_share(
 ) -> None:
     """A number is a factor of what is stated."""
     told = document(mechanism)
-    from_document(told, "x")
+    read_document(told, "x")
     query, *rest = place
     queries = [share["query"] for share in told["guarantee"]["composition"]]
     place = (queries.index(query), *rest)
@@ -331,7 +332,7 @@ def test_the_scale_of_the_noise_follows_from_the_share(
             stated = stated[key]
         value *= stated
     with pytest.raises(DataError, match=words):
-        from_document(edited(told, ("guarantee", "composition", *place), value), "x")
+        read_document(edited(told, ("guarantee", "composition", *place), value), "x")
 
 
 # The rules that the reader knows are those of the release.

@@ -16,9 +16,10 @@ from support.golden_model import golden_model
 from support.model_cases import LARGEST_COUNT, declared, model_of, models
 from support.released_models import MODELS
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.model.document import leaves, to_document, to_json
-from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 

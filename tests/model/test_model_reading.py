@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from support.golden_model import DELETED, VALID, Place, changed, golden_model, read_or_refused
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.document import document_digest, to_document, to_json
-from dpnb_columnar.model.model import from_document, load_model
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.model_files import save_model
 
 pytestmark = pytest.mark.usefixtures("invented_models")
@@ -23,7 +24,7 @@ SHARE: Place = ("guarantee", "composition", 0)
 def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
     """Reading refuses the document in these words."""
     with pytest.raises(kind, match=words) as caught:
-        from_document(document, "model.json")
+        read_document(document, "model.json")
     assert type(caught.value) is kind or kind is ConfigurationError
     assert str(caught.value).startswith("model.json: ")
 
@@ -236,15 +237,15 @@ PLACES = places(VALID)
 def test_a_value_missing_anywhere_is_refused_or_read(place: Place) -> None:
     """Or an odd one in its place. What is read can be written, and read again."""
     for value in (DELETED, *ODD):
-        model = read_or_refused(partial(from_document, changed(place, value), "model.json"), "model.json")
+        model = read_or_refused(partial(read_document, changed(place, value), "model.json"), "model.json")
         if model is not None and place[-1] != "attribute":  # of a share: judged by parameters, invented here
-            assert from_document(json.loads(to_json(to_document(model))), "model.json") == model
+            assert read_document(json.loads(to_json(to_document(model))), "model.json") == model
 
 
 def test_other_priors_are_read_and_have_another_digest() -> None:
     """Made for another population, say: that is post-processing; the digest tells that it is not what was released."""
     released = golden_model()
-    other = from_document(changed(("classes", "probability"), [0.25, 0.75]), "model.json")
+    other = read_document(changed(("classes", "probability"), [0.25, 0.75]), "model.json")
     assert other.priors == (0.25, 0.75)
     assert other.classes.released == released.classes.released
     assert document_digest(other) != document_digest(released)

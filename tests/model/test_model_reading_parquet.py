@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_model import golden_model, loaded_or_refused
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 
 pytestmark = pytest.mark.usefixtures("invented_models")

@@ -13,13 +13,14 @@ from support.releases import plan_and_release
 from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Pure
 from dpnb_columnar.core.mechanisms.mechanism import WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model, from_document
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.postprocessing import USUAL_TILT, ClassSizes, class_counts, population_shares
 
 DRAWS = 400
@@ -131,12 +132,12 @@ def released() -> Model:
 def test_a_reader_computes_the_shares_of_weights_again() -> None:
     document = to_document(released())
     sums = document["weighted_classes"]
-    assert from_document(document, "model.json").priors == tuple(sums["probability"])
+    assert read_document(document, "model.json").priors == tuple(sums["probability"])
     alone = list(class_counts(sums["released"], 400).probability)
     assert alone != pytest.approx(sums["probability"], abs=0.001)
     other = {**document, "weighted_classes": {**sums, "probability": alone}}
     with pytest.raises(DataError, match=r"weighted_classes\.probability\.0.*follows from the released values"):
-        from_document(other, "model.json")
+        read_document(other, "model.json")
 
 
 @pytest.mark.parametrize("mechanism", ["paper", "none"])
@@ -149,4 +150,4 @@ def test_what_truncates_and_nothing_else_has_the_shares_of_the_weights_alone(mec
     )
     assert model.weighted_classes is not None
     assert model.priors == class_counts(model.weighted_classes.released, 400).probability
-    assert from_document(to_document(model), "model.json").priors == model.priors
+    assert read_document(to_document(model), "model.json").priors == model.priors

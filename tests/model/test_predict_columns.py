@@ -14,8 +14,8 @@ import pytest
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.scored_rows import AGE, MIXED, ROW, SEX, probabilities_of, scored
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 

@@ -28,8 +28,8 @@ from support.model_cases import (
 from support.random_models import values_for
 from support.scored_rows import MIXED
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.model import polars_terms
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.polars_terms import SKIPPED
 
 SIGNED, UNSIGNED = (pl.Int8, pl.Int16, pl.Int32, pl.Int64), (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)

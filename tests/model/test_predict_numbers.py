@@ -16,8 +16,8 @@ from support.random_models import held, models_and_rows
 from support.reference_scorer import log_density, reference
 from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.model.likelihood import log_normalisation
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED

@@ -18,6 +18,7 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.mechanisms.mechanism import on_scale, presence_counts
@@ -29,7 +30,6 @@ from dpnb_columnar.domain import Categorical, Domain, read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import leaves, to_document
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
 from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 

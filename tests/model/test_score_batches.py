@@ -14,8 +14,8 @@ from support.model_cases import declared, model_of, normal_of, peak_of_scoring, 
 from support.random_models import held, models_and_rows
 from support.scored_rows import MIXED, ROW, types
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.model import score_batches, scoring
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.model_cases import declared, model_of, normal_of, peak_of_scoring
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, OutputError
 from dpnb_columnar.model import scored_files
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files
 

@@ -17,9 +17,9 @@ from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.evaluation.noisy_intervals import proportion
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 

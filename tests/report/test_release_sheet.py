@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from support.model_cases import models
 
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 

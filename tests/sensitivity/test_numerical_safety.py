@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
 from support.releases import plan_and_release
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
@@ -34,7 +36,6 @@ from dpnb_columnar.core.sensitivity import (
 )
 from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 

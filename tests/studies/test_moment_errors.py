@@ -13,8 +13,8 @@ from support import mini_plan
 from support.mini_plan import fitting, tiny_domain
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from studies.paper.accuracy import exact_moments, moment_errors
 from studies.paper.coded_rows import Folds, code_rows, split

@@ -17,6 +17,7 @@ from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.core.mechanisms.score_calibration import margins_given
@@ -25,7 +26,6 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split
 from studies.paper.coded_rows import models as trained

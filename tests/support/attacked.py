@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.model.model import Model
 
 
 def wide_document(attributes: int, categories: int) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.core.mechanisms.score_release import plan_scores
@@ -30,7 +31,6 @@ from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.training import carry_out, train
 from support.golden_model import golden_model

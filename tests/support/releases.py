@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.core.mechanisms.release import release
 from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.model.model import Model
 
 
 def plan_and_release(

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.intervals import Interval
-    from dpnb_columnar.model.model import Model
+    from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.rows.lakes import LakeTable
 
 
-def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
+def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files, or a table, that were counted for the model."""
     from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
@@ -280,13 +280,13 @@ def command(
     """
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.domain.groupings import divisions_of
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     if epsilon is None:
         _refuse_typed(context, pages=html is not None)
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
-    rows, loaded = local_input(data, table), load_model(model)
+    rows, loaded = local_input(data, table), read_model(model)
     divisions = divisions_of(by, loaded.domain)
     ledger = charged.ledger_file
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
@@ -346,7 +346,7 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
 
 
 def _evaluate(
-    model: Model,
+    model: NaiveBayes,
     rows: LocalInput,
     public: Path | None,
     page: Page | None,

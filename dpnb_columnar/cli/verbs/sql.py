@@ -171,12 +171,12 @@ def score_command(
     """
     from dpnb_columnar.dialects.scoring_query import scoring_query
     from dpnb_columnar.dialects.sql_columns import sql_columns
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     _check_parameters(parameters_table, parameters, template, output)
     for target in filter(None, (output, parameters)):
         check_target(target, overwrite, [model, *_file_of(like)])
-    loaded = load_model(model)
+    loaded = read_model(model)
     keys = options.columns_of(key)
     columns = sql_columns(loaded, dialect, like, table, keys, names)
     dialect = columns.dialect

@@ -195,11 +195,11 @@ def _attack(
     from dpnb_columnar.counting.inputs import files_of
     from dpnb_columnar.extensions.attack.model_attack import attack, to_document
     from dpnb_columnar.model.document import document_digest, to_json
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.runtime.outputs import atomic_output
 
     rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
-    loaded = load_model(model)
+    loaded = read_model(model)
     written.check([model, *(file for each in rows for file in each.files)])
     with stage("attacking"):
         report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
