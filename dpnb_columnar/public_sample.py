@@ -32,9 +32,9 @@ from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.scores import UNITS, ScoreTable
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.domain import Declaration, Domain, digest, document_of, labelled
-from dpnb_columnar.domain.catalogue import own_declaration
-from dpnb_columnar.domain.editing import no_label
+from dpnb_columnar.domain import Declaration, Domain
+from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.editing import labelled, no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import (
     ConfigurationError,
@@ -49,7 +49,7 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.parameters import NaiveBayes, PublicSource
 from dpnb_columnar.rows.input_files import scan_file
-from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, own_declaration
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.stored import DataFile, stored_objects
 from dpnb_columnar.rows.table_formats import refuse_table_files

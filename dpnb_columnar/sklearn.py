@@ -26,8 +26,9 @@ from dpnb_columnar.api.arguments import payment_of
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Label, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text

@@ -27,7 +27,7 @@ from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.core.mechanisms.release import Pass, ReleasePlan, release
 from dpnb_columnar.core.mechanisms.score_release import ScorePlan
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_document, to_json

@@ -29,7 +29,7 @@ class Default:
 
         from dpnb_columnar.core.noise import ExactSampler, SeededBits
         from dpnb_columnar.counting.inputs import FrameInput
-        from dpnb_columnar.domain import read_domain
+        from dpnb_columnar.domain.declaration import read_domain
         from dpnb_columnar.options import Terms
         from dpnb_columnar.public_sample import planned_release
         from dpnb_columnar.training import train

@@ -43,9 +43,9 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
-from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
+from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.catalogue import entry_declaring
-from dpnb_columnar.domain.editing import Number, provisional
+from dpnb_columnar.domain.editing import Number, labelled, provisional
 from dpnb_columnar.domain.groupings import TEST, TRAIN, VALIDATION, By, divisions_of
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores

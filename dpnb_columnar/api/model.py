@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dpnb_columnar.api.arguments import opened_paths, refuse_table
-from dpnb_columnar.domain.declared_domain import class_texts
+from dpnb_columnar.domain.domain_text import class_texts
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
@@ -162,7 +162,7 @@ class Model(NaiveBayes):
         return evaluate_rows(self, open_evaluated(opened_paths(data, table).open, domain), divisions)
 
     def __repr__(self) -> str:
-        from dpnb_columnar.model.guarantee import statement
+        from dpnb_columnar.model.guarantee_text import statement
 
         classes = listed(class_texts(self.domain))
         counts = f"{len(self.domain.numeric)} numeric and {len(self.domain.categorical)} categorical attributes"
@@ -170,9 +170,9 @@ class Model(NaiveBayes):
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
-        from dpnb_columnar.domain.declared_domain import predicts
-        from dpnb_columnar.domain.names import html_fragment
-        from dpnb_columnar.model.guarantee import statement
+        from dpnb_columnar.domain.domain_text import predicts
+        from dpnb_columnar.domain.tables import html_fragment
+        from dpnb_columnar.model.guarantee_text import statement
         from dpnb_columnar.model.parameters import prior_header, prior_rows
 
         lines = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))

@@ -47,8 +47,9 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
-from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import SHORT, Declaration, Domain, class_texts, value_with_label, weighs_by
+from dpnb_columnar.domain.declaration_document import weight_document
+from dpnb_columnar.domain.declared_domain import Declaration, Domain
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
@@ -61,7 +62,7 @@ from dpnb_columnar.evaluation.released_scores import (
     scores_document,
 )
 from dpnb_columnar.model.document import to_json
-from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
+from dpnb_columnar.model.guarantee_text import drawn_from, relation_text, statement
 from dpnb_columnar.model.model_files import read_model, save_model
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, parse_epsilon
-from dpnb_columnar.domain import Declaration, Domain, digest, labelled
+from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.catalogue import (
     CATALOGUE_NAME,
     Entry,
@@ -19,8 +19,10 @@ from dpnb_columnar.domain.catalogue import (
     entry_of_file,
 )
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.domain.editing import (
     Number,
+    labelled,
     no_label,
     provisional,
     with_unit,

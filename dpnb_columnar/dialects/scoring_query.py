@@ -30,7 +30,7 @@ from dpnb_columnar.dialects.sql_terms import (
     weight_steps,
 )
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.declared_domain import label_remarks
+from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.likelihood import (

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Numeric
-from dpnb_columnar.domain.declaration import document_of, domain_from_metadata, read_declaration
+from dpnb_columnar.domain.declaration import read_declaration
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.field_reader import parse_toml
@@ -242,18 +243,6 @@ def entry_of_file(path: Path) -> Entry | None:
             f"and move the others to {CATALOGUE_NAME}"
         )
     return declared[0]
-
-
-def own_declaration(file: Path) -> Declaration | None:
-    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
-
-    Raises:
-        ConfigurationError: If the declaration has faults.
-    """
-    from dpnb_columnar.rows.parquet import read_metadata
-
-    entry = entry_of_file(file)
-    return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared
 
 
 def entry_for(paths: Sequence[Path]) -> Entry | None:

@@ -21,7 +21,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.groupings import Divisions, Grouping
+from dpnb_columnar.domain.divisions import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import Provenance, whose_rows
+from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE, FieldReader, first_faults, parse_toml
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt, faults_text
 

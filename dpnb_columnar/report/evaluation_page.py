@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dpnb_columnar.core.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
+from dpnb_columnar.domain.domain_text import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.domain.names import printable
 from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
@@ -31,7 +31,7 @@ from dpnb_columnar.evaluation.released_scores import (
     rows_text,
 )
 from dpnb_columnar.evaluation.score_values import EDGES
-from dpnb_columnar.model.guarantee import drawn_from, statement
+from dpnb_columnar.model.guarantee_text import drawn_from, statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
 from dpnb_columnar.report.page import write_single_page

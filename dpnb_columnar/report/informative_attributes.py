@@ -22,7 +22,7 @@ from dpnb_columnar.core.mechanisms.rules import CLASS_COUNTS, COUNTS, LAPLACE, P
 from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.domain.declared_domain import class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.intervals import LEVEL
 from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line

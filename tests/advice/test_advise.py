@@ -16,7 +16,8 @@ from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, adv
 from dpnb_columnar.advice.rehearsal import Errors, Outcome
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.core.mechanisms.plan import plan
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 
 DOMAIN = people_domain()

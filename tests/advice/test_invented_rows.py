@@ -30,7 +30,8 @@ from dpnb_columnar.core.mechanisms.score_calibration import margins_given
 from dpnb_columnar.core.noise import Laplace
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.training import train
 

@@ -28,8 +28,9 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
-from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import entries
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score

@@ -14,11 +14,13 @@ from support.people import PEOPLE, people, people_domain, write_people
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric, UnlabelledDomain
-from dpnb_columnar.domain.declared_domain import LONGEST_LINE, MOST_ROWS, Provenance
-from dpnb_columnar.domain.names import html_fragment
-from dpnb_columnar.model.guarantee import Guarantee, statement
+from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.domain_text import LONGEST_LINE, MOST_ROWS
+from dpnb_columnar.domain.tables import html_fragment
+from dpnb_columnar.model.guarantee_text import statement
 
 HOSTILE = "<script>alert(1)</script>\u202e&\"'"
 
@@ -52,12 +54,11 @@ def test_a_guarantee_and_its_shares() -> None:
     planned = plan(domain, Budget(Fraction(1)), "histogram")
     guarantee = Guarantee("histogram", None, Fraction(1), Fraction(0), planned.budget.neighbours, planned.shares, False)
     count = len(planned.shares)
-    assert repr(guarantee) == f"Guarantee: {statement(guarantee)}\n{count} queries: composition has the share of each"
+    promised = "Guarantee: epsilon 1 for rows of add-remove, mechanism histogram, composition of "
+    assert repr(guarantee) == f"{promised}{count}"
+    assert repr(replace(guarantee, seeded=True)) == "Guarantee: NO GUARANTEE, mechanism histogram"
     many = replace(guarantee, composition=planned.shares[:1], reserved=planned.shares[-1])
-    assert repr(many).splitlines()[1:] == [
-        "1 query: composition has the share of each",
-        "a share is left for a second release: reserved",
-    ]
+    assert repr(many) == f"{promised}1, a share reserved"
     assert repr(planned.shares[0]).startswith("Share(class counts: 2 values, epsilon ")
     assert repr(planned.shares[1]).startswith(f"Share(counts of {planned.shares[1].attribute!r}: ")
 

@@ -12,7 +12,7 @@ from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.api.model import Model
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.extensions.attack import model_attack
 from dpnb_columnar.extensions.attack.attack_figures import shown_guesses, verdict

@@ -11,9 +11,9 @@ from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.api import load_model
-from dpnb_columnar.domain import document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
+from dpnb_columnar.domain.declaration_document import document_of
 
 FILE = "people.parquet"
 

@@ -11,8 +11,8 @@ from support.running import Run
 
 from dpnb_columnar.api import load_model
 from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.domain import Declaration, read_declaration
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import Declaration
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
 
 FILE = Path("people.parquet")
 ATTRIBUTES = {**PEOPLE["attributes"], "income": {"values": ["low", "high"]}}

@@ -16,7 +16,7 @@ from support.running import Run
 
 from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Pure
-from dpnb_columnar.model.guarantee import SCOPE
+from dpnb_columnar.model.guarantee_text import SCOPE
 
 
 def queries(text: str) -> list[list[str]]:

@@ -23,9 +23,9 @@ from support.report_pages import check_structure
 from support.running import Run
 
 from dpnb_columnar.api import load_model
-from dpnb_columnar.domain.declaration import digest
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.model.guarantee import SCOPE
+from dpnb_columnar.model.guarantee_text import SCOPE
 from dpnb_columnar.model.probability_intervals import prior_intervals
 from dpnb_columnar.papers.release_sheet import write_release_sheet
 

@@ -21,7 +21,7 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.counting.answer_files import CellFormat, load_statistics, save_answer
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import digest_blocks
-from dpnb_columnar.domain import digest
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.errors import DataError
 
 STATISTICS = Path("people.statistics.parquet")

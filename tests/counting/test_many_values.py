@@ -11,7 +11,8 @@ from support.memory import peak
 from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import local as duckdb
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 
 

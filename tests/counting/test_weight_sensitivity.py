@@ -14,7 +14,8 @@ import pytest
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 
 LABELS = ("a", "b", None)
 WEIGHTS = (None, -1.0, 0.0, 0.6, 2.0, 2.5, 100.0, float("inf"))

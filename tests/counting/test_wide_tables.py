@@ -18,7 +18,8 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import local as duckdb
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows import streaming
 from dpnb_columnar.rows.parquet import open_parquet

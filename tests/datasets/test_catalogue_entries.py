@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from support.catalogue_cases import CATALOGUE, CENSUS_1940, SHAPES, published
 
-from dpnb_columnar.domain import Categorical, Missing, Numeric, document_of
+from dpnb_columnar.domain import Categorical, Missing, Numeric
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.extensions.datasets.prepare import READERS, checksum
 
 

@@ -18,9 +18,9 @@ from support.servers import PostgresServer
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.declaration import read_domain
 
 NUMBERS = ("1e400", "-1e400", "1e-400", "-1e-400", "NaN", "2.5", "-2.5", "1e308", "5e-324", "-5e-324", "0", "3")
 DECLARED = {

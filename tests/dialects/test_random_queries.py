@@ -17,8 +17,8 @@ from support.scored_queries import CLOSE, compare, kinds_of
 from support.scored_rows import types
 
 from dpnb_columnar.api.model import Model
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Categorical, Domain, Label, Transform
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import ClassCounts, Normal, Table
 
 RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

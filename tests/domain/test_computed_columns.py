@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from support.running import Run
 
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.computed_columns import FACTS, LabelRelatives, label_relatives
+from dpnb_columnar.domain.declaration import read_domain
 
 
 def relatives(label: str, *names: str) -> LabelRelatives | None:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, parse_condition
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.condition_parser import parse_condition
 
 # Random trees are judged by the rules of SQL written out here, and so is what the parser makes of their text.
 

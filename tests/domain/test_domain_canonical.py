@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from support.domain_cases import CENSUS, census
 from support.domain_strategies import declarations
 
-from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain import Declaration
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
+from dpnb_columnar.domain.declaration_document import digest, document_of
 
 
 @pytest.mark.slow

@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 from support.catalogue_cases import CATALOGUE, SHAPES
 
-from dpnb_columnar.domain import Numeric, digest
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.errors import ConfigurationError, DomainError
 
 

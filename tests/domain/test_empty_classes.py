@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.running import Run
 
-from dpnb_columnar.domain import read_declaration, read_domain
-from dpnb_columnar.domain.condition import only_outcome, parse_condition, possible_values
+from dpnb_columnar.domain.condition import only_outcome, possible_values
+from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.declaration import read_declaration, read_domain
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import UsageError
 

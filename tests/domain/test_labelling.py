@@ -9,17 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.domain_strategies import declarations
 
-from dpnb_columnar.domain import (
-    Categorical,
-    Declaration,
-    Domain,
-    Numeric,
-    digest,
-    document_of,
-    labelled,
-    read_declaration,
-    read_domain,
-)
+from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric
+from dpnb_columnar.domain.declaration import read_declaration, read_domain
+from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError, UsageError
 

@@ -25,7 +25,9 @@ from support.ledger_cases import new_ledger
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Approximate
-from dpnb_columnar.domain import Domain, Weight, labelled, read_domain
+from dpnb_columnar.domain import Domain, Weight
+from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import amount, codebook, codebooks, codes, labelled, made, variable
 
-from dpnb_columnar.domain import Categorical, Missing, Numeric, Unit, Weight, digest, document_of, read_declaration
+from dpnb_columnar.domain import Categorical, Missing, Numeric, Unit, Weight
+from dpnb_columnar.domain.declaration import read_declaration
+from dpnb_columnar.domain.declaration_document import digest, document_of
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable

@@ -17,7 +17,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.parameters import CalibrationLine
 from dpnb_columnar.training import train

@@ -13,7 +13,8 @@ from dpnb_columnar.advice.expected_error import expected_error
 from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, SharesRule
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 
 

@@ -26,7 +26,7 @@ from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, PaperCa
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
 from dpnb_columnar.core.sensitivity.moments import squares_shift
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import Normal, Table
 

@@ -26,7 +26,7 @@ from dpnb_columnar.core.budget.composition import calibration_cost, row_effect
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.core.mechanisms.release import ReleasePlan
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.training import train
 

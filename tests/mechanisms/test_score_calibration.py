@@ -30,7 +30,8 @@ from dpnb_columnar.core.mechanisms.score_calibration import (
 from dpnb_columnar.core.queries.scores import UNITS, Margins, ScoreCounts
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.document_reader import read_document

@@ -33,8 +33,8 @@ from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, UsageError

@@ -22,7 +22,8 @@ from dpnb_columnar.core.mechanisms.score_release import FINER, ScorePlan, model_
 from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Weight, read_domain
+from dpnb_columnar.domain import Weight
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document

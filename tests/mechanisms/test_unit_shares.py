@@ -21,7 +21,7 @@ from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.document_reader import read_document
-from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.guarantee_text import statement
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:

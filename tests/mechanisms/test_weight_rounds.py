@@ -26,7 +26,8 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, UNITS, largest_score
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.training import train

@@ -36,7 +36,7 @@ from dpnb_columnar.core.mechanisms.rules import CALIBRATION_RANGES, RULES
 from dpnb_columnar.core.mechanisms.score_calibration import planned_margins
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.document_reader import read_document

@@ -21,7 +21,7 @@ from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.core.mechanisms.release import LIBRARIES
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.papers.release_sheet import guarantee_in_words
 

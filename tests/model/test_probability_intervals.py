@@ -26,7 +26,8 @@ from dpnb_columnar.core.mechanisms.rules import WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, read_domain
+from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import leaves, to_document

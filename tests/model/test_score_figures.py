@@ -17,6 +17,7 @@ import pytest
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.core.budget import Neighbours, Pure, Share
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.evaluation.exact_evaluation import ranking
@@ -32,7 +33,6 @@ from dpnb_columnar.evaluation.noisy_intervals import (
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
 from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.guarantee import Guarantee
 
 BINS = len(EDGES) + 1
 

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, read_domain
+from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import kind_of, kinds_of
-from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
     category_code,

@@ -22,8 +22,9 @@ from support.rows_in_python import code_of
 
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows import value_codes
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import category_code, grid_code, number, number_of_codes

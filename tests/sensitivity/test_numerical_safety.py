@@ -35,7 +35,7 @@ from dpnb_columnar.core.sensitivity import (
     trimmed_variance,
 )
 from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 

@@ -12,8 +12,9 @@ from support.mini_plan import fitting, tiny_domain
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 from studies.paper.coded_rows import code_rows, split
 from studies.paper.data_sets import widened

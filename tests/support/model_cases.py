@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight, read_domain
+from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,

@@ -119,9 +119,9 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.domain import document_of
     from dpnb_columnar.domain.catalogue import entry_toml
-    from dpnb_columnar.domain.declared_domain import domain_lines
+    from dpnb_columnar.domain.declaration_document import document_of
+    from dpnb_columnar.domain.domain_text import domain_lines
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
@@ -173,8 +173,8 @@ def edit(
       dpnb-columnar domain edit usa_00001.parquet --codebook usa_00001.xml
     """
     from dpnb_columnar.cli.file_output import training_command
-    from dpnb_columnar.domain import labelled
     from dpnb_columnar.domain.catalogue import domain_file, entry_toml, read_catalogue
+    from dpnb_columnar.domain.editing import labelled
     from dpnb_columnar.runtime.outputs import atomic_output
 
     target = domain_file(source) if output is None else output

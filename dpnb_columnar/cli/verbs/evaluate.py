@@ -29,7 +29,7 @@ from dpnb_columnar.cli.console import (
 from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
@@ -40,7 +40,7 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
-    from dpnb_columnar.domain.groupings import Divisions
+    from dpnb_columnar.domain.divisions import Divisions
     from dpnb_columnar.evaluation.evaluation import ClassFigures
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge

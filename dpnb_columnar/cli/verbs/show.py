@@ -14,14 +14,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
 from dpnb_columnar.cli.file_output import awaits
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declared_domain import (
-    SHORT,
-    class_texts,
-    predicts,
-    value_with_label,
-    whose_rows,
-    with_title,
-)
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_target
 
@@ -121,7 +114,7 @@ def command(
     """
     from dpnb_columnar.evaluation.released_scores import holds_scores
     from dpnb_columnar.model.document import leaves, to_document, to_json
-    from dpnb_columnar.model.guarantee import statement
+    from dpnb_columnar.model.guarantee_text import statement
     from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.model.parameters import SPREADS, Normal
 
@@ -300,7 +293,7 @@ def _write_page(
 def _print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
     from dpnb_columnar.advice.outlook import prior_line
-    from dpnb_columnar.model.guarantee import persons_text
+    from dpnb_columnar.model.guarantee_text import persons_text
     from dpnb_columnar.model.parameters import prior_header, prior_rows
 
     weights = model.attribute_weights

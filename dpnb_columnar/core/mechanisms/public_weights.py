@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpnb_columnar.core.mechanisms.rules import PUBLIC as PUBLIC
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.editing import select_attributes
+from dpnb_columnar.domain.words import select_attributes
 from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
 
 LEAST_WEIGHT = 0.15

@@ -26,6 +26,7 @@ from typing import Any
 
 from dpnb_columnar.core.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
 from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.core.mechanisms.mechanism import (
     CLASS_COUNTS,
@@ -46,13 +47,12 @@ from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.declaration import weight_document
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration_document import digest, weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.version import __version__
 

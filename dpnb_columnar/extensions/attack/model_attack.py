@@ -24,6 +24,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.mechanisms.release import software
 from dpnb_columnar.domain import Attribute, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
@@ -41,7 +42,7 @@ from dpnb_columnar.extensions.attack.membership_bounds import (
 )
 from dpnb_columnar.extensions.audit.distinguishers import lower_bound, upper_bound
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.guarantee import Guarantee, relation_text, statement
+from dpnb_columnar.model.guarantee_text import relation_text, statement
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.polars_terms import prepared_value
