@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
-from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, families, fewer, stage
+from dpnb_columnar.advice.rehearsal import RehearsalOutcome, draws_to_compare, families, fewer, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
@@ -70,7 +70,7 @@ class Expectation:
     """
 
     scenario: Scenario
-    outcome: Outcome
+    outcome: RehearsalOutcome
 
     @property
     def worse(self) -> bool:
@@ -203,6 +203,6 @@ def _best(
     return max(found, key=lambda remedy: remedy.accuracy, default=None)
 
 
-def is_worse(outcome: Outcome) -> bool:
+def is_worse(outcome: RehearsalOutcome) -> bool:
     """Return whether models are expected to be worse than always predicting the largest class."""
     return outcome.accuracy < outcome.largest_class - BELOW

@@ -259,7 +259,7 @@ SEED = 2021
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class InventedRows:
     """Rows of an invented population.
 
     Attributes:
@@ -340,7 +340,7 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
     return assemble(population.domain, cells)
 
 
-def sample(population: Population, family: int) -> Sample:
+def sample(population: Population, family: int) -> InventedRows:
     """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random.
 
     Within a class, each attribute's values are dealt out in the order of a normal variable of its own; in families, of
@@ -366,10 +366,10 @@ def sample(population: Population, family: int) -> Sample:
             ]
         )
         places[name] = dealt
-    return Sample(population, family, classes, places)
+    return InventedRows(population, family, classes, places)
 
 
-def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: Sample) -> float:
+def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: InventedRows) -> float:
     """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
     first, *others = deciding_terms(model)
     log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, is_worse, usual_scenarios
-from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
+from dpnb_columnar.advice.rehearsal import Errors, RehearsalOutcome, draws_to_compare, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
@@ -46,7 +46,7 @@ class Prospect:
     mechanism: str
     weights: str
     errors: tuple[Errors, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RehearsalOutcome, ...]
 
     @property
     def accuracy(self) -> float:

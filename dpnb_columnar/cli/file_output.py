@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.evaluation.group_figures import DivisionFigures
     from dpnb_columnar.evaluation.noisy_intervals import Estimate
-    from dpnb_columnar.options import ChargedRun
+    from dpnb_columnar.options import PaymentOptions
     from dpnb_columnar.rows.stored import DataFile
     from dpnb_columnar.training import Payment
 
@@ -353,7 +353,7 @@ def rehearse(rows: Rows, payment: Payment | None, output: FileOutput) -> None:
     print_line(f"dry run: {admitted}no row was opened, nothing is spent, nothing is written")
 
 
-def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: ChargedRun) -> Payment | None:
+def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: PaymentOptions) -> Payment | None:
     """Make the payment of a release, by the options that were typed."""
     if charged.ledger_file is None:
         named = {"--account": charged.account, "--run-id": charged.run_id, "--witness": charged.witness}

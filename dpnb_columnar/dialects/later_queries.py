@@ -76,7 +76,7 @@ def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None,
 
 
 @query_sql.register
-def _(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+def _cells_sql(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     return statistics_query(query.domain, kinds, table, dialect)
 
 

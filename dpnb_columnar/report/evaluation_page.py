@@ -57,7 +57,7 @@ HEIGHT = 330
 
 
 @dataclass(frozen=True, slots=True)
-class ClassScores:
+class ScoreHistogram:
     """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact.
 
     Attributes:
@@ -86,7 +86,7 @@ class Plot:
     tables: list[tuple[str, list[str], list[list[str]]]]
 
 
-def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: float) -> Plot:
+def roc_plot(classes: Sequence[ScoreHistogram], areas: Sequence[str], variance: float) -> Plot:
     """Draw the ROC curve of each class against the rest."""
     lines, tables = [], []
     for look, (scores, area) in enumerate(zip(classes, areas, strict=True)):
@@ -114,7 +114,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
     )
 
 
-def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: float = 1) -> Plot:
+def calibration_plot(classes: Sequence[ScoreHistogram], variance: float, of_one: float = 1) -> Plot:
     """Draw the part of rows that are of a class against its predicted probability."""
     lines, tables = [], []
     for look, scores in enumerate(classes):
@@ -149,7 +149,7 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: fl
     )
 
 
-def histogram_plot(scores: ClassScores) -> Plot:
+def histogram_plot(scores: ScoreHistogram) -> Plot:
     """Draw how the rows of a class, and all others, are spread over its predicted probability."""
     ends = (-REACH, *EDGES, REACH)
     densities = []
@@ -340,7 +340,7 @@ def _plots(
 ) -> dict[str, object]:
     """Draw the classes' scores."""
     classes = [
-        ClassScores(value_with_label(klass, domain.class_labels, SHORT), others, own)
+        ScoreHistogram(value_with_label(klass, domain.class_labels, SHORT), others, own)
         for klass, (others, own) in drawn.items()
     ]
     return {

@@ -14,7 +14,7 @@ from dpnb_columnar.advice.population import (
     LIKENESS,
     RARE,
     SAMPLE_ROWS,
-    Sample,
+    InventedRows,
     expected_statistics,
     family_size,
     one_large_class,
@@ -45,18 +45,18 @@ def domain() -> Domain:
     return read_domain("families", DOCUMENT, "test")
 
 
-def rows(family: int) -> Sample:
+def rows(family: int) -> InventedRows:
     return sample(population(domain(), 1, one_large_class(2, RARE)), family)
 
 
-def frame(drawn: Sample) -> pl.DataFrame:
+def frame(drawn: InventedRows) -> pl.DataFrame:
     """The rows as a user's file would hold them."""
     codes = {name: each.codes[drawn.places[name]] for name, each in drawn.population.distributions.items()}
     columns = {name: code if name in NUMERIC else code.astype(str) for name, code in codes.items()}
     return pl.DataFrame({**columns, "y": np.array(["no", "yes"])[drawn.classes]})
 
 
-def correlation(drawn: Sample, first: str, second: str) -> float:
+def correlation(drawn: InventedRows, first: str, second: str) -> float:
     """Spearman's, within the first class, of positions in the order of what values tell."""
     ranks = []
     for name in (first, second):

@@ -12,7 +12,7 @@ from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pu
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
+from dpnb_columnar.extensions.audit.recording import Answers, Drawn, RecordingSampler
 
 LOSSES: dict[type[PrivacyCost], PrivacyCost] = {
     Pure: Pure(Fraction(1)),
@@ -64,10 +64,10 @@ def test_forced_answers_depend_on_their_place_alone() -> None:
 
 
 def test_a_witness_draws_what_its_sampler_draws() -> None:
-    witness, sampler = Witness(sampler=ExactSampler(SeededBits(4))), ExactSampler(SeededBits(4))
+    witness, sampler = RecordingSampler(sampler=ExactSampler(SeededBits(4))), ExactSampler(SeededBits(4))
     noise = Laplace(Fraction(1))
     drawn = [witness(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
     assert drawn == [sampler(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
     assert [found.answer for found in witness.draws] == drawn
     assert not witness.private
-    assert Witness().private
+    assert RecordingSampler().private

@@ -20,7 +20,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one
 from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, forced_sizes, groups, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import Configuration
 from dpnb_columnar.extensions.audit.recording import Answers, record
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
@@ -116,7 +116,7 @@ def margins_of_three_classes(relation: Neighbours) -> Compared:
     """All pairs of neighbours of one row, given models whose largest class is the second, and the first."""
     universe = build_universe(TRADES)[0]
     configuration = calibrated("histogram", relation, classes=3)
-    group = Group(list(small_pairs(len(universe.rows), relation, 1)), [(30, 50_000, 7), (920, 3, 300)])
+    group = NeighbourGroup(list(small_pairs(len(universe.rows), relation, 1)), [(30, 50_000, 7), (920, 3, 300)])
     return compared(configuration, universe, group)
 
 
@@ -185,7 +185,9 @@ ARSINH_NORMAL = Budget(Fraction(4), delta=Fraction(1, 10**6))
 def compared_copies(mechanism: str, noise: str | None, budget: Budget) -> Compared:
     """All pairs of neighbours of one row of ten copies, and a released model in which a gradient scales rows down."""
     universe = build_universe(SHOPS)[0]
-    group = Group(list(small_pairs(len(universe.rows), budget.neighbours, 1)), forced_sizes(universe.domain, 2))
+    group = NeighbourGroup(
+        list(small_pairs(len(universe.rows), budget.neighbours, 1)), forced_sizes(universe.domain, 2)
+    )
     configuration = Configuration(mechanism, noise, budget, "learned", copies=True)
     return compared(configuration, universe, group)
 
@@ -213,7 +215,7 @@ def test_a_row_that_is_not_scaled_down_is_found(monkeypatch: pytest.MonkeyPatch)
     assert float(words[1]) > 1.3 * float(words[2])
 
 
-def replaced_values() -> tuple[Universe, Group]:
+def replaced_values() -> tuple[Universe, NeighbourGroup]:
     """One row of a class goes from the lower to the upper bound, or the other way."""
     universe = build_universe(HOURS)[0]
     low, high = universe.extremes(0)
@@ -221,7 +223,7 @@ def replaced_values() -> tuple[Universe, Group]:
         (universe.database((5, one)), universe.database((4, one), (1, other)))
         for one, other in ((low, high), (high, low))
     ]
-    return universe, Group(pairs, [(5, 12), (2, 1), (7, 3), (100_000, 5), (100, -1)])
+    return universe, NeighbourGroup(pairs, [(5, 12), (2, 1), (7, 3), (100_000, 5), (100, -1)])
 
 
 def test_the_row_that_goes_and_the_one_that_comes_may_both_move_a_component() -> None:

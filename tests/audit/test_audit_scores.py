@@ -14,7 +14,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import Group, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import EPSILON, GROUPED, Configuration, configurations, scored_model
 from dpnb_columnar.extensions.audit.recording import Answers, numbers, record
 from dpnb_columnar.extensions.audit.unit_universe import UNIT, AnyUniverse, homes
@@ -45,7 +45,7 @@ def grouped(relation: Neighbours) -> Configuration:
 def compared_pairs(configuration: Configuration, universe: AnyUniverse) -> Compared:
     """All pairs of neighbours of one row, or unit."""
     pairs = list(small_pairs(len(universe.rows), configuration.budget.neighbours, 1))
-    return compared(configuration, universe, Group(pairs, [()]))
+    return compared(configuration, universe, NeighbourGroup(pairs, [()]))
 
 
 @pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS, TRADES, homes(1, weighted=False)], ids=lambda each: each.name)

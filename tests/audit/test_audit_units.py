@@ -13,7 +13,7 @@ from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import UNITS_TOGETHER, attack_units, audit
-from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, forced_sizes, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
 from dpnb_columnar.extensions.audit.unit_universe import MEMBERS, build_units
 
@@ -50,7 +50,7 @@ def test_every_release_of_few_units_costs_at_most_epsilon(mechanism: str, relati
     configuration = Configuration(mechanism, None, Budget(Fraction(1), relation), unit_rows=2)
     universe = counted_units(2, 3 if mechanism == "histogram" and relation is ADD else 2)
     pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
-    group = Group(pairs, forced_sizes(universe.domain, 2))
+    group = NeighbourGroup(pairs, forced_sizes(universe.domain, 2))
     found = compared(configuration, universe, group)
     assert found.findings == ()
     assert 0.5 < found.loss <= 1 + 1e-6

@@ -14,7 +14,7 @@ from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import UNITS_TOGETHER, attack_units
-from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, forced_sizes, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import Configuration
 from dpnb_columnar.extensions.audit.unit_universe import CAP, LIGHT, MEMBERS, build_units
 
@@ -42,7 +42,7 @@ def test_every_release_of_weighted_rows_costs_at_most_epsilon(
     configuration = Configuration(mechanism, None, Budget(Fraction(1), relation), unit_rows=rows, weighted=True)
     universe = counted_units(rows, weighted=True)
     pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER if rows else 3))
-    group = Group(pairs, forced_sizes(universe.domain, 2 if rows is None else 1))
+    group = NeighbourGroup(pairs, forced_sizes(universe.domain, 2 if rows is None else 1))
     found = compared(configuration, universe, group)
     assert found.findings == ()
     assert 0.5 < found.loss <= 1 + 1e-6
@@ -56,7 +56,7 @@ def test_noise_with_a_delta_or_a_rho_covers_the_sums(mechanism: str, noise: str)
     delta = Fraction(0) if noise == "student-3" else Fraction(1, 10**6)
     configuration = Configuration(mechanism, noise, Budget(Fraction(1), REPLACE, delta=delta), weighted=True)
     universe = counted_units(None, weighted=True)
-    group = Group(list(small_pairs(len(universe.rows), REPLACE, 2)), forced_sizes(universe.domain, 2))
+    group = NeighbourGroup(list(small_pairs(len(universe.rows), REPLACE, 2)), forced_sizes(universe.domain, 2))
     found = compared(configuration, universe, group)
     assert found.findings == ()
     assert 0.2 < found.loss <= 1 + 1e-6

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpnb_columnar.domain import catalogue
-from dpnb_columnar.domain.catalogue import Entry, entries, entry_for, entry_named, read_catalogue
+from dpnb_columnar.domain.catalogue import CatalogueEntry, entries, entry_for, entry_named, read_catalogue
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
 
 BODY = 'label = {{ column = "y", classes = ["{}", "b"] }}\nattributes.x = {{ lower = 0, upper = 1 }}\n'
@@ -111,7 +111,7 @@ def test_entry_of_the_working_directory_claims_first(here: Path) -> None:
     assert entry_for([Path("adult_x.parquet")]) == entry_named("adult")
 
 
-def only(toml: str, folder: Path) -> Entry:
+def only(toml: str, folder: Path) -> CatalogueEntry:
     """The only entry of a catalogue."""
     path = folder / "datasets.toml"
     path.write_text(toml)

@@ -19,7 +19,15 @@ from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
 from dpnb_columnar.papers.model_card import model_card
 from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
 from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
-from dpnb_columnar.papers.release_record import TEXTS, CuratorKind, ReleaseRecord, Releases, Rows, Sector, record_of
+from dpnb_columnar.papers.release_record import (
+    TEXTS,
+    CuratorKind,
+    ReleaseRecord,
+    Releases,
+    RowsOverTime,
+    Sector,
+    record_of,
+)
 
 PINNED = json.loads((Path(__file__).parent / "registry_schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft7Validator(PINNED, format_checker=Draft7Validator.FORMAT_CHECKER)
@@ -40,7 +48,7 @@ documents = st.builds(
     texts,
     st.none() | st.sampled_from([*map(str, Sector)]),
     st.none() | st.sampled_from([*map(str, Releases)]),
-    st.none() | st.sampled_from([*map(str, Rows)]),
+    st.none() | st.sampled_from([*map(str, RowsOverTime)]),
     st.lists(st.sampled_from(CuratorKind), min_size=1, max_size=3),
     st.dates(),
 )
@@ -104,7 +112,7 @@ def test_enumerations_are_the_registrys() -> None:
     assert [*Sector] == basic["data_product_sector"]["enum"]
     assert [*CuratorKind] == curator["enum"]
     assert [*Releases] == kinds["release_type"]["enum"]
-    assert [*Rows] == kinds["data_source_type"]["enum"]
+    assert [*RowsOverTime] == kinds["data_source_type"]["enum"]
     repository, commit, path = SCHEMA.split()
     assert all(part in PINNED["$comment"] for part in (repository, commit, path))
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from dpnb_columnar.extensions.audit import exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort
-from dpnb_columnar.extensions.audit.neighbours import Group
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup
 from dpnb_columnar.extensions.audit.outcomes import Configuration
 from dpnb_columnar.extensions.audit.recording import remembered_searches
 from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse, UnitUniverse, build_units
@@ -26,7 +26,7 @@ def counted_units(rows: int | None, size: int = REDUCED.members, *, weighted: bo
     return universe
 
 
-def compared(configuration: Configuration, universe: AnyUniverse, *groups: Group) -> exhaustive.Compared:
+def compared(configuration: Configuration, universe: AnyUniverse, *groups: NeighbourGroup) -> exhaustive.Compared:
     """Compare all pairs of neighbours of some groups, as the audit does."""
     with remembered_searches():
         return exhaustive.compare(configuration, universe, groups, exhaustive.claim_of(configuration, universe))

@@ -16,7 +16,7 @@ from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
-    from dpnb_columnar.domain.catalogue import Entry
+    from dpnb_columnar.domain.catalogue import CatalogueEntry
 
 
 CODEBOOKS = (".xml", ".xml.gz")
@@ -53,7 +53,7 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
     return ResolvedDeclaration(found.domain, f"the codebook {codebook}")
 
 
-def other_keys(name: str, source: Path | None, entry: Entry | None) -> dict[str, object]:
+def other_keys(name: str, source: Path | None, entry: CatalogueEntry | None) -> dict[str, object]:
     """Return the keys of an entry beside its domain."""
     from fnmatch import fnmatchcase
     from glob import escape

@@ -35,7 +35,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
-from dpnb_columnar.options import ChargedRun, Option
+from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ RELEASING = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredRun(ChargedRun):
+class ScoredRun(PaymentOptions):
     """Who paid for the model, and pays for released scores."""
 
     ledger: Annotated[
@@ -176,7 +176,7 @@ class ScoredRun(ChargedRun):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageTarget:
     """A page to write: its file, the name of the model's, and whether an existing page is replaced."""
 
     path: Path
@@ -295,7 +295,7 @@ def command(
 
         check_single_page(html, overwrite)
         check_target(html, overwrite, inputs)
-    page = None if html is None else Page(html, model.name, overwrite)
+    page = None if html is None else PageTarget(html, model.name, overwrite)
     if epsilon is None:
         if ledger is not None:
             warn_of_training_rows(ledger, loaded, rows)
@@ -349,7 +349,7 @@ def _evaluate(
     model: NaiveBayes,
     rows: LocalInput,
     public: Path | None,
-    page: Page | None,
+    page: PageTarget | None,
     divisions: Divisions | None,
     *,
     as_json: bool,

@@ -272,7 +272,7 @@ def reduce_rows(query: Query[Any], rows: pl.LazyFrame, types: Mapping[str, pl.Da
 
 
 @reduce_rows.register
-def _(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Statistics:
+def _reduce_to_cells(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Statistics:
     return assemble(query.domain, iter(count_rows(rows, types, query.domain, query.domain.attributes, classes=True)))
 
 
