@@ -23,6 +23,7 @@ from dpnb_columnar.advice.population import (
     sample,
 )
 from dpnb_columnar.advice.rehearsal import RepeatableNoise, stage
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.plan import plan
 from dpnb_columnar.core.mechanisms.release import release
@@ -101,7 +102,7 @@ def test_scores_and_predictions_of_made_up_rows_are_those_of_the_same_rows_in_a_
         class_counts = np.bincount(drawn.classes)
         assert drawn.answer(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).answer(scores)
 
-        model = train(planned, FrameInput(frame(drawn)), draw=_TwoPasses())
+        model = Model.of(train(planned, FrameInput(frame(drawn)), draw=_TwoPasses()))
         predicted = model.predict(frame(drawn))["predicted"].to_numpy()
         assert outcome.accuracies == (float(np.mean(predicted == frame(drawn)["y"].to_numpy())),)
 

@@ -8,6 +8,7 @@ import pytest
 from support.audited import compared, counted_units
 from support.planting import plant
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.score_release import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 from dpnb_columnar.domain import Domain
@@ -54,7 +55,7 @@ def test_the_model_whose_scores_are_attacked_says_something_of_rows(domain: Doma
     rows = [
         ("a", value, category) for value in (*VALUES.get(domain.name, (0.0, 4.0)), None) for category in ("p", None)
     ]
-    scored = scored_model(domain).predict(frame_of(rows).with_columns(pl.int_range(pl.len()).alias(UNIT)))
+    scored = Model.of(scored_model(domain)).predict(frame_of(rows).with_columns(pl.int_range(pl.len()).alias(UNIT)))
     assert scored["predicted"].n_unique() == 2
     probability = scored[f"probability_{domain.classes[-1]}"]
     assert probability.max() > 0.985

@@ -124,7 +124,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
-    [("dpnb_columnar.core.mechanisms.release.release", True), ("dpnb_columnar.api.model.Model.save", False)],
+    [("dpnb_columnar.core.mechanisms.release.release", True), ("dpnb_columnar.cli.file_output.save_model", False)],
 )
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
 def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(

@@ -144,7 +144,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.api.model.Model.save", interrupt)
+    monkeypatch.setattr("dpnb_columnar.cli.file_output.save_model", interrupt)
     assert run("train", people_file, expected=130).err.endswith("ended by SIGINT; no unfinished output is left\n")
 
 
@@ -198,7 +198,7 @@ import os
 import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.api.model import Model
+from dpnb_columnar.cli import file_output
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """
@@ -260,7 +260,7 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())",
+        "save = file_output.save_model\nfile_output.save_model = lambda *args, **named: (save(*args, **named), fill())",
         form,
     )
     assert ended.returncode == 73

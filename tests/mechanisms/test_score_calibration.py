@@ -264,7 +264,7 @@ def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> 
     ways = [(two, "calibrated"), (three, "calibrated"), (two, "learned")]
     for seed, (declared, weights) in enumerate(ways * 2):
         planned = plan(declared, Budget(Fraction(1)), mechanism, attribute_weights=weights)
-        model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
+        model = Model.of(train(planned, FrameInput(people(50)), draw=Extreme(seed, size)))
         assert model.attribute_weights is not None
         model.save(tmp_path / "m.json", overwrite=True)
         assert load_model(tmp_path / "m.json") == model

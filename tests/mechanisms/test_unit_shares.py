@@ -92,7 +92,7 @@ def test_a_model_says_that_its_guarantee_is_for_a_unit(relation: Neighbours, wor
     assert model.guarantee.unit == Unit(("SERIAL",), 2)
     assert words in statement(model.guarantee)
     assert words in repr(model)
-    assert read_document(to_document(model), "model.json") == model
+    assert Model.of(read_document(to_document(model), "model.json")) == model
 
 
 @pytest.mark.parametrize(

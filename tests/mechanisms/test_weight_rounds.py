@@ -51,7 +51,7 @@ def dependent(rows: int) -> tuple[pl.DataFrame, Domain]:
 
 def trained(frame: pl.DataFrame, domain: Domain, method: str, epsilon: int = 50) -> Model:
     planned = plan(domain, Budget(Fraction(epsilon)), "histogram", attribute_weights=method)
-    return train(planned, FrameInput(frame), draw=ExactSampler(SeededBits(1)))
+    return Model.of(train(planned, FrameInput(frame), draw=ExactSampler(SeededBits(1))))
 
 
 def test_copies_share_a_weight_and_others_keep_theirs() -> None:

@@ -102,7 +102,7 @@ def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -
     planned = plan(domain, budget, "histogram", None, weights)
     shares = plan(replace(domain, weight=None), budget, "histogram", None, weights).shares
     planned = replace(planned, shares=(*shares[:1], planned.shares[1], *shares[1:]))
-    return train(planned, FrameInput(rows), draw=Forced())
+    return Model.of(train(planned, FrameInput(rows), draw=Forced()))
 
 
 def test_engines_score_by_the_weighted_prior() -> None:

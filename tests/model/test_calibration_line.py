@@ -177,7 +177,7 @@ def released() -> Any:
 
 def test_a_release_has_a_line_in_every_form(released: Any, tmp_path: Path) -> None:
     for number, (name, document) in enumerate(released.items()):
-        model = read_document(document, "x")
+        model = Model.of(read_document(document, "x"))
         line = document["attribute_weights"]["line"]
         assert list(line) == ["class", "margins", "log_odds", *(["others", "evidence"] if number else [])], name
         for path in (tmp_path / f"{number}.json", tmp_path / f"{number}.parquet"):

@@ -29,6 +29,7 @@ from support.golden_model import DELETED, changed
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.plan import MECHANISMS
@@ -83,7 +84,7 @@ def test_a_release_of_any_kind_is_read(name: str, monkeypatch: pytest.MonkeyPatc
 def test_releases_with_other_noise_are_read(name: str) -> None:
     for _ in range(20):
         model = released_case(name)
-        assert read_document(to_document(model), "x") == model
+        assert Model.of(read_document(to_document(model), "x")) == model
 
 
 # One number changed: refused, but where the same parameters follow.
