@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         split,
         train,
     )
+    from dpnb_columnar.api.model import Model as Model
     from dpnb_columnar.core.queries.statistics import Statistics as Statistics
     from dpnb_columnar.domain import Domain as Domain
     from dpnb_columnar.errors import Error as Error
