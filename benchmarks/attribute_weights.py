@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tuning import folds
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import PublicFile, learn_public_weights, open_public_file, without_noise
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.public_weights import PublicWeights

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tuning import folds
 from dpnb_columnar.advice.expectation import BELOW
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, parse_epsilon
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.releases.attribute_weights import AUTO
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan

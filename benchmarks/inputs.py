@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn
 from dpnb_columnar.counting.answer_files import save_answer
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import domain_metadata, read_domain
 
 SEED = 1940
 BLOCK = 131_072

@@ -30,7 +30,8 @@ from benchmarks.peer_tables import Measured, put_into, summary, tables
 from benchmarks.processes import PYTHON, ROOT
 from dpnb_columnar.core.mechanisms.bins import AMOUNTS, declared_edges
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform, document_of
+from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.rows.row_rules import grid_code
 from studies.paper.coded_rows import CodedRows, code_rows, fold_numbers
 from studies.paper.data_sets import complete_rows

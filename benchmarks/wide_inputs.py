@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.inputs import SEED
-from dpnb_columnar.domain import read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata, read_domain
 
 BLOCK = 65_536
 HOUSEHOLD = "SERIAL"

@@ -44,10 +44,11 @@ if TYPE_CHECKING:
         split,
         train,
     )
+    from dpnb_columnar.api.model import Model as Model
     from dpnb_columnar.core.queries.statistics import Statistics as Statistics
     from dpnb_columnar.domain import Domain as Domain
     from dpnb_columnar.errors import Error as Error
-    from dpnb_columnar.model.model import Model as Model
+
 
 __all__ = [
     "aggregate",
@@ -71,7 +72,7 @@ __all__ = [
 ]
 
 
-PLACES = {"Domain": "domain", "Error": "errors", "Model": "model.model", "Statistics": "core.queries.statistics"}
+PLACES = {"Domain": "domain", "Error": "errors", "Model": "api.model", "Statistics": "core.queries.statistics"}
 """Modules of the classes, for annotations; functions are those of ``api``."""
 
 if not TYPE_CHECKING:  # a type checker that sees this function takes every name, misspelt or not, for Any

@@ -1,10 +1,10 @@
 """The options of a release: records that every verb of the command line and every function of Python hands on.
 
 An option is a field of a frozen record: its type, its default, and an ``Option`` with its help on the command line.
-What is declared of the rows (``Declared``), the terms of a release (``Terms``) and who pays for it (``ChargedRun``) are
-such records. ``cli.options.expanded`` makes the options of a verb of the fields, so a new field is an option of every
-verb, file of settings and environment variable that takes the record. Functions of ``api`` build the record of their
-own arguments, and ``tests/cli/test_new_option.py`` names each function that lacks a field.
+What is declared of the rows (``Declared``), the terms of a release (``Terms``) and who pays for it (``PaymentOptions``)
+are such records. ``cli.options.expanded`` makes the options of a verb of the fields, so a new field is an option of
+every verb, file of settings and environment variable that takes the record. Functions of ``api`` build the record of
+their own arguments, and ``tests/cli/test_new_option.py`` names each function that lacks a field.
 
 A field that is declared again in a derived record keeps its place, and its ``Option`` unless it has one of its own.
 """
@@ -348,7 +348,7 @@ class Charged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChargedRun(Charged):
+class PaymentOptions(Charged):
     """Who pays for a release, and the name under which it is charged once."""
 
     run_id: Annotated[

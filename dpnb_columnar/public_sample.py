@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.noise import NoiseFamily
-from dpnb_columnar.core.queries.scores import UNITS, ScoreTable
+from dpnb_columnar.core.queries.scores import ScoreTable
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.domain import Declaration, Domain, digest, document_of, labelled
-from dpnb_columnar.domain.catalogue import own_declaration
-from dpnb_columnar.domain.editing import no_label
+from dpnb_columnar.domain import Declaration, Domain
+from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.editing import labelled, no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import (
     ConfigurationError,
@@ -42,15 +43,14 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.model.log_ratios import model_log_ratios
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.model.parameters import NaiveBayes, PublicSource
 from dpnb_columnar.model.recipes import bounded
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import by_unit, plan
 from dpnb_columnar.releases.public_weights import LEAST_WEIGHT, PublicWeights
 from dpnb_columnar.rows.input_files import scan_file
-from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, own_declaration
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.stored import DataFile, stored_objects
 from dpnb_columnar.rows.table_formats import refuse_table_files
@@ -337,7 +337,7 @@ def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
     return replace(found, weights=weights, shift=shift)
 
 
-def model_beside(model: Model, path: Path) -> Model:
+def model_beside(model: NaiveBayes, path: Path) -> NaiveBayes:
     """Make the public model beside a released one: the public rows' tables without noise, with the released weights."""
     source = None if model.attribute_weights is None else model.attribute_weights.source
     if source is None:
@@ -374,13 +374,13 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
             )
 
 
-def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> Model:
+def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> NaiveBayes:
     """Make the model that a mechanism would release of public rows, were there no noise.
 
     Args:
         released: Their domain without the attributes that are not released.
     """
-    model = Model.of(release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise()))
+    model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
     attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
     return replace(model, domain=statistics.domain, attributes=attributes)
 

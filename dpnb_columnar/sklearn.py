@@ -23,15 +23,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpnb_columnar.api.arguments import payment_of
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Label, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.options import AttributeWeights, Charged, MechanismName, NeighboursName, NoiseName, Terms
 from dpnb_columnar.public_sample import planned_release
@@ -371,7 +372,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             numbers.
         n_features_in_: Number of columns.
         feature_names_in_: Their names, if they are text.
-        model_: The released ``dpnb_columnar.model.model.Model``; save it, show it, score files with it.
+        model_: The released ``dpnb_columnar.api.model.Model``; save it, show it, score files with it.
         private_: Whether it carries a guarantee: not with a ``random_state`` or with mechanism ``none``.
         epsilon_spent_: Exact epsilon of the last fit, a Fraction; None where ``private_`` is False.
         delta_spent_: Exact delta of the last fit, likewise.
@@ -459,7 +460,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.ledger is not None and draw is not None:
                 raise ValueError("random_state: makes models without guarantee, which no ledger pays for; leave it out")
             payment = payment_of(planned, (), Charged(ledger=self.ledger, account=self.account, witness=self.witness))
-            self.model_ = train(planned, FrameInput(frame), payment, draw=draw)
+            self.model_ = Model.of(train(planned, FrameInput(frame), payment, draw=draw))
         order = np.argsort(classes, kind="stable")
         self.classes_ = classes[order]
         self._class_names = [domain.classes[position] for position in order]

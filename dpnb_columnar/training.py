@@ -19,19 +19,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from dpnb_columnar.core.budget import Budget, Remaining, remaining
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
-from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_scores, read_scores, scores_document
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.document_reader import model_in
-from dpnb_columnar.model.model import Model, from_document, load_model
-from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, NONE
+from dpnb_columnar.model.document_reader import model_in, read_document
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.score_plan import ScorePlan
 from dpnb_columnar.runtime.locks import output_lock
@@ -45,33 +46,17 @@ if TYPE_CHECKING:
 Plan: TypeAlias = ReleasePlan | ScorePlan
 """What is decided before rows are read: the domain, the shares, the questions, how each answer is released. Public."""
 
-Release: TypeAlias = Model | ReleasedScores
-"""What users hold of what was released. Public."""
+Release: TypeAlias = NaiveBayes | ReleasedScores
+"""What was released. Public."""
 
 
-class Kind(NamedTuple):
-    """A kind of release as users hold it: made of released values, and written to a document or read from one.
-
-    Attributes:
-        of: Gives released values the methods of their kind.
-        document: Writes a document of JSON's types.
-        read: Reads such a document; the second argument says where it comes from, for errors.
-        load: Reads a file.
-    """
-
-    of: Callable[[Any], Release]
-    document: Callable[[Any], dict[str, Any]]
-    read: Callable[[object, str], Release]
-    load: Callable[[Path], Release]
+Reader: TypeAlias = Callable[[object, str], Release]
+"""Reads the document of a release; the second argument says where it comes from, for errors."""
 
 
-MODEL = Kind(Model.of, to_document, from_document, load_model)
-SCORES = Kind(ReleasedScores.of, scores_document, read_scores, load_scores)
-
-
-def kind_of(plan: Plan) -> Kind:
-    """Return the kind of release that a plan is of."""
-    return SCORES if isinstance(plan, ScorePlan) else MODEL
+def document_of(released: Release) -> dict[str, Any]:
+    """Write what was released as a document of JSON's types."""
+    return scores_document(released) if isinstance(released, ReleasedScores) else to_document(released)
 
 
 class Output:
@@ -104,7 +89,7 @@ def train(
     payment: Payment | None = None,
     draw: Sampler | None = None,
     output: Output | None = None,
-) -> Model:
+) -> NaiveBayes:
     """Carry out the planned release of a model; see ``carry_out``."""
     return carry_out(plan, rows, payment, draw, output)
 
@@ -116,7 +101,7 @@ def carry_out(
     payment: Payment | None = ...,
     draw: Sampler | None = ...,
     output: Output | None = ...,
-) -> Model: ...
+) -> NaiveBayes: ...
 
 
 @overload
@@ -230,7 +215,8 @@ def _release(
         try:
             asked = passes.send(released)
         except StopIteration as end:
-            return kind_of(plan).of(end.value)
+            values = end.value
+            return ReleasedScores.of(values) if isinstance(plan, ScorePlan) else values
         with output.stage(asked.asking):
             answer = rows.answer(asked.query)
         _check_same_rows(answer, first)
@@ -262,12 +248,12 @@ class ChargedRun:
     Attributes:
         ledger: The open ledger.
         run: The run, with the document that it has released, if any.
-        kind: The kind of release that it is.
+        read: Reads the document of such a release.
     """
 
     ledger: Ledger
     run: Run
-    kind: Kind
+    read: Reader
 
     @property
     def released(self) -> Release | None:
@@ -276,10 +262,10 @@ class ChargedRun:
 
     def keep(self, released: Release) -> Release:
         """Write a release to the ledger, and return what the run has released: the first that was written."""
-        return self._read(self.ledger.keep(self.run.charge.run, to_json(self.kind.document(released))))
+        return self._read(self.ledger.keep(self.run.charge.run, to_json(document_of(released))))
 
     def _read(self, document: str) -> Release:
-        return self.kind.read(json.loads(document), f"{self.ledger.path}: run {self.run.charge.run}")
+        return self.read(json.loads(document), f"{self.ledger.path}: run {self.run.charge.run}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,13 +275,13 @@ class Payment:
     Attributes:
         ledger: The ledger's file.
         charge: Data set, run id, cost and inputs: public facts.
-        kind: The kind of release that it is.
+        read: Reads the document of such a release.
         witness: The ledger's witness; None for none.
     """
 
     ledger: Path
     charge: Charge
-    kind: Kind
+    read: Reader
     witness: Path | None = None
 
     def admit(self) -> Release | None:
@@ -309,7 +295,7 @@ class Payment:
             ledger.note_witness()  # which a run that was killed as it kept the model has not done
         with self._alone():
             pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
-        return ChargedRun(ledger, run, self.kind).released
+        return ChargedRun(ledger, run, self.read).released
 
     def remaining(self) -> Remaining:
         """Return what the account has left once this run is paid, by what it has spent so far."""
@@ -342,7 +328,7 @@ class Payment:
                         f"{self.ledger}: data set {self.charge.dataset}: account {other.dataset} is bound to one of "
                         f"these files, whatever it is called; charge that one: {option('account', other.dataset)}"
                     )
-            yield ChargedRun(ledger, ledger.spend(self.charge), self.kind)
+            yield ChargedRun(ledger, ledger.spend(self.charge), self.read)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -391,4 +377,4 @@ def payment_for(
         inputs={"data": sorted(data), **({"parts": parts} if (parts := parts_of(map(Path, data))) else {}), **inputs},
         unit=() if unit is None else unit_named(unit.columns),
     )
-    return Payment(ledger, charge, kind_of(plan), witness)
+    return Payment(ledger, charge, read_scores if isinstance(plan, ScorePlan) else read_document, witness)

@@ -22,7 +22,7 @@ def time_model(model: str, data: str) -> None:
     """Time ``predict`` of a model."""
     import polars as pl
 
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.api import load_model
 
     loaded, rows = load_model(Path(model)), pl.read_parquet(data, n_rows=ROWS)
     loaded.predict(rows)

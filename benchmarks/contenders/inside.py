@@ -163,7 +163,7 @@ def three_rows() -> Statistics:
     import numpy as np
 
     from dpnb_columnar.core.queries.statistics import Cells, assemble
-    from dpnb_columnar.domain import read_domain
+    from dpnb_columnar.domain.declaration import read_domain
 
     classes, codes, counts = (np.array(values, np.int64) for values in ([0, 1], [0, 1], [1, 2]))
     cells = [Cells(None, classes, np.zeros_like(codes), counts)]

@@ -27,9 +27,10 @@ class Default:
         """Release a model of the values that the codes stand for, in the declared domain, with noise from a seed."""
         import polars as pl
 
+        from dpnb_columnar.api.model import Model
         from dpnb_columnar.core.noise import ExactSampler, SeededBits
         from dpnb_columnar.counting.inputs import FrameInput
-        from dpnb_columnar.domain import read_domain
+        from dpnb_columnar.domain.declaration import read_domain
         from dpnb_columnar.options import Terms
         from dpnb_columnar.public_sample import planned_release
         from dpnb_columnar.training import train
@@ -39,7 +40,7 @@ class Default:
         budget = Terms().budget(repr(epsilon))
         plan = planned_release(domain, budget, self.mechanism, None, "auto", rows=len(rows.classes))
         frame = self._frame(rows).with_columns(pl.Series(LABEL, np.array(rows.class_names)[rows.classes]))
-        self.model = train(plan, FrameInput(frame), draw=ExactSampler(SeededBits(seed)))
+        self.model = Model.of(train(plan, FrameInput(frame), draw=ExactSampler(SeededBits(seed))))
 
     def probabilities(self, rows: Rows) -> Matrix:
         from dpnb_columnar.model.scoring import probability_column

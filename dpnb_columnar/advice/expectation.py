@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
-from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, families, fewer, stage
+from dpnb_columnar.advice.rehearsal import RehearsalOutcome, draws_to_compare, families, fewer, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import OWN
-from dpnb_columnar.releases.attribute_weights import CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, TEMPERED
+from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.runtime.row_progress import report_work, track_work
@@ -71,7 +72,7 @@ class Expectation:
     """
 
     scenario: Scenario
-    outcome: Outcome
+    outcome: RehearsalOutcome
 
     @property
     def worse(self) -> bool:
@@ -204,6 +205,6 @@ def _best(
     return max(found, key=lambda remedy: remedy.accuracy, default=None)
 
 
-def is_worse(outcome: Outcome) -> bool:
+def is_worse(outcome: RehearsalOutcome) -> bool:
     """Return whether models are expected to be worse than always predicting the largest class."""
     return outcome.accuracy < outcome.largest_class - BELOW

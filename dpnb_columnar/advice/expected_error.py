@@ -17,8 +17,7 @@ from dpnb_columnar.core.mechanisms.smooth import MOMENTS, moment_noise
 from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
 from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, search_beta
 from dpnb_columnar.domain import Domain, Numeric, Transform
-from dpnb_columnar.model.intervals import LEVEL
-from dpnb_columnar.model.query_noise import moments_noise, query_noise
+from dpnb_columnar.model.query_noise import LEVEL, moments_noise, query_noise
 from dpnb_columnar.releases.model_plan import ReleasePlan
 
 REFERENCE_RUNS = 1000

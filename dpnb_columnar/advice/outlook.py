@@ -31,20 +31,14 @@ from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import (
-    Declaration,
-    Titles,
-    predicts,
-    table_lines,
-    weighs_by,
-    whose_rows,
-    with_title,
-)
-from dpnb_columnar.domain.names import html_fragment, named
+from dpnb_columnar.domain.declaration_document import weight_document
+from dpnb_columnar.domain.declared_domain import Declaration, Titles
+from dpnb_columnar.domain.domain_text import predicts, weighs_by, whose_rows, with_title
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.tables import html_fragment, table_lines
 from dpnb_columnar.errors import command, option
-from dpnb_columnar.model.guarantee import relation_text, scope
+from dpnb_columnar.model.guarantee_text import relation_text, scope
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
@@ -172,7 +166,7 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.releases.attribute_weights import FEWEST_TEMPERED, tempered_weight
+    from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import (
-    UNITS,
     ClassScores,
     GradientQuery,
     GradientSums,
@@ -32,9 +32,10 @@ from dpnb_columnar.core.queries.scores import (
     ScoreCounts,
     ScoreTable,
 )
-from dpnb_columnar.core.queries.statistics import WEIGHT_CODE, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.likelihood import deciding_terms
@@ -259,7 +260,7 @@ SEED = 2021
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class InventedRows:
     """Rows of an invented population.
 
     Attributes:
@@ -340,7 +341,7 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
     return assemble(population.domain, cells)
 
 
-def sample(population: Population, family: int) -> Sample:
+def sample(population: Population, family: int) -> InventedRows:
     """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random.
 
     Within a class, each attribute's values are dealt out in the order of a normal variable of its own; in families, of
@@ -366,10 +367,10 @@ def sample(population: Population, family: int) -> Sample:
             ]
         )
         places[name] = dealt
-    return Sample(population, family, classes, places)
+    return InventedRows(population, family, classes, places)
 
 
-def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: Sample) -> float:
+def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: InventedRows) -> float:
     """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
     first, *others = deciding_terms(model)
     log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)

@@ -9,13 +9,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, is_worse, usual_scenarios
-from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
+from dpnb_columnar.advice.rehearsal import Errors, RehearsalOutcome, draws_to_compare, stage
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms import OWN
-from dpnb_columnar.releases.attribute_weights import AUTO, CALIBRATED, LEARNED, NONE, TEMPERED, resolved_method
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, TEMPERED
+from dpnb_columnar.releases.attribute_weights import AUTO, NONE, resolved_method
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan
@@ -46,7 +47,7 @@ class Prospect:
     mechanism: str
     weights: str
     errors: tuple[Errors, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RehearsalOutcome, ...]
 
     @property
     def accuracy(self) -> float:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.advice.population import (
+    InventedRows,
     Population,
-    Sample,
     accuracy,
     expected_statistics,
     family_size,
@@ -136,7 +136,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RehearsalOutcome:
     """How well the models of several releases classify invented rows.
 
     Attributes:
@@ -204,7 +204,7 @@ class Stage:
         """The numbers of ``families`` that rows are scored with."""
         return [rows.family for rows in self._samples]
 
-    def outcome(self, planned: ReleasePlan, draws: int, family: int) -> Outcome:
+    def outcome(self, planned: ReleasePlan, draws: int, family: int) -> RehearsalOutcome:
         """Carry out a planned release several times, and score its models."""
         place = self.families.index(family)
         rows = self._samples[place]
@@ -212,7 +212,7 @@ class Stage:
         for seed in range(draws):
             accuracies.append(self._score(self._release(planned, seed), planned, rows, seed))
             report_work(1)
-        return Outcome(family, tuple(accuracies), self._without_noise[place], self._largest_class)
+        return RehearsalOutcome(family, tuple(accuracies), self._without_noise[place], self._largest_class)
 
     def errors(self, planned: ReleasePlan, draws: int) -> Errors:
         """Carry out a planned release several times, and compare its tables with those without noise."""
@@ -248,7 +248,7 @@ class Stage:
             ratios[parameters.attribute] = terms[1:] - terms[:1]
         return _Release(model, ratios)
 
-    def _score(self, drawn: _Release, planned: ReleasePlan, rows: Sample, seed: int) -> float:
+    def _score(self, drawn: _Release, planned: ReleasePlan, rows: InventedRows, seed: int) -> float:
         """Score a model on rows, after a later pass over them if one is planned."""
         weights = attribute_weights(
             planned.attribute_weights, len(drawn.model.attributes), len(drawn.model.classes.probability)

@@ -32,6 +32,7 @@ from dpnb_columnar.api.arguments import (
     payment_of,
     refuse_table,
 )
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.queries.scores import ScoreCounts
@@ -39,15 +40,14 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
-from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
+from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.catalogue import entry_declaring
-from dpnb_columnar.domain.editing import Number, provisional
+from dpnb_columnar.domain.editing import Number, labelled, provisional
 from dpnb_columnar.domain.groupings import TEST, TRAIN, VALIDATION, By, divisions_of
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores
 from dpnb_columnar.evaluation.released_scores import load_scores as read_scores_file
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.model import load_model as read_model
+from dpnb_columnar.model.model_files import read_model
 from dpnb_columnar.options import (
     AttributeWeights,
     Charged,
@@ -670,7 +670,7 @@ def load_model(path: str | PathLike[str]) -> Model:
         >>> model.domain.classes, str(model.guarantee.epsilon)
         (('<=1000', '>1000'), '1')
     """
-    return read_model(Path(path))
+    return Model.of(read_model(Path(path)))
 
 
 def sheet(
@@ -708,23 +708,7 @@ def sheet(
         >>> "Release sheet: Wages" in page
         True
     """
-    from dpnb_columnar.model.document import document_digest
-    from dpnb_columnar.papers.release_papers import read_papers
-    from dpnb_columnar.papers.release_sheet import release_sheet, write_release_sheet
-    from dpnb_columnar.report.page import check_single_page
-
-    papers = read_papers(
-        model,
-        record=record if isinstance(record, Mapping | None) else Path(record),
-        ledger=None if ledger is None else Path(ledger),
-        scores=scores if isinstance(scores, ReleasedScores | None) else Path(scores),
-        audit=None if audit is None else Path(audit),
-    )
-    name, digest = f"{model.domain.name}.model.json", document_digest(model)
-    if path is not None:
-        check_single_page(Path(path), overwrite)
-        write_release_sheet(model, name, digest, Path(path), papers, overwrite=overwrite)
-    return release_sheet(model, name, digest, papers)
+    return model.sheet(path, record=record, ledger=ledger, scores=scores, audit=audit, overwrite=overwrite)
 
 
 def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | None = None) -> Evaluation:
@@ -757,15 +741,7 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
         >>> [group.values for group in by_sex.groups]
         [('1',), ('2',), (None,)]
     """
-    from dpnb_columnar.evaluation.exact_evaluation import evaluate as evaluate_rows
-    from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
-
-    divisions = divisions_of(by, model.domain)
-    if is_frame(data):
-        refuse_table(table)
-        return evaluate_rows(model, data, divisions)
-    domain = model.domain if divisions is None else divisions.domain
-    return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, domain), divisions)
+    return model.evaluate(data, table=table, by=by)
 
 
 def attack(model: Model, members: Paths | Frame, others: Paths | Frame, *, sensitive: Sequence[str] = ()) -> Any:
@@ -1020,9 +996,8 @@ def release(
             repeatable=counted.repeatable,
         )
     )
-    return training.train(
-        planned, counted, payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
-    )
+    payment = payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
+    return Model.of(training.train(planned, counted, payment))
 
 
 def train(
@@ -1148,7 +1123,7 @@ def train(
             repeatable=opened.repeatable,
         )
         payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
-        return training.train(planned, opened, payment)
+        return Model.of(training.train(planned, opened, payment))
 
 
 def count_given(
@@ -1218,4 +1193,4 @@ def calibrate(
     if counts.query != margins_given(model):
         raise DataError("counts: were counted given another model; count the rows given this one")
     charged = Charged(ledger=ledger, account=account, witness=witness)
-    return training.train(planned, AskedRows(counts), payment_of(planned, (), charged))
+    return Model.of(training.train(planned, AskedRows(counts), payment_of(planned, (), charged)))

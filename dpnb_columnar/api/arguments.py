@@ -10,9 +10,12 @@ from typing import Any, Literal, TypeAlias, Union
 from dpnb_columnar.core.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LakeInput, LocalInput, local_input, opened_input
-from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
-from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.domain import Declaration, Domain
+from dpnb_columnar.domain.catalogue import CatalogueEntry
 from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.declaration import read_declaration, read_domain
+from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
 from dpnb_columnar.rows.frames import Frame, is_frame, unknown_rows
@@ -141,6 +144,6 @@ def declared_rows(terms: Terms) -> int | None:
     return parse_rows(terms.rows)
 
 
-def entry_rows(entry: Entry | None) -> int | None:
+def entry_rows(entry: CatalogueEntry | None) -> int | None:
     """Return the number of rows that a catalogue entry declares, if any."""
     return None if entry is None or entry.rows is None else parse_rows(entry.rows)

@@ -152,7 +152,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, fold
         folded: Whether columns for which the terminal is too narrow, such as those of many classes, follow in tables
             below, each of which names the rows by the first column again.
     """
-    from dpnb_columnar.domain.declared_domain import table_lines
+    from dpnb_columnar.domain.tables import table_lines
 
     print_lines(table_lines(header, rows, get_terminal_size((COLUMNS, 24)).columns if folded else None))
 

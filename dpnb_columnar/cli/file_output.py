@@ -44,15 +44,23 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
-from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.declared_domain import SHORT, Declaration, Domain, class_texts, value_with_label, weighs_by
+from dpnb_columnar.domain.declaration_document import weight_document
+from dpnb_columnar.domain.declared_domain import Declaration, Domain
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
 from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
-from dpnb_columnar.evaluation.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
+from dpnb_columnar.evaluation.released_scores import (
+    UNRANKED,
+    ReleasedScores,
+    figures_document,
+    load_scores,
+    scores_document,
+)
 from dpnb_columnar.model.document import to_json
-from dpnb_columnar.model.guarantee import drawn_from, relation_text, statement
+from dpnb_columnar.model.guarantee_text import drawn_from, relation_text, statement
+from dpnb_columnar.model.model_files import read_model, save_model
 from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
@@ -60,7 +68,7 @@ from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.runtime.paths import exists
 from dpnb_columnar.runtime.resources import resource
-from dpnb_columnar.training import Output, Plan, Release, checked_rows, kind_of
+from dpnb_columnar.training import Output, Plan, Release, checked_rows
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import WideRange
@@ -68,7 +76,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.evaluation.group_figures import DivisionFigures
     from dpnb_columnar.evaluation.noisy_intervals import Estimate
-    from dpnb_columnar.options import ChargedRun
+    from dpnb_columnar.options import PaymentOptions
     from dpnb_columnar.rows.stored import DataFile
     from dpnb_columnar.training import Payment
 
@@ -205,7 +213,7 @@ class FileOutput(Output):
         if self.holds(released, run):
             self.say(f"{self.path} is what run {run} released; nothing is spent again", "already released")
             return
-        released.save(self.path, overwrite=self.overwrite)
+        self._write(released)
         self.say(f"wrote {self.path}, as run {run} released it; nothing is spent again", "already released")
 
     def holds(self, released: Release, run: str) -> bool:
@@ -213,7 +221,7 @@ class FileOutput(Output):
         if self.overwrite or not exists(self.path):
             return False
         try:
-            same = kind_of(self.plan).load(self.path) == released
+            same = (load_scores if isinstance(released, ReleasedScores) else read_model)(self.path) == released
         except Error:
             same = False
         if not same:
@@ -222,6 +230,12 @@ class FileOutput(Output):
                 "it with --overwrite"
             )
         return True
+
+    def _write(self, released: Release) -> None:
+        if isinstance(released, ReleasedScores):
+            released.save(self.path, overwrite=self.overwrite)
+        else:
+            save_model(released, self.path, overwrite=self.overwrite)
 
     def say(self, line: str, event: str = "note", **fields: object) -> None:
         """Print a line on the way to the file, unless the release itself is printed."""
@@ -240,7 +254,7 @@ class FileOutput(Output):
 
     def keep(self, released: Release) -> None:
         """Write the file."""
-        released.save(self.path, overwrite=self.overwrite)
+        self._write(released)
         if not released.guarantee.private:
             scores = isinstance(released, ReleasedScores)
             print_warning(
@@ -339,7 +353,7 @@ def rehearse(rows: Rows, payment: Payment | None, output: FileOutput) -> None:
     print_line(f"dry run: {admitted}no row was opened, nothing is spent, nothing is written")
 
 
-def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: ChargedRun) -> Payment | None:
+def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: PaymentOptions) -> Payment | None:
     """Make the payment of a release, by the options that were typed."""
     if charged.ledger_file is None:
         named = {"--account": charged.account, "--run-id": charged.run_id, "--witness": charged.witness}

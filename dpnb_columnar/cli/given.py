@@ -25,10 +25,10 @@ Part = TypeVar("Part", bound="Answer")
 
 def plan_of(given: Path) -> ReleasePlan:
     """Plan the second release of the model in a file."""
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.releases.plan import plan_given
 
-    model = load_model(given)
+    model = read_model(given)
     try:
         return plan_given(model)
     except UsageError as error:

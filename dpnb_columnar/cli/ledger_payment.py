@@ -38,11 +38,11 @@ def _content(file: Path) -> tuple[str, bool]:
     """Return the digest of a file's document as a ledger keeps it, and whether it carries a guarantee."""
     from dpnb_columnar.evaluation.released_scores import holds_scores, load_scores, scores_document
     from dpnb_columnar.model.document import document_digest, to_json
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     if holds_scores(file):
         scores = load_scores(file)
         text = to_json(scores_document(scores))
         return sha256(text.encode()).hexdigest(), scores.guarantee.private
-    model = load_model(file)
+    model = read_model(file)
     return document_digest(model), model.guarantee.private

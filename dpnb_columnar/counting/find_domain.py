@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, parse_epsilon
-from dpnb_columnar.domain import Declaration, Domain, digest, labelled
+from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.catalogue import (
     CATALOGUE_NAME,
-    Entry,
+    CatalogueEntry,
     entry_declaring,
     entry_for,
     entry_named,
     entry_of_file,
 )
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.domain.editing import (
     Number,
+    labelled,
     no_label,
     provisional,
     with_unit,
@@ -45,7 +47,7 @@ class ResolvedDeclaration:
 
     declaration: Declaration
     origin: str
-    entry: Entry | None = None
+    entry: CatalogueEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class ResolvedDomain:
 
     domain: Domain
     origin: str
-    entry: Entry | None = None
+    entry: CatalogueEntry | None = None
     label_chosen: bool = True
 
     @property
@@ -133,7 +135,7 @@ def find_declaration(
     if dataset is not None:
         entry = entry_named(dataset, [Path(str(file)) for file in files])
         return ResolvedDeclaration(entry.declared, str(entry), entry)
-    declaring: list[Entry] = []
+    declaring: list[CatalogueEntry] = []
     carried: dict[str | None, Declaration | None] = {}
     for file in files:
         if isinstance(file, Path) and (own := entry_of_file(file)) is not None:

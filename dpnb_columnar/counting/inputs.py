@@ -76,7 +76,7 @@ class FrameInput:
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
-            raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
+            raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.read_domain reads")
         return find_domain((), dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:

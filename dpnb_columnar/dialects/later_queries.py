@@ -17,10 +17,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
-    UNITS,
     ClassScores,
     GradientQuery,
     Margins,
@@ -61,8 +61,9 @@ from dpnb_columnar.dialects.statistics_query import (
     statistics_query,
     with_steps,
 )
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.errors import command
 from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.unit_order import CLASS, WEIGHT
@@ -75,7 +76,7 @@ def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None,
 
 
 @query_sql.register
-def _(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+def _cells_sql(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     return statistics_query(query.domain, kinds, table, dialect)
 
 

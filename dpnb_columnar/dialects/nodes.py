@@ -298,7 +298,7 @@ class CommonTableExpression:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class QueryRows:
     """The rows a query is about, and the columns of them that it returns.
 
     Attributes:
@@ -330,7 +330,7 @@ class RowsAndScalars:
     table: exp.Table
 
     def query(self, steps: Sequence[Step], results: Sequence[exp.Alias]) -> exp.Expr:
-        """Build the query, as ``Rows.query`` does."""
+        """Build the query, as ``QueryRows.query`` does."""
         scalars = [
             as_column(exp.Subquery(this=_over_steps([result.this], exp.Select(), steps)), result.alias)
             for result in results
@@ -338,21 +338,21 @@ class RowsAndScalars:
         return exp.select(_all_of_source(), *scalars).from_(_as_source(self.table))
 
 
-def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Rows | RowsAndScalars:
+def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> QueryRows | RowsAndScalars:
     """Choose how a query returns the rows of a table."""
     if keys:
         kept = [f"kept_{place}" for place in range(len(keys))]
         first = [as_column(source_column(key), name) for key, name in zip(keys, kept, strict=True)]
-        return Rows(table, first, [as_column(own_column(name), key) for key, name in zip(keys, kept, strict=True)])
+        return QueryRows(table, first, [as_column(own_column(name), key) for key, name in zip(keys, kept, strict=True)])
     match dialect:
         case Dialect.SQLITE:
             return RowsAndScalars(table)
         case Dialect.POSTGRES:  # a row is a value there, which can be taken along and apart
             # Alone, the table's name would be a column of that name if there is one; as an argument it is the row.
             whole = as_column(exp.Coalesce(this=_all_of_source(), expressions=[]), ROW)
-            return Rows(table, [whole], [exp.Dot(this=exp.Paren(this=own_column(ROW)), expression=exp.Star())])
+            return QueryRows(table, [whole], [exp.Dot(this=exp.Paren(this=own_column(ROW)), expression=exp.Star())])
         case _:
-            return Rows(table, [_all_of_source()], [], hides=True)
+            return QueryRows(table, [_all_of_source()], [], hides=True)
 
 
 def _over_steps(

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpnb_columnar.dialects.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.dialects.nodes import (
     CommonTableExpression,
-    Rows,
+    QueryRows,
     RowsAndScalars,
     Step,
     double,
@@ -21,7 +21,7 @@ from dpnb_columnar.dialects.rendering import header, parse_table, rename_source_
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.sql_terms import (
     STEP_PREFIX,
-    ComputedTerms,
+    ComputedSqlTerms,
     number_skipped,
     numbered_columns,
     result_columns,
@@ -30,7 +30,7 @@ from dpnb_columnar.dialects.sql_terms import (
     weight_steps,
 )
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.declared_domain import label_remarks
+from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.likelihood import (
@@ -72,7 +72,7 @@ def scoring_query(
     rows = rows_of_table(dialect, source, list(dict.fromkeys(keys)))
     if parameters is None:
         attributes = [
-            ComputedTerms(value_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
+            ComputedSqlTerms(value_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
             for parameters, weight in zip(model.attributes, model.weights, strict=True)
             for attribute, kind in [(model.domain[parameters.attribute], known.get(parameters.attribute))]
         ]
@@ -90,14 +90,14 @@ def scoring_query(
         left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
     skipped = number_skipped(model, left_out, dialect)
     columns = result_columns(model, results, skipped)
-    query = rows.query(steps, columns, given) if isinstance(rows, Rows) else rows.query(steps, columns)
+    query = rows.query(steps, columns, given) if isinstance(rows, QueryRows) else rows.query(steps, columns)
     rename_source_columns(query, names or {})
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
     return header(_remarks(model, dialect)) + render(query, dialect, joined=parameters is not None)
 
 
-def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms]) -> Iterator[Step]:
+def _steps(model: NaiveBayes, attributes: Sequence[ComputedSqlTerms]) -> Iterator[Step]:
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
     values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
     if attributes:

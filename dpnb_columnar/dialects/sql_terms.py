@@ -86,7 +86,7 @@ def step_column(name: str) -> exp.Column:
 
 
 @dataclass(frozen=True, slots=True)
-class ComputedTerms:
+class ComputedSqlTerms:
     """The terms of an attribute in any database, computed step by step.
 
     Attributes:

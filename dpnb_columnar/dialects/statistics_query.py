@@ -55,11 +55,13 @@ from dpnb_columnar.dialects.rules import (
     number,
     weight_steps,
 )
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, digest
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.database_address import Database, Dialect, Spelling, parse_database
-from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
+from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
+from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.errors import UsageError, command, option
 from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, distinguished_range
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Numeric
-from dpnb_columnar.domain.declaration import document_of, domain_from_metadata, read_declaration
+from dpnb_columnar.domain.declaration import read_declaration
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.field_reader import parse_toml
@@ -41,7 +42,7 @@ LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One data set of a catalogue.
 
     Attributes:
@@ -129,7 +130,7 @@ class Entry:
         return ConfigurationError(f"{self.catalogue}: {Fault(f'{quoted(self.name)}.{key}', problem)}")
 
 
-def read_catalogue(path: Path) -> tuple[Entry, ...]:
+def read_catalogue(path: Path) -> tuple[CatalogueEntry, ...]:
     """Read all entries of one catalogue file."""
     try:
         with path.open("rb") as stream:
@@ -150,10 +151,10 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
             raise ConfigurationError(
                 f"{path}: {name}: expected a table such as [{quoted(name)}] with label and attributes"
             )
-    return tuple(Entry(name, path, table) for name, table in document.items())
+    return tuple(CatalogueEntry(name, path, table) for name, table in document.items())
 
 
-def packaged_entries() -> tuple[Entry, ...]:
+def packaged_entries() -> tuple[CatalogueEntry, ...]:
     """Read the entries of the packaged catalogue, once unless its file changes: that is a tenth of a small training."""
     path = resource(CATALOGUE_NAME)
     status = path.stat()
@@ -161,7 +162,7 @@ def packaged_entries() -> tuple[Entry, ...]:
 
 
 @lru_cache(maxsize=1)
-def _read_once(path: Path, _modified: int, _size: int) -> tuple[Entry, ...]:
+def _read_once(path: Path, _modified: int, _size: int) -> tuple[CatalogueEntry, ...]:
     return read_catalogue(path)
 
 
@@ -172,11 +173,11 @@ def catalogues() -> list[Path]:
     return [path for path in dict.fromkeys([local, packaged]) if is_file(path)]
 
 
-def entries(catalogue: Path | None = None) -> list[Entry]:
+def entries(catalogue: Path | None = None) -> list[CatalogueEntry]:
     """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
     if catalogue is not None:
         return list(read_catalogue(catalogue))
-    by_name: dict[str, Entry] = {}
+    by_name: dict[str, CatalogueEntry] = {}
     packaged = resource(CATALOGUE_NAME)
     for path in catalogues():
         for entry in packaged_entries() if path == packaged else read_catalogue(path):
@@ -184,7 +185,7 @@ def entries(catalogue: Path | None = None) -> list[Entry]:
     return list(by_name.values())
 
 
-def entry_named(dataset: str, files: Sequence[Path] = ()) -> Entry:
+def entry_named(dataset: str, files: Sequence[Path] = ()) -> CatalogueEntry:
     """Return the entry that a data set stands for: ``NAME``, ``FILE.toml:NAME``, or ``FILE.toml``.
 
     Of ``FILE.toml`` it is the entry that claims the files; of ``NAME.domain.toml``, or without files, the only one.
@@ -209,7 +210,7 @@ def entry_named(dataset: str, files: Sequence[Path] = ()) -> Entry:
     raise UsageError(f"{place}no data set named {excerpt(name)}; {hint}")
 
 
-def entry_declaring(domain: Declaration) -> Entry | None:
+def entry_declaring(domain: Declaration) -> CatalogueEntry | None:
     """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
 
     By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
@@ -230,7 +231,7 @@ def domain_file(path: Path) -> Path:
     return path.with_name(f"{path.stem}{DOMAIN_SUFFIX}")
 
 
-def entry_of_file(path: Path) -> Entry | None:
+def entry_of_file(path: Path) -> CatalogueEntry | None:
     """Return the one entry of the file that declares the domain of a file beside it; None where there is none."""
     declaring = domain_file(path)
     if not exists(declaring):
@@ -244,19 +245,7 @@ def entry_of_file(path: Path) -> Entry | None:
     return declared[0]
 
 
-def own_declaration(file: Path) -> Declaration | None:
-    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
-
-    Raises:
-        ConfigurationError: If the declaration has faults.
-    """
-    from dpnb_columnar.rows.parquet import read_metadata
-
-    entry = entry_of_file(file)
-    return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared
-
-
-def entry_for(paths: Sequence[Path]) -> Entry | None:
+def entry_for(paths: Sequence[Path]) -> CatalogueEntry | None:
     """Return the first entry to which all of some files belong by their names, or None."""
     return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)
 

@@ -9,27 +9,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
-from dpnb_columnar.domain.condition import (
-    Comparison,
-    Condition,
-    comparisons,
-    only_outcome,
-    parse_condition,
-    possible_values,
-)
-from dpnb_columnar.domain.declaration import (
-    document_of,
-    read_declaration,
-    read_domain,
-    weight_document,
-)
+from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, only_outcome, possible_values
+from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.declaration import read_declaration, read_domain
+from dpnb_columnar.domain.declaration_document import document_of, weight_document
 from dpnb_columnar.domain.declared_domain import (
     MOST_UNIT_COLUMNS,
     Declaration,
@@ -42,15 +32,6 @@ from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
-
-
-def select_attributes(domain: Declaration, keep: Iterable[str]) -> Declaration:
-    """Return a domain of some of its attributes, in the order in which they are named."""
-    document = document_of(domain, defaults=False, words=False)
-    document["attributes"] = {column: document["attributes"][column] for column in keep}
-    read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
-    return keep_words(read, domain)
-
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 NOT_CHOSEN = "not chosen"

@@ -67,30 +67,6 @@ def check_dataset(name: str) -> str:
     return name
 
 
-def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Write lines, and a table below them, for a notebook. Lines that begin with blanks keep their columns."""
-    from html import escape
-    from itertools import groupby
-
-    def text(cell: object) -> str:
-        return escape(printable(f"{cell:,}" if isinstance(cell, int) else str(cell)))
-
-    parts = []
-    for aligned, group in groupby(filter(str.strip, lines), lambda line: line.startswith("  ")):
-        if aligned:
-            parts.append("<pre>" + "\n".join(map(text, group)) + "</pre>")
-        else:
-            parts += [f"<p>{text(line)}</p>" for line in group]
-    if header:
-        names = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
-        body = "".join(
-            f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
-            for first, *cells in rows
-        )
-        parts.append(f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>")
-    return f"<div>{''.join(parts)}</div>"
-
-
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """Suggest the known name closest to a mistyped one, whatever their case."""
     by_case: dict[str, str] = {}

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from dpnb_columnar.domain.names import html_fragment
+from dpnb_columnar.domain.tables import html_fragment
 from dpnb_columnar.errors import excerpt
-from dpnb_columnar.model.intervals import Interval
+from dpnb_columnar.model.query_noise import Interval
 
 if TYPE_CHECKING:
     from dpnb_columnar.evaluation.group_figures import DivisionFigures

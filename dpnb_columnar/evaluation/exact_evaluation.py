@@ -21,15 +21,16 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.groupings import Divisions, Grouping
+from dpnb_columnar.domain.divisions import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures
 from dpnb_columnar.evaluation.noisy_intervals import Estimate
 from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.intervals import QUANTILE, Interval
+from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.query_noise import Interval
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

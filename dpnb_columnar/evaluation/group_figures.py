@@ -26,7 +26,8 @@ from dpnb_columnar.evaluation.noisy_intervals import (
     proportion,
     ratio_estimate,
 )
-from dpnb_columnar.model.intervals import LEVEL, QUANTILE, Interval
+from dpnb_columnar.model.intervals import QUANTILE
+from dpnb_columnar.model.query_noise import LEVEL, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

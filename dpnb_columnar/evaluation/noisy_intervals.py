@@ -24,7 +24,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpnb_columnar.model.intervals import LEVEL, QUANTILE, Interval
+from dpnb_columnar.model.intervals import QUANTILE
+from dpnb_columnar.model.query_noise import LEVEL, Interval
 from dpnb_columnar.model.query_noise import count_variance as count_variance
 
 EXCESS = math.log(1 / (1 - LEVEL)) / math.sqrt(2) / QUANTILE - 1

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from dpnb_columnar.core.budget import Concentrated, Pure, Share
-from dpnb_columnar.domain import Domain, document_of, read_domain
-from dpnb_columnar.domain.names import html_fragment, printable
-from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.tables import html_fragment
+from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt, printable
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures
 from dpnb_columnar.evaluation.noisy_intervals import (
     UNLIMITED,
     Estimate,
     area,
-    count_variance,
     difference,
     exact_sum_interval,
     largest_quantiles,
@@ -34,8 +35,8 @@ from dpnb_columnar.evaluation.noisy_intervals import (
 from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import guarantee_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.guarantee import statement
-from dpnb_columnar.model.intervals import LEVEL, Interval
+from dpnb_columnar.model.guarantee_text import statement
+from dpnb_columnar.model.query_noise import LEVEL, Interval, count_variance
 from dpnb_columnar.runtime.outputs import atomic_output
 
 FORMAT = "dpnb_columnar scores"

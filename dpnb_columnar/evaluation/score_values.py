@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.guarantee import Guarantee
 
 _POSITIVE = (*(quarter / 4 for quarter in range(1, 17)), *(half / 2 for half in range(9, 17)), 9.0, 10.0, 11.0, 12.0)
 EDGES = (*(-edge for edge in reversed(_POSITIVE)), 0.0, *_POSITIVE)

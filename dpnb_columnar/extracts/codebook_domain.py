@@ -130,7 +130,7 @@ def _first_of_a_name(book: Codebook) -> dict[str, Variable]:
 
 def stated_universe(file: Path) -> str:
     """Return who the persons of a Parquet file are by its present domain; empty where that does not say it."""
-    from dpnb_columnar.domain.catalogue import own_declaration
+    from dpnb_columnar.rows.parquet import own_declaration
 
     try:
         carried = own_declaration(file)

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpnb_columnar.domain.catalogue import entry_named, own_declaration
-from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.declaration import UNIT_WEIGHT, digest, domain_metadata
-from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, whose_rows
-from dpnb_columnar.domain.editing import Number, select_attributes
+from dpnb_columnar.domain.catalogue import entry_named
+from dpnb_columnar.domain.condition import Condition, comparisons
+from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.declaration import UNIT_WEIGHT, domain_metadata
+from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain
+from dpnb_columnar.domain.domain_text import whose_rows
+from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, united
+from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, select_attributes, united
 from dpnb_columnar.errors import ConfigurationError, DataError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Flag, ImputedValues
@@ -40,6 +43,7 @@ from dpnb_columnar.extracts.described_extract import (
 )
 from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, refuse_changed
 from dpnb_columnar.extracts.persons import PersonCounts, Persons, with_persons
+from dpnb_columnar.rows.parquet import own_declaration
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 

@@ -2,14 +2,14 @@
 
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.ledger.accounts import Ledger
-from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, Run, check_run, fresh_run
+from dpnb_columnar.ledger.records import Account, Charge, Entry, EntryKind, Run, check_run, fresh_run
 from dpnb_columnar.ledger.verification import Verified
 
 __all__ = [
     "Account",
     "Charge",
     "Entry",
-    "Kind",
+    "EntryKind",
     "Ledger",
     "Run",
     "Verified",

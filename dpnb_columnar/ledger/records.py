@@ -34,7 +34,7 @@ from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """The kind of an entry."""
 
     ACCOUNT = "account"
@@ -118,7 +118,7 @@ class Entry(NamedTuple):
 
     Attributes:
         number: From 1 on.
-        kind: A ``Kind``.
+        kind: A ``EntryKind``.
         time: UTC, to the second.
         version: Of the program that wrote it.
         dataset: Of an account or a spend.
@@ -227,7 +227,7 @@ def account_entry(account: Account, number: int) -> Entry:
     """Encode the entry that opens an account."""
     parts = None if account.parts is None else canonical(sorted(account.parts))
     return Entry(
-        *_head(number, Kind.ACCOUNT),
+        *_head(number, EntryKind.ACCOUNT),
         dataset=account.dataset,
         neighbours=written_relation(account.neighbours, account.unit),
         epsilon=number_text(account.limit.epsilon),
@@ -253,7 +253,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
     inputs = inputs_text(charge)
     stated = {name: number_text(amount) for name, amount in cost_parameters(charge.cost).items()}
     return Entry(
-        *_head(number, Kind.SPEND),
+        *_head(number, EntryKind.SPEND),
         dataset=charge.dataset,
         run=charge.run,
         neighbours=written_relation(charge.neighbours, charge.unit),
@@ -272,15 +272,15 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
 
 def model_entry(run: str, digest: str, number: int) -> Entry:
     """Encode the entry that records the digest of a run's released model."""
-    return Entry(*_head(number, Kind.MODEL), run=run, model_digest=digest)
+    return Entry(*_head(number, EntryKind.MODEL), run=run, model_digest=digest)
 
 
 def witness_entry(path: Path, number: int) -> Entry:
     """Encode the entry that records that the ledger has a witness, and its path."""
-    return Entry(*_head(number, Kind.WITNESS), inputs=canonical({"path": str(path.absolute())}))
+    return Entry(*_head(number, EntryKind.WITNESS), inputs=canonical({"path": str(path.absolute())}))
 
 
-def _head(number: int, kind: Kind) -> tuple[int, str, str, str]:
+def _head(number: int, kind: EntryKind) -> tuple[int, str, str, str]:
     return number, kind.value, datetime.now(UTC).isoformat(timespec="seconds"), __version__
 
 

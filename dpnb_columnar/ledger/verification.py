@@ -11,15 +11,15 @@ from dpnb_columnar.core.budget import admits
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.ledger import records
-from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_run, link, sha256
+from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, EntryKind, check_run, link, sha256
 from dpnb_columnar.ledger.storage import Entries
 
 _HEAD = frozenset({"number", "kind", "time", "version", "digest"})
 FIELDS = {
-    Kind.ACCOUNT.value: _HEAD | {"dataset", "neighbours", "epsilon", "delta", "parts"},
-    Kind.SPEND.value: frozenset(COLUMNS) - {"parts", "model_digest"},
-    Kind.MODEL.value: _HEAD | {"run", "model_digest"},
-    Kind.WITNESS.value: _HEAD | {"inputs"},
+    EntryKind.ACCOUNT.value: _HEAD | {"dataset", "neighbours", "epsilon", "delta", "parts"},
+    EntryKind.SPEND.value: frozenset(COLUMNS) - {"parts", "model_digest"},
+    EntryKind.MODEL.value: _HEAD | {"run", "model_digest"},
+    EntryKind.WITNESS.value: _HEAD | {"inputs"},
 }
 """Columns that an entry of a kind may fill."""
 
@@ -144,11 +144,11 @@ class _Walk:
             raise ValueError("its filled columns fit no kind of entry")
         if not TIME.fullmatch(entry.time):
             raise ValueError("its time is malformed")
-        if entry.kind == Kind.ACCOUNT:
+        if entry.kind == EntryKind.ACCOUNT:
             return self._opened(entry)
-        if entry.kind == Kind.SPEND:
+        if entry.kind == EntryKind.SPEND:
             return self._charged(entry)
-        if entry.kind == Kind.WITNESS:
+        if entry.kind == EntryKind.WITNESS:
             records.witness_of(entry)
         else:
             self._check_model(entry)

@@ -11,9 +11,9 @@ from typing import Any
 
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import PrivacyCost, cost_parameters
-from dpnb_columnar.domain import document_of
+from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import (
     SPREADS,
     VERSION,

@@ -14,12 +14,13 @@ from itertools import pairwise
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
 from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.core.budget.costs import cost_parameters, group_cost_within, implies
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit, read_domain
+from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, check_version, excerpt
 from dpnb_columnar.model.document import DECLARED_PUBLIC, FORMAT
 from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.core.queries.scores import UNITS, ScoreTable
+from dpnb_columnar.core.code_limits import UNITS
+from dpnb_columnar.core.queries.scores import ScoreTable
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import class_texts
+from dpnb_columnar.domain.domain_text import class_texts
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.model.guarantee import Guarantee
 
 VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
@@ -228,7 +228,7 @@ class AttributeWeights:
 class NaiveBayes:
     """A released naive Bayes classifier as plain data: what the functions of this room take.
 
-    ``dpnb_columnar.model.model.Model`` is the same with methods for users; it stands above these functions.
+    ``dpnb_columnar.api.model.Model`` is the same with methods for users.
 
     Attributes:
         domain: The declared domain that the classifier was trained for.

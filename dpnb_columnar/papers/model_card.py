@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from dpnb_columnar.domain.declaration import digest
-from dpnb_columnar.domain.declared_domain import predicts
-from dpnb_columnar.domain.names import printable
-from dpnb_columnar.errors import command
+from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.domain_text import predicts
+from dpnb_columnar.errors import command, printable
 from dpnb_columnar.evaluation.group_figures import BY_CHANCE
-from dpnb_columnar.model.guarantee import scope, statement
+from dpnb_columnar.model.guarantee_text import scope, statement
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.papers.release_papers import ReleasePapers
 from dpnb_columnar.papers.release_record import WORDS

@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpnb_columnar.core.budget import Neighbours, Remaining, Share, Spent
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.ledger.refusals import format_amount
 from dpnb_columnar.mechanisms import record_named
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC, TEMPERED
 from dpnb_columnar.model.parameters import NaiveBayes
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from dpnb_columnar.core.budget import total
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.domain.declared_domain import predicts
+from dpnb_columnar.domain.domain_text import predicts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
-from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.papers.model_card import escaped
 from dpnb_columnar.papers.office_words import mechanism_words, neighbour_words, noise_words, unit_words, weight_words

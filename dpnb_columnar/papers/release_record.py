@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import Provenance, whose_rows
+from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE, FieldReader, first_faults, parse_toml
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt, faults_text
 
@@ -84,7 +85,7 @@ class Releases(StrEnum):
     MANY = "Many releases"
 
 
-class Rows(StrEnum):
+class RowsOverTime(StrEnum):
     """Whether new rows come in over time, as the registry names it."""
 
     STATIC = "Static"
@@ -204,7 +205,7 @@ class _RecordReader(FieldReader):
         self.table(document, "release", [*WORDS])
         texts = {key: text for key in TEXTS if (text := self._text(document, key, "release"))}
         dates = {key: text for key in DATES if (text := self._date(document, key, "release"))}
-        kinds = {"sector": Sector, "releases": Releases, "new_rows": Rows}
+        kinds = {"sector": Sector, "releases": Releases, "new_rows": RowsOverTime}
         choices = {
             key: member.value
             for key, kind in kinds.items()

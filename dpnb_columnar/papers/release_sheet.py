@@ -19,12 +19,13 @@ from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
 from dpnb_columnar.core.budget import Neighbours, Share, total
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import constant
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.declaration import digest
-from dpnb_columnar.domain.declared_domain import (
+from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.domain_text import (
     ATTRIBUTE_HEADER,
     attribute_rows,
     class_texts,
@@ -41,7 +42,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
 from dpnb_columnar.model.document import DECLARED_PUBLIC
-from dpnb_columnar.model.guarantee import Guarantee, scope, statement
+from dpnb_columnar.model.guarantee_text import scope, statement
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.log_ratios import log_ratios
 from dpnb_columnar.model.parameters import (

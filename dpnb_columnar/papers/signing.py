@@ -6,11 +6,11 @@ stated.
 
 from __future__ import annotations
 
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.evaluation.group_figures import BY_CHANCE
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, rows_text
 from dpnb_columnar.ledger.refusals import format_amount
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.papers.office_words import (
     HEADER,

@@ -24,22 +24,23 @@ from typing import Any
 
 from dpnb_columnar.core.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
 from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CALIBRATION, Measurement
 from dpnb_columnar.core.mechanisms.later import draw_gradient, draw_margins
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism, draw_tables
 from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.declaration import weight_document
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration_document import digest, weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import MechanismRecord, record_named
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.mechanism_rules import TEMPERED
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.recipes import parameters_of
-from dpnb_columnar.releases.attribute_weights import TEMPERED, attribute_weights
+from dpnb_columnar.releases.attribute_weights import attribute_weights
 from dpnb_columnar.releases.public_weights import PublicWeights
 from dpnb_columnar.releases.score_calibration import calibrated_weights, margins_given
 from dpnb_columnar.releases.weight_rounds import start_rounds

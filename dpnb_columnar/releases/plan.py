@@ -40,6 +40,7 @@ from dpnb_columnar.model.document import (
     to_document,
     to_json,
 )
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
 from dpnb_columnar.model.parameters import (
     MOST_MARGINS,
     AttributeParameters,
@@ -52,15 +53,7 @@ from dpnb_columnar.model.parameters import (
     Presence,
     Table,
 )
-from dpnb_columnar.releases.attribute_weights import (
-    AUTO,
-    CALIBRATED,
-    LEARNED,
-    NONE,
-    divide_by_size,
-    resolved_method,
-    sized_attribute,
-)
+from dpnb_columnar.releases.attribute_weights import AUTO, NONE, divide_by_size, resolved_method, sized_attribute
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.public_weights import PUBLIC, PublicWeights

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.editing import select_attributes
+from dpnb_columnar.domain.words import select_attributes
 from dpnb_columnar.model.mechanism_rules import PUBLIC as PUBLIC
 from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
 

@@ -18,17 +18,17 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.core.budget import Request
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.measurement import CALIBRATION as CALIBRATION
 from dpnb_columnar.core.measurement import CLASS_COUNTS, LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import pure_epsilon
-from dpnb_columnar.core.queries.scores import UNITS, Margins
+from dpnb_columnar.core.queries.scores import Margins
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.line_fit import fit_line
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
-from dpnb_columnar.model.mechanism_rules import tempered_weight
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, tempered_weight
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.model.postprocessing import class_sizes
-from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED
 
 PART = Fraction(1, 10)
 """Part of the budget that calibration spends."""

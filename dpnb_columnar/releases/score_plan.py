@@ -24,17 +24,19 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Budget, Parallel, PrivacyCost, Request, Share, compose, total
 from dpnb_columnar.core.budget.costs import RowEffect
+from dpnb_columnar.core.code_limits import UNITS
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.later import BinQuery, draw_bins
 from dpnb_columnar.core.noise import Sampler
-from dpnb_columnar.core.queries.scores import UNITS, ClassScores, Integers, Margins, ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.groupings import Divisions
+from dpnb_columnar.core.queries.scores import ClassScores, Integers, Margins, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.divisions import Divisions
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.model.parameters import NaiveBayes

@@ -36,21 +36,16 @@ import numpy as np
 
 from dpnb_columnar.core.budget import Pure, Request, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE
-from dpnb_columnar.core.queries.scores import (
-    CERTAIN,
-    LARGEST_CLIP,
-    UNITS,
-    GradientQuery,
-    ScoreTable,
-)
+from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, GradientQuery, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.log_ratios import Floats, LogRatios, model_log_ratios
-from dpnb_columnar.model.mechanism_rules import ROUND_LOG_ODDS, ROUND_WEIGHTS
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, ROUND_LOG_ODDS, ROUND_WEIGHTS
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
-from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
+from dpnb_columnar.releases.attribute_weights import MOST_LEARNED
 from dpnb_columnar.releases.score_calibration import PART, TELLING, calibration_request
 
 SCHEDULE = (1, 2)

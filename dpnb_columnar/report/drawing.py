@@ -8,7 +8,7 @@ from dataclasses import replace
 from html import escape
 from itertools import accumulate
 
-from dpnb_columnar.domain.names import printable
+from dpnb_columnar.errors import printable
 from dpnb_columnar.report.figures import COLOURS, Axis, Figure, Panel, Style
 
 WIDTH = 360

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from dpnb_columnar.core.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
+from dpnb_columnar.domain.domain_text import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text
-from dpnb_columnar.domain.names import printable
+from dpnb_columnar.errors import printable
 from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
 from dpnb_columnar.evaluation.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
 from dpnb_columnar.evaluation.noisy_intervals import Estimate
@@ -31,8 +31,9 @@ from dpnb_columnar.evaluation.released_scores import (
     rows_text,
 )
 from dpnb_columnar.evaluation.score_values import EDGES
-from dpnb_columnar.model.guarantee import drawn_from, statement
-from dpnb_columnar.model.intervals import Interval, interval_text
+from dpnb_columnar.model.guarantee_text import drawn_from, statement
+from dpnb_columnar.model.intervals import interval_text
+from dpnb_columnar.model.query_noise import Interval
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
 from dpnb_columnar.report.page import write_single_page
 
@@ -57,7 +58,7 @@ HEIGHT = 330
 
 
 @dataclass(frozen=True, slots=True)
-class ClassScores:
+class ScoreHistogram:
     """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact.
 
     Attributes:
@@ -86,7 +87,7 @@ class Plot:
     tables: list[tuple[str, list[str], list[list[str]]]]
 
 
-def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: float) -> Plot:
+def roc_plot(classes: Sequence[ScoreHistogram], areas: Sequence[str], variance: float) -> Plot:
     """Draw the ROC curve of each class against the rest."""
     lines, tables = [], []
     for look, (scores, area) in enumerate(zip(classes, areas, strict=True)):
@@ -114,7 +115,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
     )
 
 
-def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: float = 1) -> Plot:
+def calibration_plot(classes: Sequence[ScoreHistogram], variance: float, of_one: float = 1) -> Plot:
     """Draw the part of rows that are of a class against its predicted probability."""
     lines, tables = [], []
     for look, scores in enumerate(classes):
@@ -149,7 +150,7 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float, of_one: fl
     )
 
 
-def histogram_plot(scores: ClassScores) -> Plot:
+def histogram_plot(scores: ScoreHistogram) -> Plot:
     """Draw how the rows of a class, and all others, are spread over its predicted probability."""
     ends = (-REACH, *EDGES, REACH)
     densities = []
@@ -341,7 +342,7 @@ def _plots(
 ) -> dict[str, object]:
     """Draw the classes' scores."""
     classes = [
-        ClassScores(value_with_label(klass, domain.class_labels, SHORT), others, own)
+        ScoreHistogram(value_with_label(klass, domain.class_labels, SHORT), others, own)
         for klass, (others, own) in drawn.items()
     ]
     return {

@@ -21,9 +21,10 @@ from dpnb_columnar.counting.diagnostics import (
 )
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Weight
 from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.declared_domain import class_texts, table_lines, with_title
+from dpnb_columnar.domain.domain_text import class_texts, with_title
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.tables import table_lines
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
 from dpnb_columnar.releases.attribute_weights import AUTO
 from dpnb_columnar.releases.plan import plan

@@ -22,15 +22,14 @@ from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESEN
 from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.domain.declared_domain import class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms import record_named
-from dpnb_columnar.model.intervals import LEVEL
 from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_sizes
-from dpnb_columnar.model.query_noise import Key, QueryNoise, count_variance, model_noise
+from dpnb_columnar.model.query_noise import LEVEL, Key, QueryNoise, count_variance, model_noise
 
 SMOOTH = 6.0
 """Probabilities below this many scales of their noise count by a parabola (``information``). The larger, the less noise

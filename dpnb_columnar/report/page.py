@@ -7,8 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.domain.names import printable
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, printable
 from dpnb_columnar.report.drawing import embedded_panel, embedded_sample
 from dpnb_columnar.report.figures import COLOURS, style
 from dpnb_columnar.runtime.outputs import atomic_output, check_output

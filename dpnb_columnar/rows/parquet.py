@@ -11,14 +11,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.catalogue import entry_of_file
 from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
+from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, Error, MissingInputError
+from dpnb_columnar.errors import (
+    DataError,
+    Error,
+    MissingInputError,
+)
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import (
     arrow_file,
@@ -327,3 +334,15 @@ def _columns_twice(file: DataFile) -> DataError:
 def damaged_file_error(source: object) -> DataError:
     """Return the error to raise where rows of Parquet files cannot be read, though the footers can."""
     return DataError(f"{source}: cannot be read to the end (damaged, cut short or encrypted); write or copy it again")
+
+
+def own_declaration(file: Path) -> Declaration | None:
+    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
+
+    Raises:
+        ConfigurationError: If the declaration has faults.
+    """
+    from dpnb_columnar.rows.parquet import read_metadata
+
+    entry = entry_of_file(file)
+    return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared

@@ -16,8 +16,7 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.parameters import NaiveBayes, Normal
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
@@ -176,7 +175,7 @@ def exact_moments(statistics: Statistics) -> Mapping[str, tuple[Moments | None, 
     return exact
 
 
-def moment_errors(model: Model, exact: Mapping[str, tuple[Moments | None, ...]]) -> MomentErrors:
+def moment_errors(model: NaiveBayes, exact: Mapping[str, tuple[Moments | None, ...]]) -> MomentErrors:
     """Compare the means and variances that a model uses, and its released means, with the exact ones.
 
     Args:
@@ -205,7 +204,7 @@ def moment_errors(model: Model, exact: Mapping[str, tuple[Moments | None, ...]])
     )
 
 
-def is_flattened(model: Model, parameters: Normal) -> bool:
+def is_flattened(model: NaiveBayes, parameters: Normal) -> bool:
     """Say whether an attribute got one distribution for all classes, as wide as its range."""
     attribute = model.domain[parameters.attribute]
     assert isinstance(attribute, Numeric)

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.scores import (
-    UNITS,
     ClassScores,
     GradientQuery,
     GradientSums,
@@ -33,8 +33,7 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, 
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.model.likelihood import bin_starts, class_terms, line_terms
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
@@ -181,11 +180,11 @@ class HeldOut:
         """Number of rows."""
         return len(self.classes)
 
-    def correct(self, model: Model) -> int:
+    def correct(self, model: NaiveBayes) -> int:
         """Count the rows whose class the model predicts correctly."""
         return int(np.count_nonzero(self.predicted(model) == self.classes))
 
-    def predicted(self, model: Model) -> Integers:
+    def predicted(self, model: NaiveBayes) -> Integers:
         """Predict the class of each row: the first class of the largest likelihood.
 
         Returns:
@@ -194,11 +193,11 @@ class HeldOut:
         classes: Integers = self.joint(model).argmax(axis=0)
         return classes
 
-    def log_loss(self, model: Model) -> float:
+    def log_loss(self, model: NaiveBayes) -> float:
         """Compute the mean of -log of the probability that the model gives a row's true class."""
         return self.score(model).log_loss
 
-    def score(self, model: Model) -> Score:
+    def score(self, model: NaiveBayes) -> Score:
         """Score a model on the rows."""
         joint = self.joint(model)
         true = np.take_along_axis(joint, self.classes[None, :], axis=0)[0]
@@ -237,7 +236,7 @@ class HeldOut:
         scores: Integers = by_step[step][self.columns[table.attribute].places]
         return scores
 
-    def joint(self, model: Model) -> Floats:
+    def joint(self, model: NaiveBayes) -> Floats:
         """Joint log-likelihoods, or logarithms of the weights that a line gives; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
         joint[:] = [[term] for term in class_terms(model)]
@@ -372,7 +371,7 @@ def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
     return Folds(rows, held_out, counts)
 
 
-def models(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> Iterator[Model]:
+def models(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> Iterator[NaiveBayes]:
     """Release a model for each fold from the rows of all others, its noise drawn from a seed."""
     for number, fold in enumerate(folds):
         yield train(plan, fold.training, draw=ExactSampler(SeededBits(seed * len(folds) + number)))

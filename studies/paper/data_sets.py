@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric, digest, document_of, read_domain
+from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
-from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata, read_domain
+from dpnb_columnar.domain.declaration_document import digest, document_of
 from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output, opened

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.domain import digest
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, option
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.outputs import atomic_output, opened

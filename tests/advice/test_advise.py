@@ -13,10 +13,12 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
 from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
-from dpnb_columnar.advice.rehearsal import Errors, Outcome
+from dpnb_columnar.advice.rehearsal import Errors
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.extensions.audit.outcomes import Outcome
 from dpnb_columnar.releases.plan import plan
 
 DOMAIN = people_domain()

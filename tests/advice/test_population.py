@@ -22,7 +22,6 @@ from dpnb_columnar.advice.population import (
     SAMPLE_ROWS,
     USUAL,
     Population,
-    Sample,
     accuracy,
     expected_statistics,
     family_size,
@@ -38,9 +37,11 @@ from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import entries
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.extensions.audit.distinguishers import Sample
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score

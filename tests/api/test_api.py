@@ -18,10 +18,10 @@ from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Pure, total
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Numeric, UnlabelledDomain
-from dpnb_columnar.model.model import Model
 
 
 @pytest.fixture

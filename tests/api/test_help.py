@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.model.model import Model
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(dpnb, name) for name in dpnb.__all__}
 METHODS = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.api.model import Model
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"

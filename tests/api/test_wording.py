@@ -24,6 +24,7 @@ from support.running import Run, parser_of
 from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.cli.program import VERBS
 from dpnb_columnar.errors import (
     CommandLine,
@@ -36,7 +37,6 @@ from dpnb_columnar.errors import (
     front_door,
     option,
 )
-from dpnb_columnar.model.model import Model
 
 PACKAGE = Path(dpnb.__file__).parent
 OF_THE_SHELL = {

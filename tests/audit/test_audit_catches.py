@@ -22,11 +22,12 @@ from support.planting import plant
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.attributes import Group
 from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit import bit_patterns, epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
 from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import Group, forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import forced_sizes, groups, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import (
     EPSILON,
     GROUPED,

@@ -35,8 +35,6 @@ from dpnb_columnar.extensions.audit.distinguishers import (
     best_of_models,
     best_of_numbers,
     epsilon_bound,
-    lower_bound,
-    upper_bound,
 )
 from dpnb_columnar.extensions.audit.exhaustive import (
     claimed,
@@ -46,8 +44,10 @@ from dpnb_columnar.extensions.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Witness
+from dpnb_columnar.extensions.audit.recording import Answers, Drawn
 from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, UniformLogNormal
+from dpnb_columnar.ledger.witness import Witness
+from dpnb_columnar.model.intervals import lower_bound, upper_bound
 
 Floats = np.ndarray
 

@@ -16,7 +16,8 @@ from support.attacked import tenth_of_the_noise, wide_domain, wide_rows
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.api.model import Model
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.extensions.attack import model_attack
 from dpnb_columnar.extensions.attack.attack_figures import shown_guesses, verdict
@@ -28,7 +29,6 @@ from dpnb_columnar.extensions.attack.membership_bounds import (
     surprise,
 )
 from dpnb_columnar.extensions.attack.model_attack import attack, batches_of_frame, to_document
-from dpnb_columnar.model.model import Model
 
 SMALL = {"attributes": 40, "categories": 6}
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.cli.configuration import INTEGER, read_configuration
 from dpnb_columnar.cli.program import BATCH_VERBS, verb_parser
 from dpnb_columnar.errors import ConfigurationError
-from dpnb_columnar.model.model import load_model
 
 JOB = Path("job.toml")
 TARGET = Path("people.model.json")

@@ -140,7 +140,7 @@ def test_a_failure_is_an_event_with_its_exit_code(
         raise RuntimeError("a row says 42")
 
     if code == 70:
-        monkeypatch.setattr("dpnb_columnar.model.model.Model.save", broken)
+        monkeypatch.setattr("dpnb_columnar.cli.file_output.save_model", broken)
     *_, failed, _ = events_of(run(*command, *JSON, expected=code), code)
     assert (failed["event"], failed["exit_code"], failed["error"]) == ("failed", code, error)
     assert "42" not in failed["text"]

@@ -17,8 +17,8 @@ from support.examples import DOCUMENT, EXAMPLES, blocks, charged, exit_codes, se
 from support.running import Run
 
 from dpnb_columnar import errors
+from dpnb_columnar.api import load_model
 from dpnb_columnar.errors import Error
-from dpnb_columnar.model.model import load_model
 
 SERVICE = EXAMPLES / "dpnb-train.service"
 PLACE = "/srv/census"

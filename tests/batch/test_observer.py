@@ -25,8 +25,7 @@ from support.tables import into_duckdb, into_postgres
 
 import dpnb_columnar
 from dpnb_columnar.cli import console
-from dpnb_columnar.domain import read_declaration
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
 from dpnb_columnar.errors import Error
 from dpnb_columnar.rows import databases as sqlite_query
 from dpnb_columnar.rows import parquet

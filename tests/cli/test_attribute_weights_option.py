@@ -17,8 +17,9 @@ from support.public_samples import COPIES, REPEATED, by, public_rows
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import PublicSource
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

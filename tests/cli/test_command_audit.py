@@ -16,12 +16,12 @@ from support.people import write_people
 from support.planting import plant
 from support.running import Run
 
+from dpnb_columnar.extensions.attack import attack_files
 from dpnb_columnar.extensions.audit import attacks as running
 from dpnb_columnar.extensions.audit import outcomes
 from dpnb_columnar.extensions.audit.attacks import Effort
 from dpnb_columnar.extensions.audit.universe import HOURS, YEARS
-from dpnb_columnar.model import model as model_module
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.model_files import read_model
 
 REDUCED = Effort(rows=1, duplicates=(12,), scenarios=1, domains=(YEARS,), scouted=30, pairs=1, releases=60, processes=1)
 ARGUMENTS = ("audit", "--quick", "--mechanism", "majority")
@@ -188,10 +188,10 @@ def test_what_exceeds_the_bound_ends_with_1(folder: Path, run: Run, monkeypatch:
     run("train", "members.parquet", "--epsilon", 1000, "--mechanism", "histogram", "--output", "people.model.json")
 
     def loaded(path: Path) -> object:
-        model = load_model(path)
+        model = read_model(path)
         return replace(model, guarantee=replace(model.guarantee, epsilon=Fraction(1)))
 
-    monkeypatch.setattr(model_module, "load_model", loaded)
+    monkeypatch.setattr(attack_files, "read_model", loaded)
     ended = run(*ATTACK, "--html", "attack.html", expected=1)
     assert "EXCEEDED: the attack does better than the guarantee allows." in ended.out
     assert " rows flagged by " in ended.out

@@ -10,10 +10,10 @@ import pytest
 from support.people import DECLARATION
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.core.budget.costs import implies
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.model.model import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]
 CONCENTRATED = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Concentrated]

@@ -11,11 +11,12 @@ import pytest
 from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.domain import Declaration, document_of, read_declaration
+from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
+from dpnb_columnar.domain.declaration_document import document_of
 
 
 def test_a_table_of_what_is_declared(people_file: Path, run: Run) -> None:

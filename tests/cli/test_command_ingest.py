@@ -30,6 +30,7 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_row
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain.declaration import domain_from_metadata
@@ -37,7 +38,6 @@ from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
 from dpnb_columnar.extracts.described_extract import read_batches
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.automatic_choice import MechanismChoice
 from dpnb_columnar.rows.holdout import parts_of

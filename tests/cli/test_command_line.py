@@ -20,11 +20,11 @@ from support.patience import patience
 from support.running import Run, in_python, parser_of
 
 from dpnb_columnar import extensions
+from dpnb_columnar.api import load_model
 from dpnb_columnar.cli import main, verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, help_lines, verb_parser
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.registry import extension_verbs, verb_module
 
 SINGLE = (

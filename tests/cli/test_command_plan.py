@@ -14,9 +14,9 @@ from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, Document, people, spoil_rows, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Pure
-from dpnb_columnar.model.guarantee import SCOPE
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.guarantee_text import SCOPE
 
 
 def queries(text: str) -> list[list[str]]:

@@ -14,7 +14,7 @@ from support.running import Run
 from support.servers import PostgresServer
 from support.tables import into_duckdb, into_postgres
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 SCORED = Path("scored.parquet")
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

@@ -12,7 +12,7 @@ import pytest
 from support.golden_model import golden_model
 from support.running import Run
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 from dpnb_columnar.model.parameters import Normal
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.domain.declaration import domain_from_metadata
-from dpnb_columnar.model.model import load_model
 
 
 def test_extract_carries_its_domain(folder: Path, run: Run) -> None:

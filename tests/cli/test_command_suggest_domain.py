@@ -18,9 +18,9 @@ from support.real_data import prepared
 from support.running import Run
 
 from dpnb_columnar.counting.suggestion import ColumnProfile, draft, outward
-from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.catalogue import entry_toml, read_catalogue
 from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.declaration import read_declaration
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 
 ROWS = 1000

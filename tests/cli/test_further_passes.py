@@ -18,9 +18,9 @@ from support.servers import PostgresServer
 from support.tables import into_postgres
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Pure
 from dpnb_columnar.core.measurement import CALIBRATION
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.releases import model_plan as model_release
 from dpnb_columnar.releases.weight_rounds import WeightRounds
 

@@ -21,7 +21,7 @@ from dpnb_columnar.cli import configuration
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.options import expanded
 from dpnb_columnar.cli.program import verb_parser
-from dpnb_columnar.options import Charged, ChargedRun, Declared, DomainSource, LabelledDomain, Option, Terms
+from dpnb_columnar.options import Charged, Declared, DomainSource, LabelledDomain, Option, PaymentOptions, Terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ def test_a_field_that_is_declared_again_keeps_its_place_and_its_option() -> None
 
 
 def test_every_option_has_a_help() -> None:
-    for record in (declared_options.Declared, Terms, declared_options.ChargedRun):
+    for record in (declared_options.Declared, Terms, declared_options.PaymentOptions):
         for name, option in declared_options.options_of(record).items():
             assert option.help.endswith((".", ")")), name
             assert option.shown is None or option.metavar is not None, name
@@ -108,8 +108,8 @@ BUILDERS: dict[str, tuple[type, ...]] = {
     "plan": (Terms, Declared),
     "read_domain": (LabelledDomain,),
     "release": (Terms, Charged),
-    "release_scores": (ChargedRun,),
-    "train": (Terms, Declared, ChargedRun),
+    "release_scores": (PaymentOptions,),
+    "train": (Terms, Declared, PaymentOptions),
 }
 """By function, the records that it takes the fields of as its arguments."""
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from support.running import Run
 
-from dpnb_columnar.domain.names import printable, printable_line
+from dpnb_columnar.errors import printable, printable_line
 
 CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Every control of Unicode's bidirectional algorithm."""

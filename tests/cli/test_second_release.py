@@ -19,6 +19,7 @@ from support.people import PEOPLE, people_domain, repeated_document, repeated_pe
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.core.measurement import CALIBRATION
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
@@ -27,7 +28,6 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import load_model
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.training import train

@@ -14,8 +14,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.answer_files import save_answer
-from dpnb_columnar.domain import Domain, Unit, document_of, read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.domain.declaration import domain_metadata, read_domain
+from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DomainError, UsageError
 

@@ -11,7 +11,7 @@ import pytest
 from support.people import PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 
 INCOME = {"low": "Below the median", "high": "Above the median"}
 TITLES = {"income": "Income of the year", "age": "Age in years", "hours": "Usual hours worked"}

@@ -14,9 +14,9 @@ from support.people import PEOPLE as DECLARATION
 from support.people import people, write_people
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Provenance
-from dpnb_columnar.model.model import load_model
 
 SOURCE = Provenance(
     name="Town survey",

@@ -41,8 +41,9 @@ from dpnb_columnar.dialects.nodes import as_column, own_column, text
 from dpnb_columnar.dialects.rendering import render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import coded_rows
-from dpnb_columnar.domain import Domain, Unit, digest
+from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.database_address import Dialect, parse_database
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.unit_order import CLASS
 

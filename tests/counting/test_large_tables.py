@@ -23,7 +23,8 @@ from dpnb_columnar.core.queries.statistics import CellQuery, assemble
 from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.engines import local as duckdb
 from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan

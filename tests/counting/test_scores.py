@@ -20,10 +20,10 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, expected_score_counts, listed, queries_of, scores_of
 
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
-    UNITS,
     GradientQuery,
     GradientSums,
     Margins,

@@ -15,12 +15,14 @@ from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.queries.statistics import WEIGHT_CODE, CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.answer_files import load_statistics, save_answer
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.rows.parquet import open_parquet

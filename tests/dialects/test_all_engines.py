@@ -27,7 +27,8 @@ from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.extensions.spark import spark as spark_engine
 from dpnb_columnar.extensions.spark.spark import open_files
 from dpnb_columnar.extensions.spark.spark_files import read_footers

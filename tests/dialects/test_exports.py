@@ -20,9 +20,9 @@ from support.people import DECLARATION, people
 from support.running import Run
 from support.scored_rows import AGE, MIXED, MONEY
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, write_export
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 
 SCRIPTED = [Target.R, Target.STATA, Target.SAS, Target.SPSS]

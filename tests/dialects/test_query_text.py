@@ -13,6 +13,7 @@ from support.golden_queries import golden_queries
 from support.model_cases import declared, histogram_of, model_of, table_of
 from support.scored_rows import AGE, MIXED
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.dialects.joined_query import table_rows, table_statements
 from dpnb_columnar.dialects.later_queries import query_sql
@@ -29,11 +30,11 @@ from dpnb_columnar.dialects.rendering import (
 )
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.rows.row_rules import number_of_codes
 
 HOSTILE = [

@@ -25,7 +25,8 @@ from support.servers import PostgresServer
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import local_input
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.releases.plan import plan

@@ -27,14 +27,14 @@ from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numb
 from support.scored_rows import AGE, MIXED, types
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.domain import Categorical, Domain, Label
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Table
 from dpnb_columnar.model.scoring import probability_column
 

@@ -29,9 +29,10 @@ from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import identity, spelled_number
 from dpnb_columnar.rows.parquet import open_parquet
 

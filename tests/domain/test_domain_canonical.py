@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from support.domain_cases import CENSUS, HUGE, census
 from support.domain_strategies import declarations
 
-from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata, domain_metadata
+from dpnb_columnar.domain import Declaration
+from dpnb_columnar.domain.declaration import (
+    DOMAIN_KEY,
+    domain_from_metadata,
+    domain_metadata,
+    read_declaration,
+    read_domain,
+)
+from dpnb_columnar.domain.declaration_document import digest, document_of
 from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError
 

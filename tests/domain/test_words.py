@@ -12,34 +12,20 @@ from hypothesis import strategies as st
 from support.domain_cases import CENSUS, census, declared, faults
 from support.domain_strategies import PRINTABLE, declarations
 
-from dpnb_columnar.domain import (
-    Categorical,
-    Declaration,
-    Domain,
-    digest,
-    document_of,
-    labelled,
-    read_declaration,
-    read_domain,
-)
+from dpnb_columnar.domain import Categorical, Declaration, Domain
 from dpnb_columnar.domain.catalogue import entry_toml
-from dpnb_columnar.domain.declaration import WORD_KEYS, domain_from_metadata, domain_metadata
-from dpnb_columnar.domain.declared_domain import (
-    Provenance,
-    columns_of,
-    label_remarks,
-    predicts,
-    value_with_label,
-    whose_rows,
-    with_title,
-)
-from dpnb_columnar.domain.editing import select_attributes
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
+from dpnb_columnar.domain.declaration_document import WORD_KEYS, digest, document_of
+from dpnb_columnar.domain.declared_domain import Provenance, columns_of
+from dpnb_columnar.domain.domain_text import label_remarks, predicts, value_with_label, whose_rows, with_title
+from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.domain.words import (
     LONGEST,
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,
     declared_values,
+    select_attributes,
     united,
     within_bounds,
 )

@@ -28,7 +28,9 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, Unit, Weight, labelled, read_domain
+from dpnb_columnar.domain import Domain, Unit, Weight
+from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import BudgetError, DomainError, UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 

@@ -18,8 +18,8 @@ from thrift_compact import BINARY, Reader, Value, written
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Domain, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration, read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 

@@ -16,7 +16,7 @@ import polars as pl
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.parameters import CalibrationLine
 from dpnb_columnar.releases.plan import plan

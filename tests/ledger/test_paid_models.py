@@ -9,10 +9,10 @@ import pytest
 from support.ledger_cases import change, new_ledger
 from support.running import Run
 
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.model import load_model
 
 LEDGER = Path("people.ledger")
 PAID = Path("paid.json")

@@ -15,13 +15,13 @@ from support.model_cases import declared
 from support.recorded_draws import Drawn, Forced
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
 from dpnb_columnar.core.measurement import COUNTS
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, PublicSource, Table
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.public_weights import PublicWeights

@@ -21,17 +21,17 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, SharesRule, total
+from dpnb_columnar.core.code_limits import squares_shift
 from dpnb_columnar.core.measurement import PRESENCE
-from dpnb_columnar.core.mechanisms.mechanism import pooled, sample_size
+from dpnb_columnar.core.mechanisms.mechanism import pooled
 from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
-from dpnb_columnar.core.mechanisms.tuning import trim
+from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
 from dpnb_columnar.core.noise import ExactSampler, Laplace, PaperCauchy, SeededBits
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.core.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.core.sensitivity.moments import squares_shift
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
 from dpnb_columnar.releases.plan import plan
 

@@ -20,6 +20,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
 from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.core.measurement import LARGEST_COUNT
@@ -31,7 +32,6 @@ from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.document import leaves, to_document, to_json
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeWeights, CalibrationLine
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.model_plan import ReleasePlan, release

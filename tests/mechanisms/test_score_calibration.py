@@ -14,14 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
-from support.model_cases import declared
+from support.model_cases import declared, from_document
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Share
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.mechanisms.later import draw_margins
-from dpnb_columnar.core.queries.scores import UNITS, Margins, ScoreCounts
+from dpnb_columnar.core.queries.scores import Margins, ScoreCounts
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
@@ -31,7 +34,6 @@ from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.likelihood import population_line
 from dpnb_columnar.model.line_fit import fit_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, log_ratios
-from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.parameters import (
     AttributeWeights,
     CalibrationLine,

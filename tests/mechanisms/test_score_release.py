@@ -19,14 +19,16 @@ from support.recorded_draws import Forced, total_loss
 from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
-from dpnb_columnar.core.queries.scores import UNITS, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.core.queries.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.domain import read_domain
 from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, UsageError
@@ -34,7 +36,6 @@ from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores
 from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.releases.score_plan import (
     FINER,
     GROUP_PROBABILITIES,

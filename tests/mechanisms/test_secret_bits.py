@@ -16,11 +16,11 @@ import pytest
 from support.people import PEOPLE, people_domain
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.noise import ExactSampler, PolyPlace, SystemBits
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model
 
 pytestmark = pytest.mark.system_bits
 

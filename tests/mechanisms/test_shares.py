@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mechanisms import MECHANISMS, NEW, NOISE, SPREAD
-from support.model_cases import declared
+from support.model_cases import declared, from_document
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import (
     Approximate,
     Budget,
@@ -37,11 +38,11 @@ from dpnb_columnar.core.budget import (
 from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import ExactSampler, SystemBits
-from dpnb_columnar.domain import Domain, Unit, read_domain
+from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.guarantee import statement
-from dpnb_columnar.model.model import Model, from_document
+from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.public_sample import fitted
 from dpnb_columnar.releases.model_plan import ReleasePlan, release

@@ -21,14 +21,15 @@ from support.planting import plant
 from support.recorded_draws import Drawn, Forced
 from support.releases import release_weights
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, Pure, RowEffect, Share, parse_division, total
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, GRADIENT, calibration_cost, row_effect
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.mechanisms.later import draw_gradient
 from dpnb_columnar.core.noise import ExactSampler, Laplace, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     LARGEST_CLIP,
-    UNITS,
     ClassScores,
     GradientQuery,
     GradientSums,
@@ -37,14 +38,14 @@ from dpnb_columnar.core.queries.scores import (
 )
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.log_ratios import model_log_ratios
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.mechanism_rules import LEARNED
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
 from dpnb_columnar.releases import score_calibration, weight_rounds
-from dpnb_columnar.releases.attribute_weights import LEARNED
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given

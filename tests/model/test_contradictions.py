@@ -15,21 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.edited_documents import CASES, Place, declaration, edited, edits, parameter_numbers, released_case, rows
 from support.golden_model import DELETED, changed
+from support.model_cases import from_document
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.core.budget.costs import concentrated_within
 from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import beta_of, sample_size, smoothness
-from dpnb_columnar.domain import Unit, read_domain
+from dpnb_columnar.domain import Unit
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import read_guarantee
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES
-from dpnb_columnar.model.model import from_document, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.releases.score_calibration import planned_margins
 

@@ -16,10 +16,10 @@ from support.random_models import held, models_and_rows
 from support.reference_scorer import reference_bits
 from support.running import Run
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model.explanation import LOG_ODDS, OTHER, PRIOR, REST, bits_column
 from dpnb_columnar.model.likelihood import Pieces, class_terms, population_line
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column

@@ -16,11 +16,13 @@ import pytest
 from support.edited_documents import edited, released_case
 from support.engines import DuckDB
 from support.golden_model import DELETED, changed
-from support.model_cases import declared, histogram_of, model_of, table_of
+from support.model_cases import declared, from_document, histogram_of, model_of, table_of
 from support.people import PEOPLE, people_domain
 from support.scored_queries import compare, kinds_of
 from support.scored_rows import AGE
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.attributes import scale_codes
@@ -41,7 +43,6 @@ from dpnb_columnar.model.likelihood import (
     population_line,
     reference_class,
 )
-from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Histogram, Normal, Presence
 from dpnb_columnar.model.scoring import probability_column
 from dpnb_columnar.releases.score_plan import model_scores

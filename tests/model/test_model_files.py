@@ -17,12 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_model import DELETED, VALID, Place, changed, golden_model, loaded_or_refused, read_or_refused
-from support.model_cases import LARGEST_COUNT, declared, model_of, models
+from support.model_cases import LARGEST_COUNT, declared, from_document, model_of, models
 from support.released_models import MODELS
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.document import document_digest, leaves, to_document, to_json
-from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 

@@ -14,13 +14,14 @@ from support.edited_documents import numbers
 from support.mechanisms import MECHANISMS
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Pure, total
 from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.core.budget.costs import group_cost_within
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.guarantee import statement
-from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.papers.release_sheet import guarantee_in_words
 from dpnb_columnar.releases.model_plan import LIBRARIES

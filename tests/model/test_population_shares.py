@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.mechanisms import PRIVATE
-from support.model_cases import declared
+from support.model_cases import declared, from_document
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
@@ -20,6 +20,7 @@ from support.weights import weighted_domain, weighted_people
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice.expected_error import expected_error
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Pure, Share
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
@@ -29,7 +30,6 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model, from_document
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import (
     USUAL_TILT,

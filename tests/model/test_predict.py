@@ -34,10 +34,10 @@ from support.random_models import held, models_and_rows, values_for
 from support.reference_scorer import log_density, reference
 from support.scored_rows import AGE, MIXED, ROW, SEX, probabilities_of, scored, types
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import polars_terms
 from dpnb_columnar.model.likelihood import log_normalisation
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED

@@ -20,10 +20,10 @@ from support.model_cases import declared, model_of, normal_of, peak_of_scoring, 
 from support.random_models import held, models_and_rows
 from support.scored_rows import MIXED, ROW, scored, types
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
 from dpnb_columnar.model import score_batches, scored_files, scoring
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.polars_terms import SKIPPED, attribute_terms
 from dpnb_columnar.model.scored_files import write_scores

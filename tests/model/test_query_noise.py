@@ -21,6 +21,7 @@ from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
@@ -29,11 +30,11 @@ from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, read_domain
+from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import leaves, to_document
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
 from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, model_noise, query_noise

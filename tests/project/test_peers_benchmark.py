@@ -21,8 +21,7 @@ from benchmarks.contenders.declared_rows import Rows, read_rows
 from benchmarks.contenders.fit_folds import area_under_curve, figures, score
 from benchmarks.contenders.roster import CONTENDERS, Contender
 from benchmarks.peer_tables import AHEAD, END, START, Measured, ahead_table, put_into, summary, tables
-from dpnb_columnar.domain import read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata, read_domain
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARIES = ("diffprivlib", "interpret", "dpmm", "opendp", "mbi", "sklearn", "pandas", "dpnb_columnar", "polars")

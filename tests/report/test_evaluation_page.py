@@ -16,9 +16,10 @@ from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
+from dpnb_columnar.core.queries.scores import ClassScores
 from dpnb_columnar.evaluation.noisy_intervals import proportion
 from dpnb_columnar.report.drawing import embedded_panel
-from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
+from dpnb_columnar.report.evaluation_page import calibration_plot, histogram_plot, roc_plot
 
 BINS = 58
 

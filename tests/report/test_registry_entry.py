@@ -15,13 +15,21 @@ from jsonschema import Draft7Validator
 from support.model_cases import models, names
 from support.released_models import MODELS
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.papers.model_card import model_card
 from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
 from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
-from dpnb_columnar.papers.release_record import TEXTS, CuratorKind, ReleaseRecord, Releases, Rows, Sector, record_of
+from dpnb_columnar.papers.release_record import (
+    TEXTS,
+    CuratorKind,
+    ReleaseRecord,
+    Releases,
+    RowsOverTime,
+    Sector,
+    record_of,
+)
 from dpnb_columnar.papers.release_sheet import write_release_sheet
 
 PINNED = json.loads((Path(__file__).parent / "registry_schema.json").read_text(encoding="utf-8"))
@@ -43,7 +51,7 @@ documents = st.builds(
     texts,
     st.none() | st.sampled_from([*map(str, Sector)]),
     st.none() | st.sampled_from([*map(str, Releases)]),
-    st.none() | st.sampled_from([*map(str, Rows)]),
+    st.none() | st.sampled_from([*map(str, RowsOverTime)]),
     st.lists(st.sampled_from(CuratorKind), min_size=1, max_size=3),
     st.dates(),
 )

@@ -21,8 +21,9 @@ import pytest
 from support.unknown_types import UNKNOWN, write_unknown
 
 from dpnb_columnar.counting.suggestion import profile
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.holdout import batches_of_files
 from dpnb_columnar.rows.input_files import open_error, resolve_files

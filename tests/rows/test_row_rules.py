@@ -22,9 +22,10 @@ from support.rows_in_python import code_of
 
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
-from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows import value_codes
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import (

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpnb_columnar.core.code_limits import LARGEST_CODE, LARGEST_SIZE, squares_shift
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -26,8 +27,8 @@ from dpnb_columnar.core.sensitivity import (
     variance_smooth_bounds,
 )
 from dpnb_columnar.core.sensitivity import columns as columns_module
-from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE, weighted_sum
-from dpnb_columnar.core.sensitivity.moments import rounded_deviations, squared_codes, squares_shift
+from dpnb_columnar.core.sensitivity.columns import weighted_sum
+from dpnb_columnar.core.sensitivity.moments import rounded_deviations, squared_codes
 
 RUNS = [{0: 1, 3: 2, 9: 1}, {5: 4}, {1: 1, 2: 1, 3: 1, 8: 1, 9: 3}]
 """Counts by code of small columns of codes up to 9."""

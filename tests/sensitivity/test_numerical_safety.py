@@ -18,7 +18,10 @@ from support.mechanisms import MECHANISMS
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
+from dpnb_columnar.api import load_model
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Division, Pure, SharesRule
+from dpnb_columnar.core.code_limits import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.mechanisms.tuning import trim
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
@@ -31,9 +34,7 @@ from dpnb_columnar.core.sensitivity import (
     trimmed_mean,
     trimmed_variance,
 )
-from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
-from dpnb_columnar.domain import read_domain
-from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import exact_variance_bound, runs_of
 from support.tiers import Tenth
 
+from dpnb_columnar.core.code_limits import LARGEST_CODE, LARGEST_SIZE, squares_shift
 from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.sensitivity import (
@@ -29,13 +30,11 @@ from dpnb_columnar.core.sensitivity import (
     upper_bound,
     variance_smooth_bound,
 )
-from dpnb_columnar.core.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.core.sensitivity.moments import (
     deviation_sensitivity,
     rounded_deviations,
     squared_cells,
     squared_codes,
-    squares_shift,
 )
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 

@@ -22,6 +22,7 @@ from support.exact_sensitivity import (
     substituted,
 )
 
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -34,7 +35,7 @@ from dpnb_columnar.core.sensitivity import (
     upper_bound,
     variance_smooth_bound,
 )
-from dpnb_columnar.core.sensitivity.columns import LARGEST_SIZE, Integers
+from dpnb_columnar.core.sensitivity.columns import Integers
 from dpnb_columnar.core.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
 
 ROWS = 10**10

@@ -18,6 +18,7 @@ from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
@@ -26,7 +27,6 @@ from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Normal
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_calibration import margins_given

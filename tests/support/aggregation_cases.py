@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.engines import local as duckdb
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kind_of, value_keys
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.api.model import Model
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 
 
 def wide_document(attributes: int, categories: int) -> Mapping[str, Any]:

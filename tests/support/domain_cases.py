@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DomainError
 
 HUGE = 2**20_000

@@ -21,7 +21,7 @@ from dpnb_columnar.domain import (
     UnlabelledDomain,
     Weight,
 )
-from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
 from dpnb_columnar.domain.groups import RANGE, expand_member, in_order
 from dpnb_columnar.domain.numbers import identity

@@ -11,8 +11,8 @@ import polars as pl
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.noise import SeededBits
-from dpnb_columnar.model.model import Model
 from support.golden_model import changed
 
 Place = tuple[str | int, ...]

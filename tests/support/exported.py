@@ -19,13 +19,13 @@ from typing import Any
 import polars as pl
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.column_kinds import number_keys
 from dpnb_columnar.domain.numbers import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.exports.exported_terms import table_lines
 from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column

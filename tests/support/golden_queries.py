@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.queries.scores import Margins, ScoreTable
 from dpnb_columnar.dialects.cells_query import cells_query, joint_keys
 from dpnb_columnar.dialects.joined_query import table_statements
@@ -14,7 +15,6 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.golden_model import golden_model
 

@@ -19,16 +19,17 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_plan import plan_scores

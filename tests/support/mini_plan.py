@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import row_fits
 from studies.paper.data_sets import DataSet, Published, Synthetic, complete_rows

@@ -10,12 +10,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight, read_domain
+from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
@@ -33,6 +35,12 @@ from dpnb_columnar.model.parameters import (
 )
 from support.memory import peak
 
+
+def from_document(document: object, place: str) -> Model:
+    """Read the document of a model."""
+    return Model.of(read_document(document, place))
+
+
 UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
 LARGEST_COUNT = 2**53
 
@@ -44,7 +52,7 @@ document_reader.check_parameters = lambda model, document: None
 
 SCORING = f"""{UNCHECKED}
 from dpnb_columnar.model import scored_files
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.api import load_model
 from dpnb_columnar.rows.parquet import scan_files
 
 model, rows, output = map(Path, sys.argv[1:4])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.domain import Domain, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import domain_metadata, read_declaration, read_domain
 
 Document = Mapping[str, Any]
 

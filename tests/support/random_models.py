@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Attribute, Categorical
-from dpnb_columnar.model.model import Model
 from support.model_cases import models
 
 

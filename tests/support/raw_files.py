@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.domain.catalogue import CatalogueEntry
 from dpnb_columnar.extensions.datasets.prepare import Prepared, prepare
 from support.catalogue_cases import CATALOGUE
 
@@ -63,7 +63,7 @@ def income_frame() -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
-def declared(name: str, contents: Mapping[str, bytes], folder: Path) -> Entry:
+def declared(name: str, contents: Mapping[str, bytes], folder: Path) -> CatalogueEntry:
     """The packaged entry of this name with small raw files of its own, written below a folder."""
     checksums = {}
     for relative, content in contents.items():

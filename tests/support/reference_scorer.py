@@ -12,8 +12,8 @@ from typing import Any
 
 import mpmath
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, CalibrationLine, Histogram, Normal, Table
 from support.model_cases import is_log
 

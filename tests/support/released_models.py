@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.model import Model
 from support.mechanisms import MECHANISMS
 from support.model_cases import declared
 from support.releases import plan_and_release

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.later import draw_margins
 from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan

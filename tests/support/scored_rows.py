@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Categorical
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import probability_column
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 

@@ -16,7 +16,7 @@ from dpnb_columnar.runtime.paths import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
-    from dpnb_columnar.domain.catalogue import Entry
+    from dpnb_columnar.domain.catalogue import CatalogueEntry
 
 
 CODEBOOKS = (".xml", ".xml.gz")
@@ -53,7 +53,7 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
     return ResolvedDeclaration(found.domain, f"the codebook {codebook}")
 
 
-def other_keys(name: str, source: Path | None, entry: Entry | None) -> dict[str, object]:
+def other_keys(name: str, source: Path | None, entry: CatalogueEntry | None) -> dict[str, object]:
     """Return the keys of an entry beside its domain."""
     from fnmatch import fnmatchcase
     from glob import escape
@@ -119,9 +119,9 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.domain import document_of
     from dpnb_columnar.domain.catalogue import entry_toml
-    from dpnb_columnar.domain.declared_domain import domain_lines
+    from dpnb_columnar.domain.declaration_document import document_of
+    from dpnb_columnar.domain.domain_text import domain_lines
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
@@ -173,8 +173,8 @@ def edit(
       dpnb-columnar domain edit usa_00001.parquet --codebook usa_00001.xml
     """
     from dpnb_columnar.cli.file_output import training_command
-    from dpnb_columnar.domain import labelled
     from dpnb_columnar.domain.catalogue import domain_file, entry_toml, read_catalogue
+    from dpnb_columnar.domain.editing import labelled
     from dpnb_columnar.runtime.outputs import atomic_output
 
     target = domain_file(source) if output is None else output

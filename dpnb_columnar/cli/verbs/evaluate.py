@@ -29,27 +29,27 @@ from dpnb_columnar.cli.console import (
 from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
-from dpnb_columnar.domain.declared_domain import SHORT, class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
-from dpnb_columnar.options import ChargedRun, Option
+from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
-    from dpnb_columnar.domain.groupings import Divisions
+    from dpnb_columnar.domain.divisions import Divisions
     from dpnb_columnar.evaluation.evaluation import ClassFigures
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
-    from dpnb_columnar.model.intervals import Interval
-    from dpnb_columnar.model.model import Model
+    from dpnb_columnar.model.parameters import NaiveBayes
+    from dpnb_columnar.model.query_noise import Interval
     from dpnb_columnar.rows.lakes import LakeTable
 
 
-def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
+def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files, or a table, that were counted for the model."""
     from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
@@ -161,7 +161,7 @@ RELEASING = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredRun(ChargedRun):
+class ScoredRun(PaymentOptions):
     """Who paid for the model, and pays for released scores."""
 
     ledger: Annotated[
@@ -176,7 +176,7 @@ class ScoredRun(ChargedRun):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageTarget:
     """A page to write: its file, the name of the model's, and whether an existing page is replaced."""
 
     path: Path
@@ -280,13 +280,13 @@ def command(
     """
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.domain.groupings import divisions_of
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     if epsilon is None:
         _refuse_typed(context, pages=html is not None)
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
-    rows, loaded = local_input(data, table), load_model(model)
+    rows, loaded = local_input(data, table), read_model(model)
     divisions = divisions_of(by, loaded.domain)
     ledger = charged.ledger_file
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
@@ -295,7 +295,7 @@ def command(
 
         check_single_page(html, overwrite)
         check_target(html, overwrite, inputs)
-    page = None if html is None else Page(html, model.name, overwrite)
+    page = None if html is None else PageTarget(html, model.name, overwrite)
     if epsilon is None:
         if ledger is not None:
             warn_of_training_rows(ledger, loaded, rows)
@@ -346,10 +346,10 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
 
 
 def _evaluate(
-    model: Model,
+    model: NaiveBayes,
     rows: LocalInput,
     public: Path | None,
-    page: Page | None,
+    page: PageTarget | None,
     divisions: Divisions | None,
     *,
     as_json: bool,

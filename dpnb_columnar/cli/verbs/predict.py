@@ -85,7 +85,7 @@ def command(
           --query new_rows.sql --key ID --output scored.parquet
     """
     from dpnb_columnar.counting.inputs import local_input
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.model.polars_terms import SKIPPED
     from dpnb_columnar.model.scored_files import write_scores
 
@@ -96,7 +96,7 @@ def command(
     check_parquet(output)
     rows = local_input(data, table, query)
     check_target(output, overwrite, [model, *rows.files, *([] if config is None else [config])])
-    loaded, keep = load_model(model), options.columns_of(key)
+    loaded, keep = read_model(model), options.columns_of(key)
     columns = [*keep, *(parameters.attribute for parameters in loaded.attributes)]
     with stage("scoring"):
         write_scores(

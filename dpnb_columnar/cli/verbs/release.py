@@ -15,7 +15,7 @@ from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, Terms, flags_of
+from dpnb_columnar.options import Declared, DomainSource, Option, PaymentOptions, Terms, flags_of
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.budget.amounts import DeclaredRowCount
@@ -71,7 +71,7 @@ def command(
     whole_units: options.WholeUnits = False,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    charged: ChargedRun,
+    charged: PaymentOptions,
     config: Config = None,
     dry_run: configuration.DryRun = False,
     log_format: configuration.Log = LogFormat.TEXT,

@@ -14,19 +14,11 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
 from dpnb_columnar.cli.file_output import awaits
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declared_domain import (
-    SHORT,
-    class_texts,
-    predicts,
-    value_with_label,
-    whose_rows,
-    with_title,
-)
+from dpnb_columnar.domain.domain_text import SHORT, class_texts, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
-    from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.model.query_noise import Interval
 
@@ -122,8 +114,8 @@ def command(
     """
     from dpnb_columnar.evaluation.released_scores import holds_scores
     from dpnb_columnar.model.document import leaves, to_document, to_json
-    from dpnb_columnar.model.guarantee import statement
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.guarantee_text import statement
+    from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.model.parameters import SPREADS, Normal
 
     papers = Papers(record, ledger, scores, audit)
@@ -152,7 +144,7 @@ def command(
             raise UsageError(f"{kinds[-1]} is for a model; give the model, and these scores as --scores FILE")
         _show_scores(model, html, ledger, overwrite, as_json=as_json)
         return
-    loaded = load_model(model)
+    loaded = read_model(model)
     if kinds:
         _write_page(loaded, model, papers, target, overwrite, registry=registry, card=card)
         return
@@ -260,7 +252,7 @@ class Papers:
 
 
 def _write_page(
-    loaded: Model, model: Path, papers: Papers, output: Path | None, overwrite: bool, *, registry: bool, card: bool
+    loaded: NaiveBayes, model: Path, papers: Papers, output: Path | None, overwrite: bool, *, registry: bool, card: bool
 ) -> None:
     """Write the release sheet of a model file, its entry of the registry, or its card."""
     from hashlib import sha256
@@ -301,7 +293,7 @@ def _write_page(
 def _print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
     from dpnb_columnar.advice.outlook import prior_line
-    from dpnb_columnar.model.guarantee import persons_text
+    from dpnb_columnar.model.guarantee_text import persons_text
     from dpnb_columnar.model.parameters import prior_header, prior_rows
 
     weights = model.attribute_weights

@@ -14,8 +14,7 @@ from dpnb_columnar.cli.console import print_line, print_text, print_warning
 from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.domain.database_address import Dialect, Spelling
-from dpnb_columnar.domain.names import printable
-from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.errors import UsageError, option, printable
 from dpnb_columnar.options import Declared
 from dpnb_columnar.runtime.outputs import check_target
 
@@ -171,12 +170,12 @@ def score_command(
     """
     from dpnb_columnar.dialects.scoring_query import scoring_query
     from dpnb_columnar.dialects.sql_columns import sql_columns
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     _check_parameters(parameters_table, parameters, template, output)
     for target in filter(None, (output, parameters)):
         check_target(target, overwrite, [model, *_file_of(like)])
-    loaded = load_model(model)
+    loaded = read_model(model)
     keys = options.columns_of(key)
     columns = sql_columns(loaded, dialect, like, table, keys, names)
     dialect = columns.dialect

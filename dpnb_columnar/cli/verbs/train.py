@@ -11,7 +11,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.counting.inputs import Engine, opened_input
-from dpnb_columnar.options import ChargedRun, Declared, Terms
+from dpnb_columnar.options import Declared, PaymentOptions, Terms
 from dpnb_columnar.runtime.outputs import default_name
 
 
@@ -29,7 +29,7 @@ def command(
     seed: options.Seed = None,
     engine: options.EngineName = Engine.LOCAL,
     table: options.SparkOrDatabaseTable = None,
-    charged: ChargedRun,
+    charged: PaymentOptions,
     config: Config = None,
     dry_run: configuration.DryRun = False,
     log_format: configuration.Log = LogFormat.TEXT,

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.measurement import Measurement
 from dpnb_columnar.core.mechanisms.mechanism import SENSITIVITY, constant_noise, noisy_counts
 from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.noise.family import Scaled
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
-    UNITS,
     ClassScores,
     GradientQuery,
     GradientSums,

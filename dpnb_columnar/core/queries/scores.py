@@ -43,7 +43,8 @@ from dpnb_columnar.core.budget import Parallel
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, parallel_cells
 from dpnb_columnar.core.code_limits import UNITS as UNITS
 from dpnb_columnar.core.queries.query import check_disjoint, digest_blocks
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration_document import digest
 
 Integers = NDArray[np.int64]
 

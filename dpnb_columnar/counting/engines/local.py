@@ -119,7 +119,7 @@ def _over_files(query: Query[Any], source: ParquetSource) -> Any:
 
 
 @_over_files.register
-def _(query: CellQuery, source: ParquetSource) -> Statistics:
+def _cells_over_files(query: CellQuery, source: ParquetSource) -> Statistics:
     """Count cells as fast as DuckDB and Polars can together."""
     try:
         return assemble(query.domain, iter(_count_cells(source, query.domain)))

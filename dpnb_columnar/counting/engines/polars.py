@@ -27,11 +27,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.queries.query import Query
-from dpnb_columnar.core.queries.scores import UNITS, ClassScores, GradientQuery, GradientSums, ScoreCounts, ScoreTable
-from dpnb_columnar.core.queries.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
+from dpnb_columnar.core.queries.scores import ClassScores, GradientQuery, GradientSums, ScoreCounts, ScoreTable
+from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, classed_rows
 from dpnb_columnar.rows.streaming import stream
@@ -272,7 +274,7 @@ def reduce_rows(query: Query[Any], rows: pl.LazyFrame, types: Mapping[str, pl.Da
 
 
 @reduce_rows.register
-def _(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Statistics:
+def _reduce_to_cells(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Statistics:
     return assemble(query.domain, iter(count_rows(rows, types, query.domain, query.domain.attributes, classes=True)))
 
 

@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dpnb_columnar.domain.names import printable
-from dpnb_columnar.model.intervals import Interval, interval_text
+from dpnb_columnar.errors import printable
+from dpnb_columnar.model.intervals import interval_text
+from dpnb_columnar.model.query_noise import Interval
 
 ASSUMED = (
     "The bounds are for rows of which each came to be a member by itself, with the same probability, whatever became "

@@ -12,7 +12,7 @@ from dpnb_columnar.extensions.attack import attack_figures as figures
 from dpnb_columnar.extensions.attack.attack_figures import AttackReport
 from dpnb_columnar.extensions.attack.model_attack import attack, to_document
 from dpnb_columnar.model.document import document_digest, to_json
-from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.model_files import read_model
 from dpnb_columnar.report.page import check_single_page
 from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.runtime.outputs import atomic_output, check_target
@@ -45,7 +45,7 @@ def attack_files(
 ) -> bool:
     """Attack one model, print the report, write what is asked for, and return whether a bound is exceeded."""
     rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
-    loaded = load_model(model)
+    loaded = read_model(model)
     written.check([model, *(file for each in rows for file in each.files)])
     with stage("attacking"):
         report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)

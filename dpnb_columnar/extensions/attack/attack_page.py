@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declared_domain import predicts
+from dpnb_columnar.domain.domain_text import predicts
 from dpnb_columnar.extensions.attack import attack_figures as figures
 from dpnb_columnar.extensions.attack.attack_figures import AttackReport
 from dpnb_columnar.report.evaluation_page import EXACT, Plot, square_panel

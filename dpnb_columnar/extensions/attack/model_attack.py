@@ -24,6 +24,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Attribute, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.names import listed
@@ -39,7 +40,7 @@ from dpnb_columnar.extensions.attack.membership_bounds import (
     surprise,
 )
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.guarantee import Guarantee, relation_text, statement
+from dpnb_columnar.model.guarantee_text import relation_text, statement
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.polars_terms import prepared_value
@@ -175,7 +176,7 @@ def to_document(report: AttackReport, model: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _LogTable:
     """An attribute of the model as a table of logarithms.
 
     Attributes:
@@ -223,7 +224,7 @@ def _guessed_places(model: NaiveBayes, sensitive: Collection[str]) -> list[int]:
     return [place for place, name in enumerate(names) if not sensitive or name in sensitive]
 
 
-def _table(model: NaiveBayes, place: int) -> _Table:
+def _table(model: NaiveBayes, place: int) -> _LogTable:
     parameters = model.attributes[place]
     attribute = model.domain[parameters.attribute]
     if isinstance(parameters, Normal):
@@ -241,7 +242,7 @@ def _table(model: NaiveBayes, place: int) -> _Table:
         logs = logs + np.array(present_terms(parameters))[:, None]
         if missing_terms(parameters) is not None and parameters.presence is not None:
             missing = np.log([without for _, without in parameters.presence.probability])
-    return _Table(attribute, parameters, place, np.column_stack([logs, missing]), right)
+    return _LogTable(attribute, parameters, place, np.column_stack([logs, missing]), right)
 
 
 def _middles(attribute: Numeric) -> tuple[Floats, float]:
@@ -264,13 +265,13 @@ def _normal_logs(attribute: Numeric, means: Sequence[float], deviations: Sequenc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _AttackedRows:
     """Rows as arrays. Confidential.
 
     Attributes:
         keys: A number of each row, or of its unit: equal where these are.
         classes: The class of each row.
-        cells: Per attribute of the model, the cell of each row (``_Table.cell``).
+        cells: Per attribute of the model, the cell of each row (``_LogTable.cell``).
         odds: Log-odds of the row's own class.
         confidences: More scores by name, which are functions of the probabilities.
     """
@@ -281,9 +282,9 @@ class _Rows:
     odds: Floats
     confidences: Mapping[str, Floats]
 
-    def kept(self, chosen: Flags) -> _Rows:
+    def kept(self, chosen: Flags) -> _AttackedRows:
         """Return some of the rows."""
-        return _Rows(
+        return _AttackedRows(
             self.keys[chosen],
             self.classes[chosen],
             [cells[chosen] for cells in self.cells],
@@ -302,7 +303,7 @@ def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[
     return tuple(unit.columns)
 
 
-def _read(model: NaiveBayes, tables: Sequence[_Table], rows: Batches, columns: Sequence[str]) -> _Rows:
+def _read(model: NaiveBayes, tables: Sequence[_LogTable], rows: Batches, columns: Sequence[str]) -> _AttackedRows:
     """Read the rows that training counts, batch by batch."""
     advance, parts = begin_pass(rows.size), []
     with small_batches(model):
@@ -314,7 +315,7 @@ def _read(model: NaiveBayes, tables: Sequence[_Table], rows: Batches, columns: S
         raise DataError(
             f"{rows.name}: no row fits the model's domain; compare its values with what domain show and check print"
         )
-    return _Rows(
+    return _AttackedRows(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.classes for part in parts]),
         [np.concatenate([part.cells[place] for part in parts]) for place in range(len(tables))],
@@ -324,8 +325,8 @@ def _read(model: NaiveBayes, tables: Sequence[_Table], rows: Batches, columns: S
 
 
 def _read_batch(
-    model: NaiveBayes, tables: Sequence[_Table], batch: pa.RecordBatch, columns: Sequence[str], name: str
-) -> _Rows:
+    model: NaiveBayes, tables: Sequence[_LogTable], batch: pa.RecordBatch, columns: Sequence[str], name: str
+) -> _AttackedRows:
     domain = model.domain.per_row
     named = dict(zip(batch.schema.names, batch.columns, strict=True))
     keys = row_words({column: named[column] for column in columns}, len(batch), "attack")
@@ -343,7 +344,7 @@ def _read_batch(
         raise DataError(f"{name}: cannot be read: damaged, or a text of it is not UTF-8") from None
     fits, classes = values["fits"].to_numpy(), values["class"].to_numpy()
     probabilities = np.array([scored[probability_column(klass)].to_numpy() for klass in domain.classes])
-    return _Rows(
+    return _AttackedRows(
         keys,
         classes,
         [values[f"cell {table.place}"].to_numpy() for table in tables],
@@ -401,9 +402,9 @@ def _first_half(keys: NDArray[np.uint64]) -> Flags:
 
 
 def _reference(
-    model: NaiveBayes, tables: Sequence[_Table], rows: _Rows, *, without: int = 0
+    model: NaiveBayes, tables: Sequence[_LogTable], rows: _AttackedRows, *, without: int = 0
 ) -> tuple[Floats, list[Floats]]:
-    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_Table.logs``.
+    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``.
 
     Args:
         without: 1 for what the rows would say without the very row that is looked up: it must not speak for itself.
@@ -432,7 +433,7 @@ def _reference(
     return priors, logs
 
 
-def _normal_reference(table: _Table, present: Floats, pooled: Floats) -> Floats:
+def _normal_reference(table: _LogTable, present: Floats, pooled: Floats) -> Floats:
     """Fit a normal distribution to each class, with two rows of all classes together added to its own."""
     assert isinstance(table.attribute, Numeric)
     middles, width = _middles(table.attribute)
@@ -446,7 +447,7 @@ def _normal_reference(table: _Table, present: Floats, pooled: Floats) -> Floats:
 
 
 def _scores(
-    model: NaiveBayes, tables: Sequence[_Table], reference: tuple[Floats, list[Floats]], rows: _Rows
+    model: NaiveBayes, tables: Sequence[_LogTable], reference: tuple[Floats, list[Floats]], rows: _AttackedRows
 ) -> dict[str, Floats]:
     """Compute the scores of rows, by name: the larger, the more a row looks like a member."""
     classes = rows.classes
@@ -503,7 +504,9 @@ def _flagged(
     return Flagged(name, aim, members, others, bound, _surprise(members, others, implied, part))
 
 
-def _guessed(table: _Table, members: _Rows, others: _Rows, implied: Implied | None, part: float) -> Guessed:
+def _guessed(
+    table: _LogTable, members: _AttackedRows, others: _AttackedRows, implied: Implied | None, part: float
+) -> Guessed:
     rates = []
     for rows in (members, others):
         cells = rows.cells[table.place]

@@ -13,9 +13,15 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
 from dpnb_columnar.extensions.audit.epsilon_bounds import count_outcomes, promising
-from dpnb_columnar.extensions.audit.neighbours import Group, adversarial_pairs, forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import (
+    NeighbourGroup,
+    adversarial_pairs,
+    forced_sizes,
+    groups,
+    small_pairs,
+)
 from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Finding, Outcome
-from dpnb_columnar.extensions.audit.recording import Record, Witness, record, remembered_searches
+from dpnb_columnar.extensions.audit.recording import Record, RecordingSampler, record, remembered_searches
 from dpnb_columnar.extensions.audit.unit_universe import UnitUniverse, build_units, unit_pairs
 from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.releases.model_plan import software
@@ -129,7 +135,7 @@ def attack_units(configuration: Configuration, universe: UnitUniverse, effort: E
         together = UNITS_TOGETHER if configuration.unit_rows else max(UNITS_TOGETHER, effort.rows)
         near = list(small_pairs(len(universe.rows), relation, together))
         sizes = forced_sizes(universe.domain, effort.scenarios)
-        compared = exhaustive.compare(configuration, universe, [Group(near, sizes)], claim)
+        compared = exhaustive.compare(configuration, universe, [NeighbourGroup(near, sizes)], claim)
         pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
         counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
     return Outcome(
@@ -182,7 +188,7 @@ def _released_again(configuration: Configuration, universe: Universe) -> list[Re
     """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
     plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
     databases = [universe.counted(database) for database in (pair.one, pair.two)]
-    return [record(plan, rows, Witness()) for rows in databases for _ in range(bit_patterns.AGAIN)]
+    return [record(plan, rows, RecordingSampler()) for rows in databases for _ in range(bit_patterns.AGAIN)]
 
 
 def _bit_patterns(

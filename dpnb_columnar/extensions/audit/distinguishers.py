@@ -81,7 +81,7 @@ class Sample:
         return one, two
 
 
-class Score(Protocol):
+class ReleaseScore(Protocol):
     """A number computed from each release."""
 
     def __call__(self, sample: Sample) -> Floats:
@@ -147,10 +147,10 @@ class HasShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class ScoreThreshold:
     """The condition that a score is at most (``<=``), at least (``>=``) or exactly (``==``) some value."""
 
-    score: Score
+    score: ReleaseScore
     side: str
     cut: float
 
@@ -172,7 +172,7 @@ class Event:
     """
 
     name: str
-    condition: HasShape | Threshold
+    condition: HasShape | ScoreThreshold
     swapped: bool = False
 
     def bound(self, one: Sample, two: Sample, delta: float, error: float) -> float:
@@ -208,7 +208,7 @@ def _shape_event(shape: str) -> Event:
 
 
 def _best_threshold(
-    one: Sample, two: Sample, delta: float, error: float, name: str, score: Score
+    one: Sample, two: Sample, delta: float, error: float, name: str, score: ReleaseScore
 ) -> tuple[float, Event]:
     """Compute the best of the events that a score is at most, at least, or exactly some value."""
     first, second = np.sort(score(one)), np.sort(score(two))  # NaN comes last
@@ -231,7 +231,7 @@ def _best_threshold(
                 place = int(bounds.argmax())
                 highest, best = float(bounds[place]), (side, float(cuts[place]), swapped)
     side, cut, swapped = best
-    return highest, Event(f"{name} {side} {cut:.6g}", Threshold(score, side, cut), swapped)
+    return highest, Event(f"{name} {side} {cut:.6g}", ScoreThreshold(score, side, cut), swapped)
 
 
 def _quantiles(values: Floats, number: int) -> Floats:

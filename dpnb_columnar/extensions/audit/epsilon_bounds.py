@@ -11,7 +11,7 @@ from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.extensions.audit.distinguishers import Sample, best_of_models, best_of_numbers
 from dpnb_columnar.extensions.audit.neighbours import AdversarialPair
 from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
-from dpnb_columnar.extensions.audit.recording import Record, Witness, is_drawn, numbers, record
+from dpnb_columnar.extensions.audit.recording import Record, RecordingSampler, is_drawn, numbers, record
 from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse
 from dpnb_columnar.extensions.audit.universe import Database
 
@@ -124,7 +124,7 @@ def _released(
     rows: list[dict[str, float]] = []
     shapes: list[str] = []
     for number in range(releases):
-        outcome = record(plan, counted, Witness())
+        outcome = record(plan, counted, RecordingSampler())
         row = {} if outcome.release is None else numbers(outcome.release)
         rows.append(row)
         shapes.append(outcome.failure or ", ".join(row))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
 from dpnb_columnar.core.noise import NoiseFamily
-from dpnb_columnar.extensions.audit.neighbours import Group, Pair
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, Pair
 from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
 from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse
@@ -246,7 +246,7 @@ class Compared:
     findings: tuple[Finding, ...]
 
 
-class Comparison:
+class NeighbourComparison:
     """Collects the differences between pairs of neighbours, and judges all of them at once."""
 
     def __init__(self, configuration: Configuration, universe: AnyUniverse) -> None:
@@ -258,7 +258,7 @@ class Comparison:
         self._differing: dict[tuple[int, ...], Pair] = {}
         self._sums: dict[tuple[Pure | Concentrated, tuple[int, ...]], Pair] = {}
 
-    def add(self, group: Group) -> None:
+    def add(self, group: NeighbourGroup) -> None:
         """Compare the pairs of a group under each of its forced class counts."""
         self.pairs += len(group.pairs)
         members = {database for pair in group.pairs for database in pair}
@@ -375,10 +375,10 @@ class Comparison:
 
 
 def compare(
-    configuration: Configuration, universe: AnyUniverse, groups: Iterable[Group], claim: Approximate
+    configuration: Configuration, universe: AnyUniverse, groups: Iterable[NeighbourGroup], claim: Approximate
 ) -> Compared:
     """Compare all pairs of neighbours of some groups."""
-    comparison = Comparison(configuration, universe)
+    comparison = NeighbourComparison(configuration, universe)
     for group in groups:
         comparison.add(group)
     return comparison.result(claim)

@@ -24,7 +24,7 @@ _WEIGHTS = (40, -7)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NeighbourGroup:
     """Pairs of neighbours, and the released sizes that are forced upon all of them.
 
     Attributes:
@@ -39,15 +39,15 @@ class Group:
 
 def groups(
     universe: Universe, relation: Neighbours, rows: int, duplicates: Sequence[int], scenarios: int
-) -> Iterator[Group]:
+) -> Iterator[NeighbourGroup]:
     """Yield all pairs of small databases, then each large one with all its neighbours."""
     sizes = forced_sizes(universe.domain, scenarios)
-    yield Group(list(small_pairs(len(universe.rows), relation, rows)), sizes)
+    yield NeighbourGroup(list(small_pairs(len(universe.rows), relation, rows)), sizes)
     for number in duplicates:
         near = [(number, 12), (number // 2, 1), (number + 2, 3), (100_000, number), (20 * number, -1)]
         for base in crowds(universe, number):
             pairs = [(base, other) for other in neighbours(base, relation)]
-            yield Group(pairs, _forced(universe.domain, near[:scenarios]))
+            yield NeighbourGroup(pairs, _forced(universe.domain, near[:scenarios]))
 
 
 def forced_sizes(domain: Domain, scenarios: int) -> list[tuple[int, ...]]:

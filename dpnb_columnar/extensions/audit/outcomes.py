@@ -15,8 +15,9 @@ from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.recording import Answers
 from dpnb_columnar.mechanisms import OWN, MechanismRecord
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.releases.attribute_weights import CALIBRATED, LEARNED, NONE
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import known_record, plan
 from dpnb_columnar.releases.score_plan import SCORES, plan_scores
@@ -88,11 +89,11 @@ and some rows with a probability of nearly 0 or 1, so that one of them moves a s
 
 
 @cache
-def scored_model(domain: Domain) -> Model:
+def scored_model(domain: Domain) -> NaiveBayes:
     """Release a model of no rows under forced answers: its scores are attacked as those of any fixed model."""
     sizes = tuple(10**place for place in range(len(domain.classes)))
     planned = plan(domain, Budget(EPSILON), "histogram", None, NONE)
-    return Model.of(release(assemble(domain, []), planned, Answers(sizes, SCORED_SEED)))
+    return release(assemble(domain, []), planned, Answers(sizes, SCORED_SEED))
 
 
 @dataclass(frozen=True, slots=True)

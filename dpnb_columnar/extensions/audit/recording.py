@@ -76,7 +76,7 @@ def _forced(seed: int, grid_bits: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class RecordingSampler:
     """A sampler that draws as releases do by default, from the system's random bits, and notes each draw."""
 
     draws: list[Drawn] = field(default_factory=list)
@@ -103,7 +103,7 @@ class Record:
     failure: str = ""
 
 
-def record(plan: Plan, rows: Rows, sampler: Answers | Witness | None) -> Record:
+def record(plan: Plan, rows: Rows, sampler: Answers | RecordingSampler | None) -> Record:
     """Carry out a release and record it. An exception is an outcome as well: whoever sees it, learns from it."""
     release, failure = None, ""
     try:

@@ -18,7 +18,8 @@ from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.extensions.audit.neighbours import AdversarialPair
 from dpnb_columnar.extensions.audit.outcomes import Finding
 from dpnb_columnar.extensions.audit.universe import Database, Universe, frame_of

@@ -17,7 +17,8 @@ import numpy as np
 
 from dpnb_columnar.core.queries.query import AnswerT
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, Missing, read_domain
+from dpnb_columnar.domain import Domain, Missing
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import Error
 from dpnb_columnar.extensions.audit.outcomes import Finding
 

@@ -27,8 +27,8 @@ The logarithm of E exp(mu s) is convex in (a, b) and Z is symmetrical, so b = be
 
     E exp(mu s) = E exp(mu beta A) cosh(mu B),    A = 1 + u psi(u), B = |psi(u)|,    mu of either sign,
 
-an integral over |Z| of two known functions. A search in floating point (``Scores``) finds a scale for which the
-condition is all but exact; ``certificate`` proves that it holds. What is released rests on the proof alone.
+an integral over |Z| of two known functions. A search in floating point (``ScoreQuadrature``) finds a scale for which
+the condition is all but exact; ``certificate`` proves that it holds. What is released rests on the proof alone.
 
 Prove in ball arithmetic that concentrated noise of a given scale is private.
 
@@ -290,7 +290,7 @@ ZOOMS, ZOOMED = 2, 9
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class ScoreQuadrature:
     """The two parts of a standard shape's score, as a quadrature over |X|.
 
     Attributes:
@@ -306,7 +306,7 @@ class Scores:
     sigma: float
 
     @classmethod
-    def normalised(cls, log_weights: Floats, dilation: Floats, shift: Floats, sigma: float) -> Scores:
+    def normalised(cls, log_weights: Floats, dilation: Floats, shift: Floats, sigma: float) -> ScoreQuadrature:
         """Make scores of weights that are given in proportion, so that they add up to 1."""
         top = float(np.max(log_weights))
         total = top + math.log(float(np.sum(np.exp(log_weights - top))))
@@ -368,7 +368,7 @@ class Shape(Standard, Protocol):
     def log_deviation(self) -> float:
         """Compute the logarithm of the standard deviation."""
 
-    def scores(self, reach: float, nodes: int) -> Scores:
+    def scores(self, reach: float, nodes: int) -> ScoreQuadrature:
         """Compute a quadrature of so many nodes that holds the mass for all |Y| <= ``reach``."""
 
     def score(self) -> Score:
@@ -535,14 +535,14 @@ class StandardLaplaceLogNormal:
     def log_deviation(self) -> float:
         return math.log(2) / 2 + float(self.sigma) ** 2
 
-    def scores(self, reach: float, nodes: int) -> Scores:
+    def scores(self, reach: float, nodes: int) -> ScoreQuadrature:
         """Trapezoidal rule over log x, from exp(-37) of the mass to the tail of the largest Y."""
         variance = float(self.sigma) ** 2
         log_x = np.linspace(-37, 4 + float(self.sigma) * reach, nodes)
         x = np.exp(log_x)
         level = self._log_survival(x * math.exp(variance))
         shift = np.exp(1.5 * variance + self._log_survival(x * math.exp(2 * variance)) - level)
-        return Scores.normalised(log_x + level, 1 - x * shift, shift, float(self.sigma))
+        return ScoreQuadrature.normalised(log_x + level, 1 - x * shift, shift, float(self.sigma))
 
     def score(self) -> Score:
         return LaplaceLogNormalScore(rational(self.sigma))
@@ -722,7 +722,7 @@ class StandardUniformLogNormal:
     def log_deviation(self) -> float:
         return float(self.sigma) ** 2 - math.log(3) / 2
 
-    def scores(self, reach: float, nodes: int) -> Scores:
+    def scores(self, reach: float, nodes: int) -> ScoreQuadrature:
         """Trapezoidal rule over w, from all but exp(-37) of the mass to the largest Y."""
         from scipy import special
 
@@ -731,7 +731,7 @@ class StandardUniformLogNormal:
         log_x = sigma * (w - sigma)
         log_rate = -log_mills(w) - math.log(sigma)
         log_weights = log_x + special.log_ndtr(-w)  # x dw times the density
-        return Scores.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
+        return ScoreQuadrature.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
 
     def score(self) -> Score:
         return UniformLogNormalScore(rational(self.sigma))
@@ -863,13 +863,13 @@ class StandardArsinhNormal:
         square = 2 * float(self.sigma) ** 2
         return math.log(math.expm1(square) / square) / 2
 
-    def scores(self, reach: float, nodes: int) -> Scores:
+    def scores(self, reach: float, nodes: int) -> ScoreQuadrature:
         """Trapezoidal rule over y from 0 to ``reach``."""
         sigma, y = float(self.sigma), np.linspace(0, reach, nodes)
         log_weights = -(y**2) / 2
         log_weights[0] -= math.log(2)
         shift = (y + sigma * np.tanh(sigma * y)) / np.cosh(sigma * y)
-        return Scores.normalised(log_weights, 1 - np.sinh(sigma * y) / sigma * shift, shift, sigma)
+        return ScoreQuadrature.normalised(log_weights, 1 - np.sinh(sigma * y) / sigma * shift, shift, sigma)
 
     def score(self) -> Score:
         return ArsinhNormalScore(rational(self.sigma))

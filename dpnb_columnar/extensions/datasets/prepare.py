@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.domain.catalogue import CatalogueEntry
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
@@ -202,7 +202,7 @@ class Prepared:
     rows: int
 
 
-def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Prepared:
+def prepare(entry: CatalogueEntry, folder: Path, output: Path, *, overwrite: bool) -> Prepared:
     """Verify the entry's raw files in a folder and write them as one Parquet file with the domain in its metadata."""
     import polars as pl
 
@@ -222,7 +222,7 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
     return Prepared(output, rows)
 
 
-def _reader(entry: Entry) -> Reader:
+def _reader(entry: CatalogueEntry) -> Reader:
     """Return the reader of the entry's raw files."""
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
@@ -232,7 +232,9 @@ def _reader(entry: Entry) -> Reader:
     raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
 
 
-def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path) -> None:
+def _convert(
+    entry: CatalogueEntry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path
+) -> None:
     """Write the wanted columns, in the order of the raw files.
 
     Polars' own message is not passed on: it may quote a value of a row.
@@ -251,7 +253,7 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
         raise DataError(f"{', '.join(map(str, paths))}: {problem}; compare with: {entry.source}") from None
 
 
-def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
+def raw_files(entry: CatalogueEntry, folder: Path) -> tuple[Path, ...]:
     """Find the entry's raw files, in the order of the catalogue.
 
     A file declared as ``name.gz`` may also be there uncompressed, as ``name``.
@@ -266,7 +268,7 @@ def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
     return tuple(path for path in located_files.values() if path is not None)
 
 
-def verify(entry: Entry, paths: Sequence[Path]) -> None:
+def verify(entry: CatalogueEntry, paths: Sequence[Path]) -> None:
     """Verify the checksums of the entry's raw files."""
     for path, expected in zip(paths, entry.raw.values(), strict=True):
         actual = checksum(path)

@@ -37,10 +37,10 @@ def command(
       dpnb-columnar export census.model.json --to onnx --output census.onnx
     """
     from dpnb_columnar.extensions.exports.exports import write_export
-    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_files import read_model
 
     written = [output] if to is Target.ONNX else [output, table_name(output)]
     for path in written:
         check_target(path, overwrite, [model])
-    write_export(load_model(model), output, to, overwrite=overwrite)
+    write_export(read_model(model), output, to, overwrite=overwrite)
     print_line(f"wrote {' and '.join(map(str, written))}")

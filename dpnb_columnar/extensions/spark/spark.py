@@ -202,7 +202,7 @@ def _answer(query: Query[Any], source: SparkSource) -> Any:
 
 
 @_answer.register
-def _(query: CellQuery, source: SparkSource) -> Statistics:
+def _answer_cells(query: CellQuery, source: SparkSource) -> Statistics:
     """Count cells by numbers alone: there may be as many as rows."""
     table = _result(source, places_query(query.domain, source.kinds, VIEW))
     place = table["place"].to_numpy()

@@ -56,7 +56,7 @@ from typing import Any
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.domain.field_reader import FieldReader, parse_toml
 from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.domain.words import read_provenance
+from dpnb_columnar.domain.words_reader import read_provenance
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import (
     ENCODINGS,

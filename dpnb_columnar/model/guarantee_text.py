@@ -1,13 +1,11 @@
-"""The guarantee of a model: the total privacy loss, its composition, and the same in words."""
+"""A guarantee in words, for people: what is promised, about which rows, and about whom."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-
-from dpnb_columnar.core.budget import Neighbours, Share
+from dpnb_columnar.core.budget import Neighbours
+from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain, Unit
-from dpnb_columnar.domain.declared_domain import counts_by, linked_text, of_whom
+from dpnb_columnar.domain.domain_text import counts_by, linked_text, of_whom
 from dpnb_columnar.domain.numbers import number_text
 
 RELATIONS = {
@@ -67,56 +65,6 @@ def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:
     if unit is None:
         return RELATIONS[neighbours]
     return f"one whole unit ({counts_by(unit)}) {UNIT_RELATIONS[neighbours]}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Guarantee:
-    """What a release promises about every row, or about every unit.
-
-    Attributes:
-        mechanism: Name of the mechanism.
-        noise: Noise family of the smooth releases; None where there is none.
-        epsilon: Total privacy loss, exact; None where the mechanism is not private.
-        delta: Total delta, exact, 0 for a pure guarantee; None where the mechanism is not private.
-        neighbours: The relation that epsilon refers to; None where the mechanism is not private.
-        composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
-        seeded: The noise came from a seed, so it can be repeated and protects nobody.
-        rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
-        reserved: The share that is left for a later release, given this model; no part of the composition, and not
-            spent. None for none.
-        unit: The unit that the relation is of; None where it is of rows.
-    """
-
-    mechanism: str
-    noise: str | None
-    epsilon: Fraction | None
-    delta: Fraction | None
-    neighbours: Neighbours | None
-    composition: tuple[Share, ...]
-    seeded: bool
-    rho: Fraction | None = None
-    reserved: Share | None = None
-    unit: Unit | None = None
-
-    @property
-    def private(self) -> bool:
-        """Whether the model carries a guarantee at all."""
-        return self.epsilon is not None and not self.seeded
-
-    @property
-    def shares(self) -> tuple[Share, ...]:
-        """Every share of the budget, that which is left last."""
-        return self.composition if self.reserved is None else (*self.composition, self.reserved)
-
-    def __repr__(self) -> str:
-        """State the guarantee, and of how many queries it is composed."""
-        asked = len(self.composition)
-        lines = [f"Guarantee: {statement(self)}"]
-        if asked:
-            lines.append(f"{asked} {'query' if asked == 1 else 'queries'}: composition has the share of each")
-        if self.reserved is not None:
-            lines.append("a share is left for a second release: reserved")
-        return "\n".join(lines)
 
 
 def statement(guarantee: Guarantee) -> str:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dpnb_columnar.domain.declared_domain import class_texts
+from dpnb_columnar.api.arguments import opened_paths, refuse_table
+from dpnb_columnar.domain.domain_text import class_texts
+from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.evaluation.released_scores import ReleasedScores
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.registry import extension
+from dpnb_columnar.rows.frames import Frame, in_form_of, is_frame, to_polars
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.domain.database_address import DialectName
-    from dpnb_columnar.domain.groupings import By
     from dpnb_columnar.evaluation.evaluation import Evaluation
-    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.report.page import Page
 
-FrameT = TypeVar("FrameT", bound="Frame")
+FrameT = TypeVar("FrameT", bound=Frame)
 
 
 class Model(NaiveBayes):
@@ -76,7 +79,6 @@ class Model(NaiveBayes):
             ['age', 'predicted', 'probability_no', 'probability_yes', 'skipped']
         """
         from dpnb_columnar.model.scoring import score
-        from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
         result: FrameT = in_form_of(score(self, to_polars(rows, names), keep, labels=labels, intervals=intervals), rows)
@@ -115,7 +117,6 @@ class Model(NaiveBayes):
             ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
         """
         from dpnb_columnar.model.explanation import explain
-        from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
         result: FrameT = in_form_of(explain(self, to_polars(rows, names), keep, labels=labels, top=top), rows)
@@ -151,12 +152,18 @@ class Model(NaiveBayes):
             >>> model.evaluate(rows).rows
             3
         """
-        import dpnb_columnar  # the front door knows files, folders and databases
+        from dpnb_columnar.evaluation.exact_evaluation import evaluate as evaluate_rows
+        from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
 
-        return dpnb_columnar.evaluate(self, data, table=table, by=by)
+        divisions = divisions_of(by, self.domain)
+        if is_frame(data):
+            refuse_table(table)
+            return evaluate_rows(self, data, divisions)
+        domain = self.domain if divisions is None else divisions.domain
+        return evaluate_rows(self, open_evaluated(opened_paths(data, table).open, domain), divisions)
 
     def __repr__(self) -> str:
-        from dpnb_columnar.model.guarantee import statement
+        from dpnb_columnar.model.guarantee_text import statement
 
         classes = listed(class_texts(self.domain))
         counts = f"{len(self.domain.numeric)} numeric and {len(self.domain.categorical)} categorical attributes"
@@ -164,9 +171,9 @@ class Model(NaiveBayes):
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
-        from dpnb_columnar.domain.declared_domain import predicts
-        from dpnb_columnar.domain.names import html_fragment
-        from dpnb_columnar.model.guarantee import statement
+        from dpnb_columnar.domain.domain_text import predicts
+        from dpnb_columnar.domain.tables import html_fragment
+        from dpnb_columnar.model.guarantee_text import statement
         from dpnb_columnar.model.parameters import prior_header, prior_rows
 
         lines = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
@@ -278,12 +285,21 @@ class Model(NaiveBayes):
         exports.write_export(self, Path(path), exports.parse_target(to), overwrite=overwrite)
         return Path(path)
 
-    def sheet(self, path: str | PathLike[str] | None = None, **papers: Any) -> str:
+    def sheet(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        record: str | PathLike[str] | Mapping[str, Any] | None = None,
+        ledger: str | PathLike[str] | None = None,
+        scores: str | PathLike[str] | ReleasedScores | None = None,
+        audit: str | PathLike[str] | None = None,
+        overwrite: bool = False,
+    ) -> Page:
         """Make the release sheet, one page for whoever signs; see ``dpnb_columnar.sheet``. A notebook shows it.
 
         Args:
             path: File to write, which ends in ``.html``; None for none.
-            papers: ``record``, ``ledger``, ``scores``, ``audit``, ``overwrite``: those of ``dpnb_columnar.sheet``.
+            record, ledger, scores, audit, overwrite: As of ``dpnb_columnar.sheet``.
 
         Raises:
             dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
@@ -299,9 +315,23 @@ class Model(NaiveBayes):
             >>> "What was chosen, and why" in model.sheet()
             True
         """
-        import dpnb_columnar  # a page is made far above this room; its front door knows where
+        from dpnb_columnar.model.document import document_digest
+        from dpnb_columnar.papers.release_papers import read_papers
+        from dpnb_columnar.papers.release_sheet import release_sheet, write_release_sheet
+        from dpnb_columnar.report.page import check_single_page
 
-        return dpnb_columnar.sheet(self, path, **papers)
+        papers = read_papers(
+            self,
+            record=record if isinstance(record, Mapping | None) else Path(record),
+            ledger=None if ledger is None else Path(ledger),
+            scores=scores if isinstance(scores, ReleasedScores | None) else Path(scores),
+            audit=None if audit is None else Path(audit),
+        )
+        name, digest = f"{self.domain.name}.model.json", document_digest(self)
+        if path is not None:
+            check_single_page(Path(path), overwrite)
+            write_release_sheet(self, name, digest, Path(path), papers, overwrite=overwrite)
+        return release_sheet(self, name, digest, papers)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.
@@ -341,17 +371,3 @@ class Model(NaiveBayes):
             values.attribute_weights,
             values.weighted_classes,
         )
-
-
-def load_model(path: Path) -> Model:
-    """Read a model file; see ``dpnb_columnar.model.model_files.read_model``."""
-    from dpnb_columnar.model.model_files import read_model
-
-    return Model.of(read_model(path))
-
-
-def from_document(document: object, source: str) -> Model:
-    """Read a model's document; see ``dpnb_columnar.model.document_reader.read_document``."""
-    from dpnb_columnar.model.document_reader import read_document
-
-    return Model.of(read_document(document, source))
