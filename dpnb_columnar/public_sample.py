@@ -49,10 +49,10 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.rows.data_files import DataFile, stored_objects
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.rows.stored import DataFile, stored_objects
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.paths import exists, is_folder
 

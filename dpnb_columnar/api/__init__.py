@@ -28,6 +28,7 @@ from dpnb_columnar.api.arguments import (
     given_domain,
     opened_data,
     opened_paths,
+    opened_rows,
     paths_of,
     payment_of,
     refuse_table,
@@ -41,7 +42,7 @@ from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
-from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
+from dpnb_columnar.counting.inputs import Engine, LocalFiles, local_files
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.domain.editing import Number, provisional
@@ -64,12 +65,12 @@ from dpnb_columnar.options import (
     Terms,
 )
 from dpnb_columnar.public_sample import planned_release
-from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
+from dpnb_columnar.rows.data_files import DataFile
+from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.stored import DataFile
-from dpnb_columnar.rows.streaming import NAME, Source
+from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
 
@@ -298,15 +299,9 @@ def check(
     from dpnb_columnar.report.findings import find
 
     named = LabelledDomain(dataset=dataset, label=label)
-    if is_frame(data):
-        refuse_table(table)
-        resolved = declared_domain(FrameInput(data), domain, named)
-        rows: Frame | Source = to_polars(data, resolved.domain.counted_columns)
-        files = 0
-    else:
-        opened = opened_paths(data, table)
-        resolved = declared_domain(opened, domain, named)
-        rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
+    opened = opened_rows(data, table)
+    resolved = declared_domain(opened, domain, named)
+    rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     return find(rows, resolved, Terms(epsilon=epsilon).effective_epsilon(resolved), IN_ITS_DECLARATION, files)
 
 
@@ -432,7 +427,10 @@ def split(
     else:
         rows = opened_paths(data, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
-        names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
+        if isinstance(rows, LocalFiles):
+            names: Sequence[str] = paths_of(data)
+        else:
+            names = rows.names if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
         sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
         called = {part: str(output) for part, output in parts.items()}
@@ -761,11 +759,8 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
     from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
 
     divisions = divisions_of(by, model.domain)
-    if is_frame(data):
-        refuse_table(table)
-        return evaluate_rows(model, data, divisions)
     domain = model.domain if divisions is None else divisions.domain
-    return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, domain), divisions)
+    return evaluate_rows(model, open_evaluated(opened_rows(data, table).open, domain), divisions)
 
 
 def attack(
@@ -801,7 +796,7 @@ def attack(
     trained, fresh = (
         batches_of_frame(rows, f"{NAME} of {name}")
         if is_frame(rows)
-        else files_of(paths_of(rows, name), name).batches()
+        else local_files(paths_of(rows, name), name).batches()
         for name, rows in (("members", members), ("others", others))
     )
     return attack_model(model, trained, fresh, sensitive)

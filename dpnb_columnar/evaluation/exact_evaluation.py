@@ -31,6 +31,7 @@ from dpnb_columnar.model import intervals
 from dpnb_columnar.model.intervals import QUANTILE, Interval
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import (
@@ -39,7 +40,6 @@ from dpnb_columnar.rows.row_rules import (
     row_fits,
     weight_steps,
 )
-from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.rows.value_codes import step_score
 from dpnb_columnar.runtime.confinement import confined

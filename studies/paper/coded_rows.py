@@ -38,9 +38,9 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
-from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.training import train
 

@@ -19,10 +19,10 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.counting.inputs import LakeInput
+from dpnb_columnar.counting.inputs import open_sources
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lakes import table_object
+from dpnb_columnar.rows.sources import library_source
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake
@@ -156,7 +156,7 @@ def test_passes_of_one_run_read_one_snapshot(table: Path, monkeypatch: pytest.Mo
 def test_an_object_of_the_library_is_the_snapshot_that_it_has_loaded(table: Path) -> None:
     loaded = deltalake.DeltaTable(table, version=1)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people@1", domain=DOMAIN)
-    opened = LakeInput(table_object(loaded))  # type: ignore[arg-type]
+    opened = open_sources([library_source(loaded)])  # type: ignore[list-item]
     loaded.load_as_version(2)
     assert opened.check(DOMAIN).answer(CellQuery(DOMAIN)) == dpnb.aggregate("people@1", domain=DOMAIN)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people", domain=DOMAIN)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.extensions.lakes.lakes import _checked_files, _iceberg_home, _place_of
 from dpnb_columnar.rows.holdout import Split, split_outputs
-from dpnb_columnar.rows.lakes import _checked_files, _iceberg_home, _place_of
 
 
 @pytest.fixture

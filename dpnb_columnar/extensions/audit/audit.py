@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.core.budget import Approximate
     from dpnb_columnar.extensions.attack.attack_figures import AttackReport
     from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
-    from dpnb_columnar.rows.stored import DataFile
+    from dpnb_columnar.rows.data_files import DataFile
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -192,13 +192,13 @@ def _attack(
     as_json: bool,
 ) -> None:
     """Attack one model, print the report, and write what is asked for."""
-    from dpnb_columnar.counting.inputs import files_of
+    from dpnb_columnar.counting.inputs import local_files
     from dpnb_columnar.extensions.attack.model_attack import attack, to_document
     from dpnb_columnar.model.document import document_digest, to_json
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.runtime.outputs import atomic_output
 
-    rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
+    rows = [local_files(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
     loaded = load_model(model)
     written.check([model, *(file for each in rows for file in each.files)])
     with stage("attacking"):
