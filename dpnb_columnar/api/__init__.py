@@ -27,11 +27,8 @@ from dpnb_columnar.api.arguments import (
     entry_rows,
     given_domain,
     opened_data,
-    opened_paths,
-    opened_rows,
-    paths_of,
     payment_of,
-    refuse_table,
+    sources_of,
 )
 from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
@@ -42,7 +39,7 @@ from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
-from dpnb_columnar.counting.inputs import Engine, LocalFiles, local_files
+from dpnb_columnar.counting.inputs import Engine, LocalFiles, local_files, open_rows, open_sources
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.domain.editing import Number, provisional
@@ -70,6 +67,7 @@ from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.sources import SourceKind, names_of
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
@@ -226,7 +224,7 @@ def ingest(
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
 
-    path, files = Path(output), [Path(each) for each in paths_of(extracts, "extracts")]
+    path, files = Path(output), [Path(each) for each in names_of(extracts, "extracts")]
     check_parquet(path)
     check_target(path, overwrite, files)
     found = find_extracts(files)
@@ -299,7 +297,7 @@ def check(
     from dpnb_columnar.report.findings import find
 
     named = LabelledDomain(dataset=dataset, label=label)
-    opened = opened_rows(data, table)
+    opened = open_rows(sources_of(data, table), table)
     resolved = declared_domain(opened, domain, named)
     rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     return find(rows, resolved, Terms(epsilon=epsilon).effective_epsilon(resolved), IN_ITS_DECLARATION, files)
@@ -418,17 +416,17 @@ def split(
     division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
     typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
     parts: Mapping[str, Any]
-    if is_frame(data):
-        refuse_table(table)
+    sources = sources_of(data, table)
+    if sources and sources[0].kind is SourceKind.FRAME:
         if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
             raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
-        parts, sizes = split_frame(data, division)
+        parts, sizes = split_frame(sources[0].address, division)
         called = {part: f"the part {part}" for part in parts}
     else:
-        rows = opened_paths(data, table)
+        rows = open_sources(sources, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
         if isinstance(rows, LocalFiles):
-            names: Sequence[str] = paths_of(data)
+            names: Sequence[str] = names_of(data)
         else:
             names = rows.names if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
@@ -479,7 +477,7 @@ def read_domain(
             raise UsageError("source and dataset both name a domain; give one")
         domain = declaration_of(source)
     else:
-        files = () if source is None else resolve_files(paths_of(source, "source"))
+        files = () if source is None else resolve_files(names_of(source, "source"))
         domain = find_declaration(files, DomainSource(dataset=dataset).entry).declaration
     return domain if label is None else labelled(domain, label)
 
@@ -587,7 +585,7 @@ def plan(
         weight_cap=weight_cap,
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
-    files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
+    files = () if data is None or is_frame(data) else resolve_files(names_of(data))
     resolved = declared.counted(_domain(files, domain, declared))
     known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
     if known is None and resolved.rows is not None:
@@ -760,7 +758,7 @@ def evaluate(model: Model, data: Data, *, table: str | None = None, by: By | Non
 
     divisions = divisions_of(by, model.domain)
     domain = model.domain if divisions is None else divisions.domain
-    return evaluate_rows(model, open_evaluated(opened_rows(data, table).open, domain), divisions)
+    return evaluate_rows(model, open_evaluated(open_rows(sources_of(data, table), table).open, domain), divisions)
 
 
 def attack(
@@ -796,7 +794,7 @@ def attack(
     trained, fresh = (
         batches_of_frame(rows, f"{NAME} of {name}")
         if is_frame(rows)
-        else local_files(paths_of(rows, name), name).batches()
+        else local_files(names_of(rows, name), name).batches()
         for name, rows in (("members", members), ("others", others))
     )
     return attack_model(model, trained, fresh, sensitive)

@@ -19,7 +19,7 @@ from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.registry import extension
-from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_source
+from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_source, spark_source
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -87,15 +87,25 @@ def opened_input(
     data: Sequence[str] | None,
     table: str | None,
 ) -> Iterator[Input]:
-    """Open the rows that options name. What an engine starts is ended with the block.
-
-    Args:
-        table: A table of the database's; or, without data, of Spark's catalogs.
-    """
+    """Open the rows that options name, as ``opened`` does."""
     if engine is Engine.LOCAL:
         yield local_input(data, table)
         return
-    with extension(engine).opened(data, table) as rows:
+    with opened(None if data is None else [*map(spark_source, data)], table, engine) as rows:
+        yield rows
+
+
+@contextmanager
+def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine = Engine.LOCAL) -> Iterator[Input]:
+    """Open the rows that sources stand for. What an engine starts is ended with the block.
+
+    Args:
+        table: A table of the database's; or, without sources, of Spark's catalogs.
+    """
+    if sources is not None and engine is Engine.LOCAL:
+        yield open_rows(sources, table)
+        return
+    with extension(EXTENSIONS[SourceKind.SPARK]).opened(sources, table) as rows:
         yield rows
 
 
@@ -111,6 +121,13 @@ def local_input(
             + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
         )
     return open_sources([*map(parse_source, data)], table, query)
+
+
+def open_rows(sources: Sequence[DataSource], table: str | None = None) -> OpenInput:
+    """Return the rows that sources stand for, or those of a frame."""
+    if sources and sources[0].kind is SourceKind.FRAME:
+        return FrameInput(sources[0].address)
+    return open_sources(sources, table)
 
 
 def open_sources(sources: Sequence[DataSource], table: str | None = None, query: Path | None = None) -> LocalInput:

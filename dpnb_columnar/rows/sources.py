@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +55,16 @@ class SourceKind(StrEnum):
     DATABASE = "database"
     DELTA = "delta"
     ICEBERG = "iceberg"
+    SPARK = "spark"
+    FRAME = "frame"
 
 
-EXTENSIONS = {SourceKind.OBJECTS: "stores", SourceKind.DELTA: "lakes", SourceKind.ICEBERG: "lakes"}
+EXTENSIONS = {
+    SourceKind.OBJECTS: "stores",
+    SourceKind.DELTA: "lakes",
+    SourceKind.ICEBERG: "lakes",
+    SourceKind.SPARK: "spark",
+}
 """The extension that reads a source of each kind; the package itself reads the others."""
 
 LIBRARIES = {
@@ -67,11 +76,11 @@ LIBRARIES = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataSource:
-    """What a name stands for.
+    """What a name stands for; or rows that are held in memory.
 
     Attributes:
         kind: What it is.
-        address: The path, pattern or address; the database; or a table that a library has opened.
+        address: The path, pattern or address; the database; or the frame, or the table that a library has opened.
         snapshot: Number of a table's snapshot; None for the newest.
     """
 
@@ -83,6 +92,43 @@ class DataSource:
     def is_alone(self) -> bool:
         """Whether it is read alone: a database or a table, and no files."""
         return self.kind not in (SourceKind.FILES, SourceKind.OBJECTS)
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether it is a table that a library has opened."""
+        return self.kind in LIBRARIES and not isinstance(self.address, str)
+
+
+def parse_data(data: object, argument: str = "data", *, spark: bool = False) -> tuple[DataSource, ...]:
+    """Parse what a caller of the Python interface gives: a frame, a library's table, or names.
+
+    Args:
+        argument: Name of the argument, for messages.
+        spark: Whether names are Spark's.
+    """
+    from dpnb_columnar.rows.frames import is_frame
+
+    if is_frame(data):
+        return (DataSource(SourceKind.FRAME, data),)
+    if (opened := _opened_table(data)) is not None:
+        return (opened,)
+    return tuple(map(spark_source if spark else parse_source, names_of(data, argument)))
+
+
+def names_of(data: object, argument: str = "data") -> list[str]:
+    """List the names of files that are one, or several."""
+    names = [data] if isinstance(data, str | PathLike) else data
+    if not isinstance(names, Sequence) or not all(isinstance(name, str | PathLike) for name in names):
+        from dpnb_columnar.rows.frames import unknown_rows
+
+        framed = argument not in ("source", "extracts")
+        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
+    return [str(name) for name in names]
+
+
+def spark_source(name: str) -> DataSource:
+    """Take a name that Spark, which has file systems of its own, is to read."""
+    return DataSource(SourceKind.SPARK, name)
 
 
 def parse_source(name: str) -> DataSource:
@@ -125,7 +171,7 @@ def _table_source(name: str) -> DataSource | None:
     return DataSource(SourceKind.ICEBERG, name, snapshot) if is_entry(path, ICEBERG) else None
 
 
-def library_source(data: object) -> DataSource | None:
+def _opened_table(data: object) -> DataSource | None:
     """Return the table that Delta's library, or pyiceberg, has opened; None if the data is no such."""
     for kind, (module, table) in LIBRARIES.items():
         # Who holds a table of a library has loaded that.

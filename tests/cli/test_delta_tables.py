@@ -22,7 +22,7 @@ from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.counting.inputs import open_sources
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.sources import library_source
+from dpnb_columnar.rows.sources import parse_data
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake
@@ -156,7 +156,7 @@ def test_passes_of_one_run_read_one_snapshot(table: Path, monkeypatch: pytest.Mo
 def test_an_object_of_the_library_is_the_snapshot_that_it_has_loaded(table: Path) -> None:
     loaded = deltalake.DeltaTable(table, version=1)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people@1", domain=DOMAIN)
-    opened = open_sources([library_source(loaded)])  # type: ignore[list-item]
+    opened = open_sources(parse_data(loaded))
     loaded.load_as_version(2)
     assert opened.check(DOMAIN).answer(CellQuery(DOMAIN)) == dpnb.aggregate("people@1", domain=DOMAIN)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people", domain=DOMAIN)

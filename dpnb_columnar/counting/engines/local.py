@@ -140,11 +140,9 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     by_duckdb = [each for each in domain.categorical if source.kinds[each.name] not in (Kind.FLOAT, Kind.DECIMAL)]
     if domain.unit is not None or named or alone or many or not by_duckdb:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
-    from dpnb_columnar.counting.engines import local as duckdb
-
     # DuckDB first: it gives its memory back, so that the two peaks do not add up.
     try:
-        cells = duckdb.count_cells(source, domain, by_duckdb)
+        cells = count_cells(source, domain, by_duckdb)
     except DataError:
         # Perhaps one text is not UTF-8, which DuckDB does not read. A damaged file fails here once more.
         return polars.count_cells(source, domain, domain.attributes, classes=True)

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from dpnb_columnar.counting.inputs import Input
+    from dpnb_columnar.rows.sources import DataSource
 
 
-def opened(data: Sequence[str] | None, table: str | None) -> AbstractContextManager[Input]:
+def opened(sources: Sequence[DataSource] | None, table: str | None) -> AbstractContextManager[Input]:
     """Open files, or a table of Spark's catalogs; the session, where it is used, is ended with the block."""
     from dpnb_columnar.extensions.spark.spark_inputs import opened
 
-    return opened(data, table)
+    return opened(sources, table)

@@ -20,12 +20,13 @@ from dpnb_columnar.extensions.spark.spark_files import SparkFile, is_address, re
 from dpnb_columnar.extensions.spark.spark_session import counting_session
 from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
-from dpnb_columnar.rows.sources import PASSWORD
+from dpnb_columnar.rows.sources import PASSWORD, DataSource
 
 
 @contextmanager
-def opened(data: Sequence[str] | None, table: str | None) -> Iterator[SparkFiles | SparkTable]:
+def opened(sources: Sequence[DataSource] | None, table: str | None) -> Iterator[SparkFiles | SparkTable]:
     """Open files, or a table of Spark's catalogs. The session begins when it is first used."""
+    data = None if sources is None else [str(source.address) for source in sources]
     if table is None and data is None:
         raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
     if table is not None and data:
