@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -19,7 +19,7 @@ from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.registry import extension
-from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_source, spark_source
+from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_names
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -81,57 +81,46 @@ class LocalInput(OpenInput, Protocol):
         """Return the rows in their order, batch by batch."""
 
 
-@contextmanager
-def opened_input(
-    engine: Engine,
-    data: Sequence[str] | None,
-    table: str | None,
-) -> Iterator[Input]:
+def opened_input(engine: Engine, data: Sequence[str] | None, table: str | None) -> AbstractContextManager[Input]:
     """Open the rows that options name, as ``opened`` does."""
-    if engine is Engine.LOCAL:
-        yield local_input(data, table)
-        return
-    with opened(None if data is None else [*map(spark_source, data)], table, engine) as rows:
-        yield rows
+    return opened(None if data is None else parse_names(data, spark=engine is Engine.SPARK), table, engine)
 
 
 @contextmanager
-def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine = Engine.LOCAL) -> Iterator[Input]:
+def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine) -> Iterator[Input]:
     """Open the rows that sources stand for. What an engine starts is ended with the block.
 
     Args:
         table: A table of the database's; or, without sources, of Spark's catalogs.
     """
-    if sources is not None and engine is Engine.LOCAL:
+    if engine is Engine.LOCAL:
         yield open_rows(sources, table)
         return
     with extension(EXTENSIONS[SourceKind.SPARK]).opened(sources, table) as rows:
         yield rows
 
 
-def local_input(
-    data: Sequence[str] | None,
-    table: str | None = None,
-    query: Path | None = None,
-) -> LocalInput:
+def local_input(data: Sequence[str] | None, table: str | None = None, query: Path | None = None) -> LocalInput:
     """Return the rows that a user names, to be read here: the one door of every verb that reads rows."""
-    if data is None:
-        raise UsageError(
-            f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
-            + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
-        )
-    return open_sources([*map(parse_source, data)], table, query)
+    return open_sources(None if data is None else parse_names(data), table, query)
 
 
-def open_rows(sources: Sequence[DataSource], table: str | None = None) -> OpenInput:
+def open_rows(sources: Sequence[DataSource] | None, table: str | None = None) -> OpenInput:
     """Return the rows that sources stand for, or those of a frame."""
     if sources and sources[0].kind is SourceKind.FRAME:
         return FrameInput(sources[0].address)
     return open_sources(sources, table)
 
 
-def open_sources(sources: Sequence[DataSource], table: str | None = None, query: Path | None = None) -> LocalInput:
+def open_sources(
+    sources: Sequence[DataSource] | None, table: str | None = None, query: Path | None = None
+) -> LocalInput:
     """Return the rows that sources stand for."""
+    if sources is None:
+        raise UsageError(
+            f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
+            + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
+        )
     if (database := database_among(sources, table, query)) is not None:
         return DatabaseInput(database, table, query)
     if (lake := next((source for source in sources if source.is_alone), None)) is None:
@@ -144,7 +133,7 @@ def open_sources(sources: Sequence[DataSource], table: str | None = None, query:
 
 def local_files(data: Sequence[str], name: str) -> LocalFiles:
     """Return rows that stand in files, for what reads them more than once, in one order."""
-    sources = [*map(parse_source, data)]
+    sources = parse_names(data)
     if any(source.is_alone for source in sources):
         raise UsageError(
             f"{option(name)}: reads files; write the table to Parquet first, or give a frame of it in Python"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from dpnb_columnar.errors import DataError, Error, TemporaryError
@@ -27,25 +27,38 @@ NETWORK_ERROR = "object-store error"
 
 
 class StoredObject(ABC):
-    """An object of a store as it was when its address was resolved; ``str`` gives the address.
+    """An object of a store as it was when its address was resolved. It has what is asked of a ``Path`` that is read.
 
-    It has what is asked of a ``Path`` that is read.
+    Attributes:
+        key: Its name in its store.
+        modified: When it was written, to the second, as ISO 8601 writes it; empty where nobody says.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The last part of its address."""
+    key: str
+    modified: str
 
     @property
-    @abstractmethod
+    def name(self) -> str:
+        """The last part of its key."""
+        return PurePosixPath(self.key).name
+
+    @property
     def stem(self) -> str:
         """Its name without the suffix."""
+        return PurePosixPath(self.key).stem
 
     @property
-    @abstractmethod
     def pinned(self) -> str:
-        """Its name in a ledger, by which a retry knows that it reads the same."""
+        """Its name in a ledger: the address and when it was written, by which a retry knows that it reads the same.
+
+        Not its ETag, which many stores take from the content, nor its length: what a ledger records says nothing of
+        rows (docs/privacy.md, section 8).
+        """
+        return f"{self} of {self.modified}" if self.modified else str(self)
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return its address."""
 
     @abstractmethod
     def open(self, mode: str = "rb") -> IO[bytes]:
@@ -53,11 +66,7 @@ class StoredObject(ABC):
 
     @abstractmethod
     def look(self) -> None:
-        """Ask its store whether it is still the same.
-
-        Raises:
-            DataError: if it is another.
-        """
+        """Ask its store whether it is still the same; refuse another."""
 
 
 DataFile: TypeAlias = "Path | StoredObject"

@@ -99,20 +99,15 @@ class DataSource:
         return self.kind in LIBRARIES and not isinstance(self.address, str)
 
 
-def parse_data(data: object, argument: str = "data", *, spark: bool = False) -> tuple[DataSource, ...]:
-    """Parse what a caller of the Python interface gives: a frame, a library's table, or names.
-
-    Args:
-        argument: Name of the argument, for messages.
-        spark: Whether names are Spark's.
-    """
+def parse_data(data: object, *, spark: bool = False) -> tuple[DataSource, ...]:
+    """Parse what a caller of the Python interface gives: a frame, a library's table, or names."""
     from dpnb_columnar.rows.frames import is_frame
 
     if is_frame(data):
         return (DataSource(SourceKind.FRAME, data),)
     if (opened := _opened_table(data)) is not None:
         return (opened,)
-    return tuple(map(spark_source if spark else parse_source, names_of(data, argument)))
+    return parse_names(names_of(data), spark=spark)
 
 
 def names_of(data: object, argument: str = "data") -> list[str]:
@@ -126,17 +121,16 @@ def names_of(data: object, argument: str = "data") -> list[str]:
     return [str(name) for name in names]
 
 
-def spark_source(name: str) -> DataSource:
-    """Take a name that Spark, which has file systems of its own, is to read."""
-    return DataSource(SourceKind.SPARK, name)
-
-
-def parse_source(name: str) -> DataSource:
-    """Parse a name.
+def parse_names(names: Sequence[str], *, spark: bool = False) -> tuple[DataSource, ...]:
+    """Parse names; those that Spark reads, which has file systems of its own, stay as they are.
 
     Raises:
-        UsageError: if it holds a password.
+        UsageError: if one holds a password.
     """
+    return tuple(DataSource(SourceKind.SPARK, name) if spark else _parsed(name) for name in names)
+
+
+def _parsed(name: str) -> DataSource:
     if (database := parse_database(name)) is not None:
         return DataSource(SourceKind.DATABASE, database)
     if PASSWORD.search(name):

@@ -12,7 +12,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import registry
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UnavailableError, UsageError
-from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_data, parse_source, spark_source
+from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_data, parse_names
 
 
 @pytest.fixture(autouse=True)
@@ -45,13 +45,12 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_name_is_parsed_into_its_kind_address_and_snapshot(
     name: str, kind: SourceKind, address: str, snapshot: int | None
 ) -> None:
-    assert parse_source(name) == DataSource(kind, address, snapshot)
-    assert parse_data(Path(name)) == (parse_source(str(Path(name))),)
-    assert spark_source(name) == DataSource(SourceKind.SPARK, name)
+    assert parse_names([name]) == parse_data(name) == (DataSource(kind, address, snapshot),)
+    assert parse_names([name], spark=True) == (DataSource(SourceKind.SPARK, name),)
 
 
 def test_a_database_is_parsed_with_its_dialect_and_a_frame_is_kept_as_it_is() -> None:
-    found = parse_source("census.duckdb")
+    (found,) = parse_data(Path("census.duckdb"))
     assert (found.kind, found.address.dialect, str(found.address)) == (
         SourceKind.DATABASE,
         Dialect.DUCKDB,
@@ -66,7 +65,7 @@ def test_a_database_is_parsed_with_its_dialect_and_a_frame_is_kept_as_it_is() ->
 def test_a_source_shows_no_row_and_no_password() -> None:
     assert "17" not in repr(parse_data(pl.DataFrame({"age": [17]})))
     with pytest.raises(UsageError, match="leave it out") as refused:
-        parse_source("https://me:secret@host/census.parquet")
+        parse_names(["https://me:secret@host/census.parquet"])
     assert "secret" not in str(refused.value)
 
 

@@ -128,25 +128,6 @@ class ObjectOfStore(StoredObject):
     def __str__(self) -> str:
         return self.store.address(self.key)
 
-    @property
-    def name(self) -> str:
-        """The last part of its key."""
-        return PurePosixPath(self.key).name
-
-    @property
-    def stem(self) -> str:
-        """Its name without the suffix."""
-        return PurePosixPath(self.key).stem
-
-    @property
-    def pinned(self) -> str:
-        """Its name in a ledger: the address and when it was written, by which a retry knows that it reads the same.
-
-        Not its ETag, which many stores take from the content, nor its length: what a ledger records says nothing of
-        rows (docs/privacy.md, section 8).
-        """
-        return f"{self} of {self.modified}" if self.modified else str(self)
-
     def open(self, mode: str = "rb") -> IO[bytes]:
         """Open it for reading by ranges.
 
