@@ -24,13 +24,12 @@ from dpnb_columnar.rows.databases import reported_query
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import number_of_codes
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import literal_pattern
 
 if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.streaming import OpenedFrame
 
 
 SESSION = """
@@ -101,21 +100,27 @@ MOST_VALUES = 2**14
 def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -> AnswerT:
     """Answer a query over the rows of Parquet files, or of a frame, as over a file of its rows."""
     if not isinstance(source, ParquetSource):
-        from dpnb_columnar.rows.frames import stream_frame
+        if not isinstance(source, OpenedFrame):
+            from dpnb_columnar.rows.frames import open_frame
 
-        answered: AnswerT = stream_frame(source, query.domain, partial(reduce_rows, query))
-        return answered
+            source = open_frame(source, query.domain)
+        return _streamed(query, source)
     try:
-        answered = _over_files(query, source)
+        answered: AnswerT = _over_files(query, source)
         return with_parts(answered, file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
 
 
+def _streamed(query: Query[AnswerT], source: Source) -> AnswerT:
+    """Answer a query by Polars."""
+    return stream(source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None)
+
+
 @singledispatch
 def _over_files(query: Query[Any], source: ParquetSource) -> Any:
     """Answer a query over the rows of Parquet files."""
-    return stream(source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None)
+    return _streamed(query, source)
 
 
 @_over_files.register
