@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import methodcaller
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -85,7 +86,7 @@ def check_unchanged(files: Iterable[DataFile]) -> None:
         DataError: if one is another.
     """
     if objects := stored_objects(files):
-        in_parallel(StoredObject.look, objects)
+        in_parallel(methodcaller("look"), objects)
 
 
 def failure_of(files: Iterable[DataFile], failure: BaseException | None) -> Error | None:
