@@ -20,7 +20,6 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.databases import reported_query
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import number_of_codes
@@ -54,6 +53,7 @@ def count_cells(source: ParquetSource, domain: Domain, attributes: Sequence[Attr
     import duckdb
 
     from dpnb_columnar.dialects.cells_query import COUNT, FILES, cells_query, joint_keys
+    from dpnb_columnar.rows.databases import reported_query
 
     keys = joint_keys(domain, source.kinds, attributes)
     query = cells_query(domain, source.kinds, keys)
