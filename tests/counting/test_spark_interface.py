@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dpnb_columnar
 
-ENGINES = Path(__file__).parents[2] / "dpnb_columnar" / "extensions" / "spark"
+ENGINES = Path(dpnb_columnar.__file__).parent / "extensions" / "spark"
 
 PRIVATE = {
     ("spark_session", "hadoop", "_jvm"),
