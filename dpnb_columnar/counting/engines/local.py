@@ -114,7 +114,10 @@ def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -
 
 def _streamed(query: Query[AnswerT], source: Source) -> AnswerT:
     """Answer a query by Polars."""
-    return stream(source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None)
+    answered: AnswerT = stream(
+        source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None
+    )
+    return answered
 
 
 @singledispatch
