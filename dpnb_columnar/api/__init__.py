@@ -64,10 +64,11 @@ from dpnb_columnar.options import (
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
+from dpnb_columnar.rows.given_data import names_of
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.sources import SourceKind, names_of
+from dpnb_columnar.rows.sources import SourceKind
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census

@@ -15,7 +15,8 @@ from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
 from dpnb_columnar.rows.frames import Frame
-from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_data
+from dpnb_columnar.rows.given_data import parse_data
+from dpnb_columnar.rows.sources import DataSource, SourceKind
 from dpnb_columnar.training import Payment, Plan, payment_for
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]

@@ -7,11 +7,9 @@ read tables of lakes and objects of stores.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +65,6 @@ EXTENSIONS = {
 }
 """The extension that reads a source of each kind; the package itself reads the others."""
 
-LIBRARIES = {
-    SourceKind.DELTA: ("deltalake", "DeltaTable"),
-    SourceKind.ICEBERG: ("pyiceberg.table", "Table"),
-}
-"""Module and class of the tables that libraries hand out."""
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataSource:
@@ -96,29 +88,7 @@ class DataSource:
     @property
     def is_opened(self) -> bool:
         """Whether it is a table that a library has opened."""
-        return self.kind in LIBRARIES and not isinstance(self.address, str)
-
-
-def parse_data(data: object, *, spark: bool = False) -> tuple[DataSource, ...]:
-    """Parse what a caller of the Python interface gives: a frame, a library's table, or names."""
-    from dpnb_columnar.rows.frames import is_frame
-
-    if is_frame(data):
-        return (DataSource(SourceKind.FRAME, data),)
-    if (opened := _opened_table(data)) is not None:
-        return (opened,)
-    return parse_names(names_of(data), spark=spark)
-
-
-def names_of(data: object, argument: str = "data") -> list[str]:
-    """List the names of files that are one, or several."""
-    names = [data] if isinstance(data, str | PathLike) else data
-    if not isinstance(names, Sequence) or not all(isinstance(name, str | PathLike) for name in names):
-        from dpnb_columnar.rows.frames import unknown_rows
-
-        framed = argument not in ("source", "extracts")
-        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
-    return [str(name) for name in names]
+        return self.kind in (SourceKind.DELTA, SourceKind.ICEBERG) and not isinstance(self.address, str)
 
 
 def parse_names(names: Sequence[str], *, spark: bool = False) -> tuple[DataSource, ...]:
@@ -163,13 +133,3 @@ def _table_source(name: str) -> DataSource | None:
         if kind.extra is not None and has_log(path, kind):
             return DataSource(SourceKind(kind.extra), name, snapshot)
     return DataSource(SourceKind.ICEBERG, name, snapshot) if is_entry(path, ICEBERG) else None
-
-
-def _opened_table(data: object) -> DataSource | None:
-    """Return the table that Delta's library, or pyiceberg, has opened; None if the data is no such."""
-    for kind, (module, table) in LIBRARIES.items():
-        # Who holds a table of a library has loaded that.
-        library = sys.modules.get(module)
-        if library is not None and isinstance(data, getattr(library, table)):
-            return DataSource(kind, data)
-    return None

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.counting.inputs import open_sources
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.sources import parse_data
+from dpnb_columnar.rows.given_data import parse_data
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake, which reads Delta tables, is not installed")
 pytestmark = pytest.mark.lake
