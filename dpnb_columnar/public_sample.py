@@ -49,10 +49,10 @@ from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import by_unit, plan
 from dpnb_columnar.releases.public_weights import LEAST_WEIGHT, PublicWeights
+from dpnb_columnar.rows.data_files import DataFile, stored_objects
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, own_declaration
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.rows.stored import DataFile, stored_objects
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.paths import exists, is_folder
 

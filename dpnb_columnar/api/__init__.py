@@ -27,10 +27,8 @@ from dpnb_columnar.api.arguments import (
     entry_rows,
     given_domain,
     opened_data,
-    opened_paths,
-    paths_of,
     payment_of,
-    refuse_table,
+    sources_of,
 )
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
@@ -39,7 +37,7 @@ from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
-from dpnb_columnar.counting.inputs import Engine, FrameInput, LakeInput, LocalFiles, files_of
+from dpnb_columnar.counting.inputs import Engine, LocalFiles, local_files, open_rows, open_sources
 from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.domain.editing import Number, labelled, provisional
@@ -65,12 +63,14 @@ from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import plan_scores
-from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
+from dpnb_columnar.rows.data_files import DataFile
+from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
+from dpnb_columnar.rows.given_data import names_of
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.stored import DataFile
-from dpnb_columnar.rows.streaming import NAME, Source
+from dpnb_columnar.rows.sources import SourceKind
+from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
 
@@ -225,7 +225,7 @@ def ingest(
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
 
-    path, files = Path(output), [Path(each) for each in paths_of(extracts, "extracts")]
+    path, files = Path(output), [Path(each) for each in names_of(extracts, "extracts")]
     check_parquet(path)
     check_target(path, overwrite, files)
     found = find_extracts(files)
@@ -298,15 +298,9 @@ def check(
     from dpnb_columnar.report.findings import find
 
     named = LabelledDomain(dataset=dataset, label=label)
-    if is_frame(data):
-        refuse_table(table)
-        resolved = declared_domain(FrameInput(data), domain, named)
-        rows: Frame | Source = to_polars(data, resolved.domain.counted_columns)
-        files = 0
-    else:
-        opened = opened_paths(data, table)
-        resolved = declared_domain(opened, domain, named)
-        rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
+    opened = open_rows(sources_of(data, table), table)
+    resolved = declared_domain(opened, domain, named)
+    rows, files = opened.open_once(resolved.domain), len(opened.files) if isinstance(opened, LocalFiles) else 0
     return find(rows, resolved, Terms(epsilon=epsilon).effective_epsilon(resolved), IN_ITS_DECLARATION, files)
 
 
@@ -423,16 +417,19 @@ def split(
     division = split_of(test, (by,) if isinstance(by, str) else by, seed, validation)
     typed = {TRAIN: train_output, VALIDATION: validation_output, TEST: test_output}
     parts: Mapping[str, Any]
-    if is_frame(data):
-        refuse_table(table)
+    sources = sources_of(data, table)
+    if sources and sources[0].kind is SourceKind.FRAME:
         if given := [f"{part}_output" for part, output in typed.items() if output is not None]:
             raise UsageError(f"{' and '.join(given)} {'are' if given[1:] else 'is'} for files; a frame has no output")
-        parts, sizes = split_frame(data, division)
+        parts, sizes = split_frame(sources[0].address, division)
         called = {part: f"the part {part}" for part in parts}
     else:
-        rows = opened_paths(data, table)
+        rows = open_sources(sources, table)
         named = {part: None if output is None else Path(output) for part, output in typed.items()}
-        names = rows.names if isinstance(rows, LakeInput) else paths_of(data) if table is None else [table]
+        if isinstance(rows, LocalFiles):
+            names: Sequence[str] = names_of(data)
+        else:
+            names = rows.names if table is None else [table]
         parts = split_outputs(names, rows.files, division, named, overwrite)
         sizes = split_rows(rows.batches(division.by), division, parts, overwrite=overwrite)
         called = {part: str(output) for part, output in parts.items()}
@@ -481,7 +478,7 @@ def read_domain(
             raise UsageError("source and dataset both name a domain; give one")
         domain = declaration_of(source)
     else:
-        files = () if source is None else resolve_files(paths_of(source, "source"))
+        files = () if source is None else resolve_files(names_of(source, "source"))
         domain = find_declaration(files, DomainSource(dataset=dataset).entry).declaration
     return domain if label is None else labelled(domain, label)
 
@@ -589,7 +586,7 @@ def plan(
         weight_cap=weight_cap,
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
-    files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
+    files = () if data is None or is_frame(data) else resolve_files(names_of(data))
     resolved = declared.counted(_domain(files, domain, declared))
     known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
     if known is None and resolved.rows is not None:
@@ -773,7 +770,7 @@ def attack(model: Model, members: Paths | Frame, others: Paths | Frame, *, sensi
     trained, fresh = (
         attacks.batches_of_frame(rows, f"{NAME} of {name}")
         if is_frame(rows)
-        else files_of(paths_of(rows, name), name).batches()
+        else local_files(names_of(rows, name), name).batches()
         for name, rows in (("members", members), ("others", others))
     )
     return attacks.attack(model, trained, fresh, sensitive)

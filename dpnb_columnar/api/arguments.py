@@ -9,17 +9,17 @@ from typing import Any, Literal, TypeAlias, Union
 
 from dpnb_columnar.core.budget import parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
-from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LakeInput, LocalInput, local_input, opened_input
+from dpnb_columnar.counting.inputs import Engine, Input, opened
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.catalogue import CatalogueEntry
-from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
 from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
-from dpnb_columnar.rows.frames import Frame, is_frame, unknown_rows
-from dpnb_columnar.rows.lakes import table_object
+from dpnb_columnar.rows.frames import Frame
+from dpnb_columnar.rows.given_data import parse_data
+from dpnb_columnar.rows.sources import DataSource, SourceKind
 from dpnb_columnar.training import Payment, Plan, payment_for
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -54,51 +54,30 @@ def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[I
     """Open the frame, the files that paths stand for, or a table of a database."""
     if engine not in list(Engine):
         raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
-    if is_frame(data):
-        refuse_table(table)
-        if engine != Engine.LOCAL:
-            raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
-        yield FrameInput(data)
-        return
-    if engine == Engine.LOCAL or table_object(data) is not None:
-        if engine != Engine.LOCAL:
-            raise UsageError(f"engine: {engine} counts files; a table's object is read here, so leave engine out")
-        yield opened_paths(data, table)
-        return
-    if table is not None:
-        raise UsageError("table: is of a database that data names; for a table of Spark's, give a frame of its rows")
-    with opened_input(Engine(engine), paths_of(data), None) as rows:
+    with opened(sources_of(data, table, Engine(engine)), table, Engine(engine)) as rows:
         yield rows
 
 
-def opened_paths(data: Paths, table: str | None) -> LocalInput:
-    """Open the files that paths stand for, or a table of a database."""
-    if (lake := table_object(data)) is not None:
-        if table is not None:
-            raise UsageError("table: is of a database that data names, and data is a table itself; leave table out")
-        return LakeInput(lake)
-    paths = paths_of(data)
-    if table is None and any(map(parse_database, paths)):
+def sources_of(data: Data, table: str | None, engine: Engine = Engine.LOCAL) -> Sequence[DataSource]:
+    """Parse data; refuse a table, or an engine, that it is not for."""
+    sources = parse_data(data, spark=engine is not Engine.LOCAL)
+    framed = any(source.kind is SourceKind.FRAME for source in sources)
+    if framed and table is not None:
+        raise UsageError("table: is of a database that data names, and data is a frame; leave table out")
+    if framed and engine is not Engine.LOCAL:
+        raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
+    if (held := any(source.is_opened for source in sources)) and engine is not Engine.LOCAL:
+        raise UsageError(f"engine: {engine} counts files; a table's object is read here, so leave engine out")
+    if held and table is not None:
+        raise UsageError("table: is of a database that data names, and data is a table itself; leave table out")
+    if engine is not Engine.LOCAL and table is not None:
+        raise UsageError("table: is of a database that data names; for a table of Spark's, give a frame of its rows")
+    if table is None and any(source.kind is SourceKind.DATABASE for source in sources):
         raise UsageError(
             "data: names a database; name its table with table, or give a relation, such as "
             "duckdb.connect(file).table(name), or a frame of its rows"
         )
-    return local_input(paths, table)
-
-
-def refuse_table(table: str | None) -> None:
-    """Refuse a table beside a frame."""
-    if table is not None:
-        raise UsageError("table: is of a database that data names, and data is a frame; leave table out")
-
-
-def paths_of(data: Paths, argument: str = "data") -> list[str]:
-    """List the names of files that are one, or several."""
-    paths = [data] if isinstance(data, str | PathLike) else data
-    if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
-        framed = argument not in ("source", "extracts")
-        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
-    return [str(path) for path in paths]
+    return sources
 
 
 def declared_domain(

@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dpnb_columnar.api.arguments import opened_paths, refuse_table
+from dpnb_columnar.api.arguments import sources_of
+from dpnb_columnar.counting.inputs import open_rows
 from dpnb_columnar.domain.domain_text import class_texts
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.names import listed
@@ -15,7 +16,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.registry import extension
-from dpnb_columnar.rows.frames import Frame, in_form_of, is_frame, to_polars
+from dpnb_columnar.rows.frames import Frame, in_form_of, to_polars
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -156,11 +157,9 @@ class Model(NaiveBayes):
         from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
 
         divisions = divisions_of(by, self.domain)
-        if is_frame(data):
-            refuse_table(table)
-            return evaluate_rows(self, data, divisions)
         domain = self.domain if divisions is None else divisions.domain
-        return evaluate_rows(self, open_evaluated(opened_paths(data, table).open, domain), divisions)
+        rows = open_rows(sources_of(data, table), table)
+        return evaluate_rows(self, open_evaluated(rows.open, domain), divisions)
 
     def __repr__(self) -> str:
         from dpnb_columnar.model.guarantee_text import statement

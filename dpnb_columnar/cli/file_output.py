@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.evaluation.group_figures import DivisionFigures
     from dpnb_columnar.evaluation.noisy_intervals import Estimate
     from dpnb_columnar.options import PaymentOptions
-    from dpnb_columnar.rows.stored import DataFile
+    from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.training import Payment
 
 

@@ -15,7 +15,6 @@ import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
-from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.input_files import arrow_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
@@ -181,10 +180,8 @@ class Repeats:
 
 
 @confined()
-def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
+def diagnose(source: Source, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed."""
-    if is_frame(source):
-        source = open_frame(source, domain)
     groups, kinds = _row_groups(source), kinds_of(source.types)
     totals = stream(source, partial(_counted, domain=domain, kinds=kinds))
     names = [LABEL, *(attribute.name for attribute in domain.attributes)]
@@ -318,14 +315,13 @@ def _row_groups(source: Source) -> tuple[int, ...]:
 
 
 @confined()
-def count_repeats(source: Source | Frame, domain: Domain, rows: int) -> Repeats:
+def count_repeats(source: Source, rows: int) -> Repeats:
     """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
 
     Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
     """
     share = -(-rows // MOST_ROWS)
-    opened = open_frame(source, domain) if is_frame(source) else source
-    some, different = stream(opened, partial(_rows_and_hashes, share=share))
+    some, different = stream(source, partial(_rows_and_hashes, share=share))
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
 
 

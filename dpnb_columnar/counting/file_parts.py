@@ -9,7 +9,7 @@ from dpnb_columnar.core.queries.query import digest_blocks
 from dpnb_columnar.errors import DataError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.rows.stored import DataFile
+    from dpnb_columnar.rows.data_files import DataFile
 
 BEGINNING = 2**20
 """Bytes at the beginning of files that are compared where their footers are equal."""

@@ -31,8 +31,8 @@ from dpnb_columnar.domain.editing import (
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.parquet import read_metadata, read_schema
-from dpnb_columnar.rows.stored import DataFile
 
 
 @dataclass(frozen=True, slots=True)

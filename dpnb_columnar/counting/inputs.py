@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from dpnb_columnar.core.queries.query import AnswerT, Query, digest_blocks, with_parts
 from dpnb_columnar.counting.countable import OpenedRows, Rows
-from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
+from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.registry import extension
+from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_names
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.rows.databases import SelectedRows
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.lakes import LakeTable, NamedTable
     from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
-    from dpnb_columnar.rows.stored import DataFile
-    from dpnb_columnar.rows.streaming import OpenedFrame
-
-
-PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
-"""A password in an address. What merely looks like one is refused as well."""
-
-
-LocalInput: TypeAlias = "LocalFiles | DatabaseInput | LakeInput"
-"""Rows that are read here: files, or those of a database or of a lake table."""
+    from dpnb_columnar.rows.streaming import OpenedFrame, Source
 
 
 class Engine(StrEnum):
@@ -62,6 +53,109 @@ class Input(Rows, Protocol):
         """Find the domain of the rows; see ``counting.find_domain``."""
 
 
+class OpenInput(Input, Protocol):
+    """Rows that are read here."""
+
+    def open(self, domain: Domain) -> Source:
+        """Check that the rows have the domain's columns, of types that it can be read from. No row is read."""
+
+    def open_once(self, domain: Domain) -> Source:
+        """Check the rows as ``open`` does, and that none stands in the data twice as a copy of a file."""
+
+
+class LocalInput(OpenInput, Protocol):
+    """Rows that are read here, and not held in memory."""
+
+    @property
+    def name(self) -> str:
+        """The rows, for messages."""
+
+    def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
+        """Return the rows as lazy frames, one for each file or table.
+
+        Args:
+            columns: Columns that will be asked for; None for all of them as they are.
+        """
+
+    def batches(self, by: Sequence[str] = ()) -> Batches:
+        """Return the rows in their order, batch by batch."""
+
+
+def opened_input(engine: Engine, data: Sequence[str] | None, table: str | None) -> AbstractContextManager[Input]:
+    """Open the rows that options name, as ``opened`` does."""
+    return opened(None if data is None else parse_names(data, spark=engine is Engine.SPARK), table, engine)
+
+
+@contextmanager
+def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine) -> Iterator[Input]:
+    """Open the rows that sources stand for. What an engine starts is ended with the block.
+
+    Args:
+        table: A table of the database's; or, without sources, of Spark's catalogs.
+    """
+    if engine is Engine.LOCAL:
+        yield open_rows(sources, table)
+        return
+    with extension(EXTENSIONS[SourceKind.SPARK]).opened(sources, table) as rows:
+        yield rows
+
+
+def local_input(data: Sequence[str] | None, table: str | None = None, query: Path | None = None) -> LocalInput:
+    """Return the rows that a user names, to be read here: the one door of every verb that reads rows."""
+    return open_sources(None if data is None else parse_names(data), table, query)
+
+
+def open_rows(sources: Sequence[DataSource] | None, table: str | None = None) -> OpenInput:
+    """Return the rows that sources stand for, or those of a frame."""
+    if sources and sources[0].kind is SourceKind.FRAME:
+        return FrameInput(sources[0].address)
+    return open_sources(sources, table)
+
+
+def open_sources(
+    sources: Sequence[DataSource] | None, table: str | None = None, query: Path | None = None
+) -> LocalInput:
+    """Return the rows that sources stand for."""
+    if sources is None:
+        raise UsageError(
+            f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
+            + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
+        )
+    if (database := database_among(sources, table, query)) is not None:
+        return DatabaseInput(database, table, query)
+    if (lake := next((source for source in sources if source.is_alone), None)) is None:
+        return LocalFiles.of(sources)
+    if len(sources) > 1:
+        raise UsageError(f"{lake.address}: a table is read alone; run the command once for each input")
+    rows: LocalInput = extension(EXTENSIONS[lake.kind]).open_source(lake)
+    return rows
+
+
+def local_files(data: Sequence[str], name: str) -> LocalFiles:
+    """Return rows that stand in files, for what reads them more than once, in one order."""
+    sources = parse_names(data)
+    if any(source.is_alone for source in sources):
+        raise UsageError(
+            f"{option(name)}: reads files; write the table to Parquet first, or give a frame of it in Python"
+        )
+    return LocalFiles.of(sources)
+
+
+def database_among(sources: Sequence[DataSource], table: str | None, query: Path | None = None) -> Database | None:
+    """Return the database among what a user names; None if there is none."""
+    databases: list[Database] = [source.address for source in sources if source.kind is SourceKind.DATABASE]
+    if not databases:
+        if table is not None or query is not None:
+            raise UsageError(
+                f"{option('table' if query is None else 'query')} is for a database: give a DuckDB file (.duckdb), a "
+                "SQLite file (.sqlite), or postgresql://USER@HOST/NAME"
+            )
+        return None
+    if len(sources) > 1:
+        raise UsageError(f"{databases[0]}: a database is read alone; run the command once for each input")
+    return databases[0]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class FrameInput:
     """A frame as rows to count; it has no file, and no name by which a ledger could tell it from another."""
@@ -79,186 +173,23 @@ class FrameInput:
             raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.read_domain reads")
         return find_domain((), dataset, label)
 
-    def check(self, domain: Domain) -> OpenedRows:
+    def open(self, domain: Domain) -> OpenedFrame:
         """Check the frame's columns. No row is looked at."""
+        from dpnb_columnar.rows.frames import open_frame
+
+        return open_frame(self.frame, domain)
+
+    open_once = open
+    """Two rows of a frame that are alike are two people's."""
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the frame's columns, for counting."""
         from dpnb_columnar.counting.engines import local
-        from dpnb_columnar.rows.frames import open_frame, to_polars
 
-        frame = to_polars(self.frame, domain.counted_columns)
-        open_frame(frame, domain)
-        return OpenedRows(frame, local.answer)
-
-
-@contextmanager
-def opened_input(
-    engine: Engine,
-    data: Sequence[str] | None,
-    table: str | None,
-) -> Iterator[Input]:
-    """Open the rows that options name. What an engine starts is ended with the block.
-
-    Args:
-        table: A table of the database's; or, without data, of Spark's catalogs.
-    """
-    if engine is Engine.LOCAL:
-        yield local_input(data, table)
-        return
-    if table is None and data is None:
-        raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
-    if table is not None and data:
-        raise UsageError(
-            f"{option('table')} and DATA both say which rows to count; give one of them, or, for a database's table, "
-            f"leave out {option('engine', 'spark')}"
-        )
-    if any(map(PASSWORD.search, (*(data or ()), table or ""))):
-        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
-    from dpnb_columnar.extensions.spark.spark_inputs import LazySession, SparkFiles, SparkTable
-
-    with ExitStack() as stack:
-        session = LazySession(stack)
-        yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
-
-
-def local_input(
-    data: Sequence[str] | None,
-    table: str | None = None,
-    query: Path | None = None,
-) -> LocalInput:
-    """Return the rows that a user names, to be read here: the one door of every verb that reads rows."""
-    if data is None:
-        raise UsageError(
-            f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
-            + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
-        )
-    if (database := database_in(data, table, query)) is not None:
-        return DatabaseInput(database, table, query)
-    if any(map(PASSWORD.search, data)):
-        raise UsageError("a password in an address can be read by every user of the machine; leave it out")
-    if (lake := lake_table_in(data)) is not None:
-        return LakeInput.of(lake)
-    return LocalFiles(data)
-
-
-def lake_table_in(data: Sequence[str]) -> NamedTable | None:
-    """Return the lake table among what a user names; None if there is none."""
-    from dpnb_columnar.rows.lakes import named_table
-
-    tables = [table for name in data if (table := named_table(name))]
-    if tables and len(data) > 1:
-        raise UsageError(f"{tables[0].table}: a table is read alone; run the command once for each input")
-    return tables[0] if tables else None
-
-
-def files_of(data: Sequence[str], name: str) -> LocalFiles:
-    """Return rows that stand in files, for what reads them more than once, in one order."""
-    if any(map(parse_database, data)) or lake_table_in(data) is not None:
-        raise UsageError(
-            f"{option(name)}: reads files; write the table to Parquet first, or give a frame of it in Python"
-        )
-    rows = local_input(data)
-    assert isinstance(rows, LocalFiles)
-    return rows
-
-
-def database_in(data: Sequence[str], table: str | None, query: Path | None = None) -> Database | None:
-    """Return the database among what a user names; None if that is all files."""
-    databases = [database for name in data if (database := parse_database(name))]
-    if not databases:
-        if table is not None or query is not None:
-            raise UsageError(
-                f"{option('table' if query is None else 'query')} is for a database: give a DuckDB file (.duckdb), a "
-                "SQLite file (.sqlite), or postgresql://USER@HOST/NAME"
-            )
-        return None
-    if len(data) > 1:
-        raise UsageError(f"{databases[0]}: a database is read alone; run the command once for each input")
-    return databases[0]
+        return OpenedRows(self.open(domain), local.answer)
 
 
 @dataclass(frozen=True, slots=True)
-class LakeInput:
-    """The live rows of one snapshot of a lake table, whatever is written to the table meanwhile.
-
-    Attributes:
-        table: The snapshot.
-    """
-
-    table: LakeTable
-    repeatable = True
-
-    @classmethod
-    def of(cls, named: NamedTable) -> LakeInput:
-        """Open the table that a user names."""
-        from dpnb_columnar.rows.lakes import open_table
-
-        return cls(open_table(named))
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """The folders of the table's files."""
-        return self.table.files
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The snapshot and the table's own id, which stand in place of digests."""
-        return self.table.names
-
-    @property
-    def parts(self) -> frozenset[str]:
-        """Digests of the table and of the snapshot: rows of two snapshots of one table are never added up."""
-        identity = [self.table.kind.name.encode(), self.table.table_id.encode()]
-        snapshot = [*identity, str(self.table.snapshot).encode()]
-        return frozenset([digest_blocks("table", identity), digest_blocks("snapshot", snapshot)])
-
-    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Find the domain: of the entry named, or of an entry that claims the table by the name of its folder."""
-        from dpnb_columnar.counting.find_domain import find_domain
-
-        path = Path(self.table.table)
-        folder = path.parents[1] if is_file(path) else path  # of a metadata file
-        return find_domain([folder], dataset, label, lambda _: {})
-
-    def open(self, domain: Domain) -> OpenedFrame:
-        """Check that the table has the domain's columns, of types that it can be read from. No row is read.
-
-        Raises:
-            DataError: if a column is missing, or of a type that does not fit.
-        """
-        from dpnb_columnar.rows.frames import open_frame
-
-        (rows,) = self.scan(domain.counted_columns)
-        return open_frame(rows.rows, domain, rows.name, rows.size)
-
-    def open_once(self, domain: Domain) -> OpenedFrame:
-        """Check the table as ``open`` does, and that no data file is a copy of another."""
-        from dpnb_columnar.counting.file_parts import refuse_copies
-        from dpnb_columnar.rows.lakes import gone
-
-        opened = self.open(domain)
-        try:
-            refuse_copies(self.table.data_files)
-        except OSError:
-            raise gone(self.table.name) from None
-        return opened
-
-    def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame; the snapshot is read each time that it is computed."""
-        return [self.table.scan(columns)]
-
-    def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in order, batch by batch."""
-        return self.table.batches()
-
-    def check(self, domain: Domain) -> OpenedRows:
-        """Check the table as ``open_once`` does, for counting."""
-        from dpnb_columnar.counting.engines import local
-
-        def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
-            return with_parts(local.answer(source, query), self.parts)
-
-        return OpenedRows(self.open_once(domain), answer)
-
-
 class LocalFiles:
     """Parquet files, of this machine and of object stores, that Polars and DuckDB read.
 
@@ -266,13 +197,20 @@ class LocalFiles:
         files: The files.
     """
 
+    files: Sequence[DataFile]
     repeatable = True
 
-    def __init__(self, data: Sequence[str]) -> None:
+    @classmethod
+    def of(cls, sources: Sequence[DataSource]) -> LocalFiles:
         """Resolve paths, addresses and patterns."""
-        from dpnb_columnar.rows.input_files import resolve_files
+        from dpnb_columnar.rows.input_files import files_of
 
-        self.files = resolve_files(data)
+        return cls(files_of(sources))
+
+    @property
+    def name(self) -> str:
+        """The first of the files, for messages."""
+        return str(self.files[0])
 
     @property
     def names(self) -> Sequence[str]:

@@ -32,6 +32,7 @@ from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.query_noise import Interval
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import (
@@ -40,7 +41,6 @@ from dpnb_columnar.rows.row_rules import (
     row_fits,
     weight_steps,
 )
-from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.rows.value_codes import step_score
 from dpnb_columnar.runtime.confinement import confined

@@ -40,7 +40,7 @@ from dpnb_columnar.model.document import (
     to_document,
     to_json,
 )
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC
 from dpnb_columnar.model.parameters import (
     MOST_MARGINS,
     AttributeParameters,
@@ -56,7 +56,7 @@ from dpnb_columnar.model.parameters import (
 from dpnb_columnar.releases.attribute_weights import AUTO, NONE, divide_by_size, resolved_method, sized_attribute
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan
-from dpnb_columnar.releases.public_weights import PUBLIC, PublicWeights
+from dpnb_columnar.releases.public_weights import PublicWeights
 from dpnb_columnar.releases.weight_rounds import later_requests
 
 LONGEST_FLOAT = -2.2250738585072014e-308

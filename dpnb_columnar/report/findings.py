@@ -28,7 +28,6 @@ from dpnb_columnar.domain.tables import table_lines
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
 from dpnb_columnar.releases.attribute_weights import AUTO
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source
 
 if TYPE_CHECKING:
@@ -281,12 +280,12 @@ class Findings:
         return "\n".join([CONFIDENTIAL, *self.lines()])
 
 
-def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, place: str, files: int = 0) -> Findings:
+def find(data: Source, resolved: ResolvedDomain, epsilon: object, place: str, files: int = 0) -> Findings:
     """Compare the rows with the declared domain."""
     domain = resolved.domain
     least_rows = _least_rows(domain, epsilon)
     result = diagnose(data, domain)
-    repeats = count_repeats(data, domain, result.rows)
+    repeats = count_repeats(data, result.rows)
     notes = tuple(advice(result, domain, place, least_rows))
     return Findings(domain, resolved.origin, files, result, repeats, notes, tuple(faults(result, domain, place)))
 

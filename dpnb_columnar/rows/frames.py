@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakSet
 
 import polars as pl
@@ -26,7 +26,7 @@ from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.databases import polars_types
 from dpnb_columnar.rows.lazy_rows import lazy_rows, read_unfiltered
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, stream, valid_texts
+from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.row_progress import Size, unknown_size
 
@@ -169,8 +169,6 @@ class Stream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
-Result = TypeVar("Result")
-
 COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB, .read_all() of Arrow"
 """How libraries call what computes a lazy frame, or reads a stream."""
 
@@ -213,23 +211,6 @@ def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unkn
         raise failed_query() from None
     types = check_columns(schema, domain, name)
     return OpenedFrame(read_unfiltered(rows.lazy()).select(map(column, types)), types, name, size)
-
-
-def stream_frame(
-    frame: Frame | OpenedFrame,
-    domain: Domain,
-    compute: Callable[[pl.LazyFrame, Mapping[str, pl.DataType]], Result],
-) -> Result:
-    """Compute something from all rows of a frame, as ``streaming.stream`` does from those of files.
-
-    Args:
-        frame: The frame; it is checked first, unless it has been opened.
-
-    Returns:
-        What ``compute`` returns. Confidential.
-    """
-    opened = frame if isinstance(frame, OpenedFrame) else open_frame(frame, domain)
-    return stream(opened, lambda rows: compute(rows, opened.types), by_units=domain.unit is not None)
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:

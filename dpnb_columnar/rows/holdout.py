@@ -69,6 +69,7 @@ from dpnb_columnar.domain.numbers import (
     number_text,
 )
 from dpnb_columnar.errors import DataError, UsageError, option
+from dpnb_columnar.rows.data_files import DataFile, StoredObject, failure_of
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import arrow_file, check_file, folder_values, not_parquet_error
 from dpnb_columnar.rows.parquet import (
@@ -81,7 +82,6 @@ from dpnb_columnar.rows.parquet import (
     rows_in_footers,
 )
 from dpnb_columnar.rows.row_rules import finite_or_infinite, text_of
-from dpnb_columnar.rows.stored import DataFile, StoredObject, failure_of
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, check_parquet, check_target, default_name, parquet_writer

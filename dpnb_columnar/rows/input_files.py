@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,16 +23,11 @@ from urllib.parse import unquote
 from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError, command, option
+from dpnb_columnar.registry import extension
+from dpnb_columnar.rows.data_files import DataFile, StoredObject, failure_of, scan_stored
 from dpnb_columnar.rows.lazy_rows import lazy_rows
 from dpnb_columnar.rows.parquet_footer import MAGIC, footer_of
-from dpnb_columnar.rows.stored import (
-    DataFile,
-    StoredObject,
-    failure_of,
-    is_address,
-    resolve_address,
-    scan_stored,
-)
+from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, file_source
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
@@ -54,20 +49,26 @@ MOST_NAMED = 3
 """Kinds of files, and folders, that an error names."""
 
 
-def resolve_files(inputs: Sequence[str | Path]) -> tuple[DataFile, ...]:
-    """List the files that paths, addresses, patterns and folders stand for, in the order given and sorted within each.
+def resolve_files(names: Iterable[str | Path]) -> tuple[DataFile, ...]:
+    """List the files that paths, addresses, patterns and folders stand for, as ``files_of`` does."""
+    return files_of(map(file_source, names))
+
+
+def files_of(sources: Iterable[DataSource]) -> tuple[DataFile, ...]:
+    """List the files that sources stand for, in the order given and sorted within each.
 
     A file counts once, whatever names, links and patterns lead to it: each row is in the data once.
     """
     resolved: dict[Hashable, DataFile] = {}
     searched: set[Path] = set()
-    for item in inputs:
-        if isinstance(item, str) and is_address(item):
-            for found in resolve_address(item):
+    for source in sources:
+        item = source.address
+        if source.kind is SourceKind.OBJECTS:
+            for found in extension(EXTENSIONS[source.kind]).objects_at(item):
                 resolved.setdefault(str(found), found)
             continue
         try:
-            matches = _matches(str(item))
+            matches = _matches(item)
             refuse_table_files(matches, searched)  # folders, too: tables keep files deeper than a folder stands for
             files = _files_at(matches)
             refuse_table_files(files, searched)
@@ -75,7 +76,7 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[DataFile, ...]:
         except OSError as error:
             raise open_error(Path(item), error) from None
         if not files:
-            raise _no_files(str(item))
+            raise _no_files(item)
         for identity, file in zip(identities, files, strict=True):
             resolved.setdefault(identity, file)
     if not resolved:

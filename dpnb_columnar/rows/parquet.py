@@ -27,6 +27,7 @@ from dpnb_columnar.errors import (
     MissingInputError,
 )
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
+from dpnb_columnar.rows.data_files import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.rows.input_files import (
     arrow_file,
     check_file,
@@ -41,7 +42,6 @@ from dpnb_columnar.rows.input_files import (
     unread_columns,
 )
 from dpnb_columnar.rows.parquet_footer import unpacked_bytes
-from dpnb_columnar.rows.stored import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size

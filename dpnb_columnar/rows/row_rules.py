@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 import polars.selectors as cs
-import pyarrow as pa
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import (
@@ -48,7 +47,7 @@ from dpnb_columnar.domain.numbers import (
 WRITTEN = (1e-40, 1e60)
 """Sizes of the numbers that are written out: those in between take at most the characters of a spelled number."""
 
-TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary)
+TEXTS = ("is_string", "is_large_string", "is_string_view", "is_dictionary")
 """Tests for the Arrow types of pandas that are read as texts, value by value."""
 
 Cell: TypeAlias = bool | int | float | str | None
@@ -113,7 +112,8 @@ def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
 
 def plain(values: Any) -> Any:
     """Return a column as a Polars series or an array, of type ``object`` if its type does not say what it holds."""
-    if isinstance(values, pa.Array | pa.ChunkedArray):
+    arrow = sys.modules.get("pyarrow")  # who holds a column of Arrow's has loaded it
+    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
         return pl.Series(values)
     return _of_pandas(values) if is_pandas(values, "Series") else values
 
@@ -123,13 +123,15 @@ def _of_pandas(values: Any) -> Any:
 
     Neither numbers nor categories are read from periods and intervals: they become a column that a domain refuses.
     """
+    import pyarrow as pa
+
     pandas, type_ = sys.modules["pandas"], values.dtype
     if isinstance(type_, np.dtype | pandas.SparseDtype):
         return values.to_numpy()
     if isinstance(type_, pandas.PeriodDtype | pandas.IntervalDtype):
         return pl.Series([None] * len(values), dtype=pl.Object)
     if isinstance(type_, pandas.ArrowDtype):
-        typed = not any(is_text(type_.pyarrow_dtype) for is_text in TEXTS)
+        typed = not any(getattr(pa.types, is_text)(type_.pyarrow_dtype) for is_text in TEXTS)
     else:
         typed = isinstance(type_, pandas.DatetimeTZDtype) or pandas.api.types.is_any_real_numeric_dtype(type_)
         typed |= isinstance(type_, pandas.BooleanDtype)

@@ -8,7 +8,7 @@ stands: in a folder that is above a file, on the path as it is given or with its
 Not recognised are files that were copied or linked one by one to another place, an Iceberg table whose files lie
 outside its own folder, and files that a frame, a view or a catalog's table names.
 
-A table that is given itself, by its folder, is read by the library of its format (``rows.lakes``).
+A table that is given itself, by its folder, is read by the library of its format (the extension ``lakes``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TableFormat:
         entry: Pattern of a file in the log that tells it from another folder of its name; None where the folder does.
         rows: How its live rows are read, ``{table!r}`` being its folder, and written to a file.
         frame: Frame of the live rows; None where Polars makes none.
-        extra: Extra of this package whose library reads such a table (``rows.lakes``); None where none does.
+        extra: Extra of this package whose library reads such a table (the extension ``lakes``); None where none does.
     """
 
     name: str

@@ -37,9 +37,9 @@ from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Naive
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
-from dpnb_columnar.rows.stored import DataFile
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.training import train
 

@@ -160,7 +160,7 @@ def test_a_second_pass_comes_between_the_spend_and_the_keeping(
         monkeypatch.setattr(
             place, name, lambda *given, call=function, step=step: [output.steps.append(step), call(*given)][1]
         )
-    train(planned, LocalFiles([str(people_file)]), payment, output=output)
+    train(planned, LocalFiles([people_file]), payment, output=output)
     assert output.steps[3:] == [
         *("counting", "spend", "releasing", "counting margins", "releasing weights", "keep", "write", "free")
     ]
@@ -202,10 +202,10 @@ def test_what_is_asked_follows_from_the_plan_and_what_was_released(
 
     passes = ReleasePlan.passes
     monkeypatch.setattr(ReleasePlan, "passes", watched)
-    model = train(planned, LocalFiles([str(people_file)]))
+    model = train(planned, LocalFiles([people_file]))
     assert len(asked) == {"none": 1, "calibrated": 2, "learned": 4}[method]
     assert all(isinstance(each, NaiveBayes | WeightRounds) for each in released)
     first, asked[:], sent[:] = list(asked), [], released
     other = people(200, seed=2).with_columns(income=pl.lit("high"), hours=pl.lit(1, pl.Int64))
-    assert train(planned, LocalFiles([str(write_people(Path("other.parquet"), other))])) == model
+    assert train(planned, LocalFiles([write_people(Path("other.parquet"), other)])) == model
     assert asked == first

@@ -26,10 +26,10 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.inputs import LakeInput
+from dpnb_columnar.counting.inputs import open_sources
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.lakes import table_object
+from dpnb_columnar.rows.given_data import parse_data
 
 pytestmark = pytest.mark.lake
 
@@ -198,7 +198,7 @@ def test_a_table_trains_as_a_file_of_its_live_rows(delta: Path, run: Run) -> Non
 def test_an_object_of_the_library_is_the_snapshot_that_it_has_loaded(delta: Path) -> None:
     loaded = deltalake().DeltaTable(delta, version=1)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people@1", domain=DOMAIN)
-    opened = LakeInput(table_object(loaded))  # type: ignore[arg-type]
+    opened = open_sources(parse_data(loaded))
     loaded.load_as_version(2)
     assert opened.check(DOMAIN).answer(CellQuery(DOMAIN)) == dpnb.aggregate("people@1", domain=DOMAIN)
     assert dpnb.aggregate(loaded, domain=DOMAIN) == dpnb.aggregate("people", domain=DOMAIN)

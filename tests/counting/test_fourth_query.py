@@ -186,7 +186,7 @@ def test_every_engine_answers(engine: str, tmp_path: Path) -> None:
 
 
 def test_files_answer(files: list[Path]) -> None:
-    assert LocalFiles([*map(str, files)]).check(DOMAIN).answer(QUERY).sizes == EXPECTED
+    assert LocalFiles(files).check(DOMAIN).answer(QUERY).sizes == EXPECTED
 
 
 def test_a_file_of_it_is_private_and_of_its_query_alone(tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ def test_its_sql_runs_in_every_database_of_this_process(database: Any, tmp_path:
 
 
 def test_parts_add_up_once(files: list[Path]) -> None:
-    first, second = (LocalFiles([str(file)]).check(DOMAIN).answer(QUERY) for file in files[:2])
-    assert (first + second).sizes == LocalFiles([*map(str, files[:2])]).check(DOMAIN).answer(QUERY).sizes
+    first, second = (LocalFiles([file]).check(DOMAIN).answer(QUERY) for file in files[:2])
+    assert (first + second).sizes == LocalFiles(files[:2]).check(DOMAIN).answer(QUERY).sizes
     with pytest.raises(ValueError, match="the same rows are in both"):
         _ = (first + second) + second
 

@@ -14,9 +14,8 @@ from support.people import people, people_domain, write_people
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.inputs import LakeInput
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.lakes import LakeTable
+from dpnb_columnar.extensions.lakes.lake_table import LakeTable
 from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat
 
 ROWS = people(500, 6)
@@ -26,7 +25,7 @@ QUERY = CellQuery(DOMAIN)
 
 def snapshot(
     number: int = 3, table_id: str = "one", kind: TableFormat = DELTA, rows: pl.DataFrame = ROWS, fails: Any = None
-) -> LakeInput:
+) -> LakeTable:
     """Rows that are read in batches of a hundred, after which reading them may fail."""
     table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
 
@@ -35,10 +34,10 @@ def snapshot(
         if fails is not None:
             raise fails
 
-    return LakeInput(LakeTable(kind, "t", "/lake/t", table_id, number, table.schema, (), read, lambda: len(rows)))
+    return LakeTable(kind, "t", "/lake/t", table_id, number, table.schema, (), read, lambda: len(rows))
 
 
-def counted(rows: LakeInput) -> Statistics:
+def counted(rows: LakeTable) -> Statistics:
     return rows.check(DOMAIN).answer(QUERY)
 
 
@@ -63,7 +62,7 @@ def test_a_table_that_lists_a_copy_is_refused_before_a_row_counts(tmp_path: Path
     """As two files are; what reads a row of it fails."""
     files = [write_people(tmp_path / "a.parquet"), tmp_path / "b.parquet"]
     shutil.copy(*files)
-    copied = LakeInput(replace(snapshot(fails=AssertionError()).table, data_files=files))
+    copied = replace(snapshot(fails=AssertionError()), data_files=files)
     with pytest.raises(DataError, match=r"are copies \(of equal size, footer and beginning\)"):
         copied.check(DOMAIN)
     files[1].unlink()

@@ -143,7 +143,7 @@ def test_answers_of_one_part_are_not_added_twice(queries: list[AnyQuery]) -> Non
 def test_failures_are_reported_without_the_engines_text(queries: list[AnyQuery], tmp_path: Path) -> None:
     for query in queries:
         file = write_people(tmp_path / "people.parquet")
-        checked = LocalFiles([str(file)]).check(query.domain)
+        checked = LocalFiles([file]).check(query.domain)
         assert checked.repeatable
         file.write_bytes(file.read_bytes()[:-9])
         with pytest.raises(DataError, match=r"people\.parquet"):

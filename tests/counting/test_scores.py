@@ -185,7 +185,7 @@ def test_rows_that_repeat_others_are_estimated_of_all_rows(most: int, monkeypatc
     """Of more rows than are compared a share is, and its part of repeats is taken for that of all."""
     monkeypatch.setattr(diagnostics, "MOST_ROWS", most)
     rows = pl.DataFrame({"age": range(100), "hours": [1] * 100, "sex": ["f"] * 100, "income": ["low"] * 100})
-    found = diagnostics.count_repeats(pl.concat([rows] * 4), DOMAIN, 400)
+    found = diagnostics.count_repeats(FrameInput(pl.concat([rows] * 4)).open(DOMAIN), 400)
     assert (found.rows, found.exact) == (300, most > 400)
 
 

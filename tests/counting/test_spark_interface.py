@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dpnb_columnar
 
-ENGINES = Path(dpnb_columnar.__file__).parent / "counting" / "engines"
+ENGINES = Path(dpnb_columnar.__file__).parent / "extensions" / "spark"
 
 PRIVATE = {
     ("spark_session", "hadoop", "_jvm"),

@@ -110,7 +110,7 @@ def test_enumerations_are_the_registrys() -> None:
     assert [*Sector] == basic["data_product_sector"]["enum"]
     assert [*CuratorKind] == curator["enum"]
     assert [*Releases] == kinds["release_type"]["enum"]
-    assert [*Rows] == kinds["data_source_type"]["enum"]
+    assert [*RowsOverTime] == kinds["data_source_type"]["enum"]
     repository, commit, path = SCHEMA.split()
     assert all(part in PINNED["$comment"] for part in (repository, commit, path))
 

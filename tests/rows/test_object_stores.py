@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from support.object_server import KEY, SECRET, Served, object_server
 
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
-from dpnb_columnar.rows import stored as object_stores
+from dpnb_columnar.extensions.stores import stored as object_stores
+from dpnb_columnar.extensions.stores.stored import BLOCK, TAIL, ObjectOfStore, Store, resolve_address
+from dpnb_columnar.rows.data_files import check_unchanged
 from dpnb_columnar.rows.input_files import files_below, resolve_files
-from dpnb_columnar.rows.stored import BLOCK, TAIL, Store, StoredObject, is_address, resolve_address
+from dpnb_columnar.rows.sources import is_address
 
 NAMES = st.sampled_from(["a.parquet", "b.parquet", "[x].parquet", "A=1", "B=2", "c", "a.csv", "odd +#é%20.parquet"])
 PATTERNS = st.sampled_from(
@@ -42,7 +44,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         yield served
 
 
-def stored(store: Served, content: bytes) -> StoredObject:
+def stored(store: Served, content: bytes) -> ObjectOfStore:
     store.put("rows", content)
     (found,) = resolve_address(f"s3://{store.bucket}/rows")
     return found
@@ -104,7 +106,7 @@ def test_a_range_of_another_object_is_not_given_out(change: str, store: Served) 
     found.look()
     found.read(0, 10)
     store.put("rows", content[::-1] if change == "content" else content, store.written["rows"] + 5 * (change == "time"))
-    for refused in (found.look, lambda: found.read(0, 10), lambda: object_stores.check_unchanged([Path("x"), found])):
+    for refused in (found.look, lambda: found.read(0, 10), lambda: check_unchanged([Path("x"), found])):
         with pytest.raises(DataError, match="changed while it was read"):
             refused()
 

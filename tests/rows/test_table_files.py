@@ -15,8 +15,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.extensions.lakes.lakes import _checked_files, _iceberg_home, _place_of
 from dpnb_columnar.rows.holdout import Split, split_outputs
-from dpnb_columnar.rows.lakes import _checked_files, _iceberg_home, _place_of
 
 
 @pytest.fixture

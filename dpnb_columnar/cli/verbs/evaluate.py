@@ -39,30 +39,29 @@ from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
+    from dpnb_columnar.counting.inputs import LocalInput
     from dpnb_columnar.domain.divisions import Divisions
     from dpnb_columnar.evaluation.evaluation import ClassFigures
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.model.query_noise import Interval
-    from dpnb_columnar.rows.lakes import LakeTable
 
 
 def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files, or a table, that were counted for the model."""
     from dpnb_columnar.counting.file_parts import file_parts
-    from dpnb_columnar.counting.inputs import LakeInput, LocalFiles
+    from dpnb_columnar.counting.inputs import DatabaseInput, LocalFiles
     from dpnb_columnar.model.document import document_digest
 
     digest = document_digest(model)
     if isinstance(rows, LocalFiles):
         parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
         warning = _warning(ledger, digest, dict(zip(rows.names, parts, strict=True)), names_alone=public)
-    elif isinstance(rows, LakeInput):
-        warning = _warning_of_lake_table(ledger, digest, rows.table, names_alone=public)
-    else:
+    elif isinstance(rows, DatabaseInput):
         warning = _warning_of_table(ledger, digest, rows, names_alone=public)
+    else:
+        warning = _warning_of_lake_table(ledger, digest, rows, names_alone=public)
     if warning is not None:
         print_warning(warning, "training rows")
 
@@ -93,7 +92,7 @@ def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_a
     return None if charges or names_alone else _unknown(path)
 
 
-def _warning_of_table(path: Path, model: str, table: DatabaseInput, *, names_alone: bool) -> str | None:
+def _warning_of_table(path: Path, model: str, table: LocalInput, *, names_alone: bool) -> str | None:
     """Say that a table was counted for a model, as ``_warning`` does of files; by its name, since it has no digest.
 
     A schema that one of both names leaves out is taken for the same.
@@ -113,7 +112,7 @@ def _warning_of_table(path: Path, model: str, table: DatabaseInput, *, names_alo
     return None if charges or names_alone else _unknown(path)
 
 
-def _warning_of_lake_table(path: Path, model: str, table: LakeTable, *, names_alone: bool) -> str | None:
+def _warning_of_lake_table(path: Path, model: str, table: LocalInput, *, names_alone: bool) -> str | None:
     """Say that a lake table was counted for a model, by the table's own id: copies and other snapshots share rows."""
     from dpnb_columnar.ledger.accounts import Ledger
 

@@ -207,10 +207,11 @@ def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
 
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
     """Return the database that counts; None if statistics files are given."""
-    from dpnb_columnar.counting.inputs import DatabaseInput, database_in
+    from dpnb_columnar.counting.inputs import DatabaseInput, database_among
     from dpnb_columnar.domain.database_address import Dialect
+    from dpnb_columnar.rows.sources import parse_names
 
-    database = database_in(data, table, query)
+    database = database_among(parse_names(data), table, query)
     if database is not None and database.dialect is Dialect.SQLITE:
         raise UsageError(
             f"{database}: rows of a SQLite file are counted here; dpnb-columnar train {database} --table NAME"

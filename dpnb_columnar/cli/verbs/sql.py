@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.dialects.rules import Kinds
-    from dpnb_columnar.rows.stored import DataFile
+    from dpnb_columnar.rows.data_files import DataFile
 
 SCORE = "score"
 

@@ -18,7 +18,7 @@ from dpnb_columnar.runtime.paths import exists, is_folder
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
     from dpnb_columnar.domain import Declaration
-    from dpnb_columnar.rows.stored import DataFile
+    from dpnb_columnar.rows.data_files import DataFile
 
 WARNING = """\
 # CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.

@@ -20,17 +20,15 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.databases import reported_query
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import number_of_codes
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import literal_pattern
 
 if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.streaming import OpenedFrame
 
 
 SESSION = """
@@ -55,6 +53,7 @@ def count_cells(source: ParquetSource, domain: Domain, attributes: Sequence[Attr
     import duckdb
 
     from dpnb_columnar.dialects.cells_query import COUNT, FILES, cells_query, joint_keys
+    from dpnb_columnar.rows.databases import reported_query
 
     keys = joint_keys(domain, source.kinds, attributes)
     query = cells_query(domain, source.kinds, keys)
@@ -101,21 +100,30 @@ MOST_VALUES = 2**14
 def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -> AnswerT:
     """Answer a query over the rows of Parquet files, or of a frame, as over a file of its rows."""
     if not isinstance(source, ParquetSource):
-        from dpnb_columnar.rows.frames import stream_frame
+        if not isinstance(source, OpenedFrame):
+            from dpnb_columnar.rows.frames import open_frame
 
-        answered: AnswerT = stream_frame(source, query.domain, partial(reduce_rows, query))
-        return answered
+            source = open_frame(source, query.domain)
+        return _streamed(query, source)
     try:
-        answered = _over_files(query, source)
+        answered: AnswerT = _over_files(query, source)
         return with_parts(answered, file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
 
 
+def _streamed(query: Query[AnswerT], source: Source) -> AnswerT:
+    """Answer a query by Polars."""
+    answered: AnswerT = stream(
+        source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None
+    )
+    return answered
+
+
 @singledispatch
 def _over_files(query: Query[Any], source: ParquetSource) -> Any:
     """Answer a query over the rows of Parquet files."""
-    return stream(source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None)
+    return _streamed(query, source)
 
 
 @_over_files.register
@@ -140,11 +148,9 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     by_duckdb = [each for each in domain.categorical if source.kinds[each.name] not in (Kind.FLOAT, Kind.DECIMAL)]
     if domain.unit is not None or named or alone or many or not by_duckdb:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
-    from dpnb_columnar.counting.engines import local as duckdb
-
     # DuckDB first: it gives its memory back, so that the two peaks do not add up.
     try:
-        cells = duckdb.count_cells(source, domain, by_duckdb)
+        cells = count_cells(source, domain, by_duckdb)
     except DataError:
         # Perhaps one text is not UTF-8, which DuckDB does not read. A damaged file fails here once more.
         return polars.count_cells(source, domain, domain.attributes, classes=True)

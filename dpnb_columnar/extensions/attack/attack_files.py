@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpnb_columnar.cli.console import print_confidential, print_line, print_table, print_text, stage
-from dpnb_columnar.counting.inputs import files_of
+from dpnb_columnar.counting.inputs import local_files
 from dpnb_columnar.extensions.attack import attack_figures as figures
 from dpnb_columnar.extensions.attack.attack_figures import AttackReport
 from dpnb_columnar.extensions.attack.model_attack import attack, to_document
 from dpnb_columnar.model.document import document_digest, to_json
 from dpnb_columnar.model.model_files import read_model
 from dpnb_columnar.report.page import check_single_page
-from dpnb_columnar.rows.stored import DataFile
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.runtime.outputs import atomic_output, check_target
 
 
@@ -44,7 +44,7 @@ def attack_files(
     as_json: bool,
 ) -> bool:
     """Attack one model, print the report, write what is asked for, and return whether a bound is exceeded."""
-    rows = [files_of(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
+    rows = [local_files(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
     loaded = read_model(model)
     written.check([model, *(file for each in rows for file in each.files)])
     with stage("attacking"):

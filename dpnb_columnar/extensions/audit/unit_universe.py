@@ -162,9 +162,10 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
     import polars as pl
 
     with tempfile.TemporaryDirectory() as folder:
-        files = [str(Path(folder) / f"{half}.parquet") for half in range(2)]
+        files = [Path(folder) / f"{half}.parquet" for half in range(2)]
         for half, file in enumerate(files):
-            rows[half::2].with_columns(file=pl.lit(file)).write_parquet(file)  # of which none is a copy of the other
+            # Of which none is a copy of the other.
+            rows[half::2].with_columns(file=pl.lit(str(file))).write_parquet(file)
         return LocalFiles(files).check(domain).answer(CellQuery(domain))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,8 +18,27 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.extensions.spark.spark import answer, open_files, open_table
 from dpnb_columnar.extensions.spark.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.extensions.spark.spark_session import counting_session
+from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
-from dpnb_columnar.rows.stored import DataFile
+from dpnb_columnar.rows.sources import PASSWORD, DataSource
+
+
+@contextmanager
+def opened(sources: Sequence[DataSource] | None, table: str | None) -> Iterator[SparkFiles | SparkTable]:
+    """Open files, or a table of Spark's catalogs. The session begins when it is first used."""
+    data = None if sources is None else [str(source.address) for source in sources]
+    if table is None and data is None:
+        raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
+    if table is not None and data:
+        raise UsageError(
+            f"{option('table')} and DATA both say which rows to count; give one of them, or, for a database's table, "
+            f"leave out {option('engine', 'spark')}"
+        )
+    if any(map(PASSWORD.search, (*(data or ()), table or ""))):
+        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
+    with ExitStack() as stack:
+        session = LazySession(stack)
+        yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
 
 
 @dataclass(frozen=True)

@@ -15,42 +15,20 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from pathlib import PurePosixPath
+from typing import IO, Any, cast
 from urllib.parse import quote, unquote
 
-from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
+from dpnb_columnar.errors import Error, MissingInputError, TemporaryError, UnavailableError, UsageError
+from dpnb_columnar.rows.data_files import StoredObject, changed_error, in_parallel
+from dpnb_columnar.rows.sources import ADDRESS, SCHEMES
 from dpnb_columnar.rows.table_formats import TABLE_FORMATS, table_error
-
-if TYPE_CHECKING:
-    import polars as pl
-
-Result = TypeVar("Result")
-Item = TypeVar("Item")
-
-SCHEMES = {
-    "s3": "s3",
-    "s3a": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "az": "az",
-    "azure": "az",
-    "abfs": "abfss",
-    "abfss": "abfss",
-    "http": "http",
-    "https": "https",
-}
-"""Schemes that are read, and the one by which both libraries know it."""
 
 WEB = ("http", "https")
 """Servers that list nothing, and whose addresses may have a query."""
-
-ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-"""An address; a Windows path has one letter before the colon."""
 
 SIGNED = re.compile(r"\?(.*&)?(X-(Amz|Goog)-|AWSAccessKeyId=|GoogleAccessId=|Signature=|sig=|se=|sv=)", re.IGNORECASE)
 """A signed query in the address of an object, whose question mark is a pattern otherwise."""
@@ -70,17 +48,11 @@ TAIL = 2**16
 BLOCK = 2**22
 """Most bytes that one request asks for here: obstore gives it 30 seconds, and asks ten times where it fails."""
 
-READERS = 16
-"""Objects that are looked at, or folders that are listed, at the same time."""
-
 STATUS = re.compile(r"status code: (\d{3})")
 """HTTP's status in the text of an error."""
 
 BUSY = (408, 429)
 """Statuses below 500 that pass: the request took too long, or there were too many."""
-
-NETWORK_ERROR = "object-store error"
-"""How Polars begins the text of an error of a store."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +108,8 @@ def obstore_module() -> Any:
 
 
 @dataclass(frozen=True)
-class StoredObject:
-    """An object as it was when its address was resolved. It has what is asked of a ``Path`` that is read.
+class ObjectOfStore(StoredObject):
+    """An object of a store, which is read by ranges.
 
     Attributes:
         store: Where it is.
@@ -155,25 +127,6 @@ class StoredObject:
 
     def __str__(self) -> str:
         return self.store.address(self.key)
-
-    @property
-    def name(self) -> str:
-        """The last part of its key."""
-        return PurePosixPath(self.key).name
-
-    @property
-    def stem(self) -> str:
-        """Its name without the suffix."""
-        return PurePosixPath(self.key).stem
-
-    @property
-    def pinned(self) -> str:
-        """Its name in a ledger: the address and when it was written, by which a retry knows that it reads the same.
-
-        Not its ETag, which many stores take from the content, nor its length: what a ledger records says nothing of
-        rows (docs/privacy.md, section 8).
-        """
-        return f"{self} of {self.modified}" if self.modified else str(self)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
         """Open it for reading by ranges.
@@ -210,14 +163,10 @@ class StoredObject:
             self.check(obstore.head(self.store.client, self.key))
 
 
-DataFile: TypeAlias = "Path | StoredObject"
-"""A file that rows are read from."""
-
-
 class _Reader(io.RawIOBase):
     """The bytes of an object, each range of which is compared with what the object was."""
 
-    def __init__(self, item: StoredObject) -> None:
+    def __init__(self, item: ObjectOfStore) -> None:
         super().__init__()
         self._item, self._place = item, 0
 
@@ -257,13 +206,7 @@ class _Reader(io.RawIOBase):
         return self.read()
 
 
-def is_address(item: str) -> bool:
-    """Test whether an input is an address that is read here, such as ``s3://census/2018/``."""
-    match = ADDRESS.match(item)
-    return match is not None and match[1].lower() in SCHEMES
-
-
-def resolve_address(item: str) -> list[StoredObject]:
+def resolve_address(item: str) -> list[ObjectOfStore]:
     """List the objects that an address, or a pattern of addresses, stands for, in order.
 
     An address that no object has stands for the Parquet files below it, as a folder does.
@@ -293,7 +236,7 @@ def resolve_address(item: str) -> list[StoredObject]:
             f"{item}: no such object, and no Parquet file below it; give the address of a file, of a folder, or a "
             "quoted pattern"
         )
-    return _in_parallel(partial(_looked_at, store), keys)
+    return in_parallel(partial(_looked_at, store), keys)
 
 
 def _parsed(item: str) -> tuple[Store, str]:
@@ -351,12 +294,12 @@ def _listed(store: Store, prefix: str, item: str) -> list[str]:
         return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
 
 
-def _looked_at(store: Store, key: str) -> StoredObject:
+def _looked_at(store: Store, key: str) -> ObjectOfStore:
     """Look at an object, and read the footer's bytes."""
     obstore = obstore_module()
     with store_errors(store, store.address(key)):
         meta = obstore.head(store.client, key)
-    looked_at = StoredObject(store, key, meta["size"], meta["e_tag"], _time(meta))
+    looked_at = ObjectOfStore(store, key, meta["size"], meta["e_tag"], _time(meta))
     if looked_at.e_tag is None and not looked_at.modified:
         raise MissingInputError(
             f"{looked_at}: its server tells neither its ETag nor when it was written, so that a change could not be "
@@ -390,7 +333,7 @@ def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
                 found.append(kind)
         return found
 
-    for (folder, key), kinds in zip(folders.items(), _in_parallel(log, [*folders]), strict=True):
+    for (folder, key), kinds in zip(folders.items(), in_parallel(log, [*folders]), strict=True):
         if kinds:
             table = store.address(folder.lstrip("/")) if folder.strip("/") else f"{store.scheme}://{store.place}"
             raise table_error(store.address(key), table, replace(kinds[0], extra=None))  # read here alone
@@ -403,55 +346,6 @@ def _first_listed(store: Store, prefix: str) -> list[str]:
         for chunk in obstore.list(store.client, prefix, chunk_size=100):
             return [each["path"] for each in chunk]
     return []
-
-
-def _in_parallel(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Do something for each item, several at a time; a signal does not wait for a store that does not answer."""
-    readers = ThreadPoolExecutor(READERS)
-    try:
-        return list(readers.map(work, items))
-    finally:
-        readers.shutdown(wait=False, cancel_futures=True)
-
-
-def stored_objects(files: Iterable[DataFile]) -> list[StoredObject]:
-    """Return those files that are objects of a store."""
-    return [file for file in files if isinstance(file, StoredObject)]
-
-
-def check_unchanged(files: Iterable[DataFile]) -> None:
-    """Refuse objects that are not what they were when their addresses were resolved.
-
-    Raises:
-        DataError: if one is another.
-    """
-    _in_parallel(StoredObject.look, stored_objects(files))
-
-
-def failure_of(files: Iterable[DataFile], failure: BaseException | None) -> Error | None:
-    """Return the error to raise where an engine fails on files of which some are objects; None if it was not theirs."""
-    if not (objects := stored_objects(files)):
-        return None
-    try:
-        check_unchanged(objects)
-    except Error as error:
-        return error
-    if NETWORK_ERROR in str(failure):
-        return TemporaryError(f"{objects[0]}: its store did not give it out to the end, though it answers; try again")
-    return None
-
-
-def changed_error(item: object) -> DataError:
-    """Return the error to raise for an object, or a file, that is not what it was."""
-    return DataError(f"{item}: changed while it was read; start again when it is complete")
-
-
-def scan_stored(item: StoredObject) -> pl.LazyFrame:
-    """Return the rows of an object, which Polars reads by ranges. Confidential."""
-    import polars as pl
-
-    # Its credentials are those of the environment, as obstore's are: without a provider it asks no other library.
-    return pl.scan_parquet(str(item), glob=False, hive_partitioning=False, credential_provider=None)
 
 
 class _NotFoundError(MissingInputError):

@@ -17,197 +17,51 @@ from __future__ import annotations
 
 import posixpath
 import re
-import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
-from dpnb_columnar.rows.stored import SCHEMES
-from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TABLE_FORMATS, TableFormat, has_log, is_entry
+from dpnb_columnar.extensions.lakes.lake_table import LakeTable, gone
+from dpnb_columnar.rows.sources import CATALOGUE, SCHEMES, SNAPSHOT, DataSource, SourceKind
+from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat, is_entry
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.paths import exists, is_file, is_folder
-from dpnb_columnar.runtime.row_progress import Size
-
-if TYPE_CHECKING:
-    import polars as pl
-    import pyarrow as pa
-
-    from dpnb_columnar.rows.parquet import Batches, NamedRows
-
-SNAPSHOT = "@"
-"""What stands between the name of a table and the number of a snapshot."""
 
 ONE_BY_ONE = {"datafusion.execution.target_partitions": "1", "datafusion.execution.batch_size": "65536"}
 """Settings by which Delta's library reads one file after the other, so that every pass has the same order."""
 
-PANIC = "PanicException"
-"""Name of what native code of a library panics with."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedTable:
-    """A lake table that a user names.
-
-    Attributes:
-        table: Its folder, or one of its metadata files, or its name in a catalogue.
-        kind: Its format.
-        snapshot: Number of the snapshot; None for the newest.
-    """
-
-    table: str
-    kind: TableFormat
-    snapshot: int | None = None
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class LakeTable:
-    """One snapshot of a lake table.
-
-    Attributes:
-        kind: Its format.
-        table: The table in messages.
-        place: Where it is, for a ledger.
-        table_id: The id that the table was given when it was made; a copy has the same.
-        snapshot: Number of the snapshot.
-        schema: Its columns.
-        files: Folders of its files; no output may be written into one.
-        read: Reads the columns of these names, batch by batch, in the same order each time. Confidential.
-        size: Returns about how many rows there are.
-        data_files: Its Parquet files of this machine, of which none may be a copy of another.
-    """
-
-    kind: TableFormat
-    table: str
-    place: str
-    table_id: str
-    snapshot: int
-    schema: pa.Schema
-    files: Sequence[Path]
-    read: Callable[[Sequence[str]], Iterator[Any]]
-    size: Size
-    data_files: Sequence[Path] = ()
-
-    @property
-    def name(self) -> str:
-        """The snapshot in messages, as it can be named again."""
-        return f"{self.table}{SNAPSHOT}{self.snapshot}"
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The snapshot and the table, for a ledger."""
-        return [f"{self.place}{SNAPSHOT}{self.snapshot}", f"{self.kind.name} table {self.table_id}"]
-
-    def scan(self, columns: Collection[str] | None = None) -> NamedRows:
-        """Return the rows as a lazy frame, which reads the snapshot each time that it is computed.
-
-        Args:
-            columns: Columns that must be readable if they are there; None for all. Others that are not are left out.
-        """
-        import polars as pl
-
-        from dpnb_columnar.rows.databases import polars_types
-        from dpnb_columnar.rows.lazy_rows import lazy_rows
-        from dpnb_columnar.rows.parquet import NamedRows
-
-        types = polars_types(self.schema)
-        unread = [name for name, type_ in types.items() if type_ == pl.Unknown()]
-        if refused := [name for name in unread if columns is None or name in columns]:
-            raise DataError(f"{self.name}: column {listed(refused)} is of a type that cannot be read; leave it out")
-        types = {name: type_ for name, type_ in types.items() if name not in unread}
-
-        def read(names: list[str]) -> Iterator[pl.DataFrame]:
-            for batch in self._batches(names):
-                yield pl.DataFrame(batch).select(pl.col(name).cast(types[name]) for name in names)
-
-        return NamedRows(self.name, lazy_rows(read, types), types, self.size)
-
-    def batches(self) -> Batches:
-        """Return the rows batch by batch, in the table's own types."""
-        from dpnb_columnar.rows.parquet import Batches
-
-        names = self.schema.names
-        rows = (batch.select(names).cast(self.schema) for batch in self._batches(names))
-        return Batches(self.name, self.schema, rows, self.size)
-
-    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns.
-
-        Raises:
-            DataError: if a file is missing or damaged.
-        """
-        import pyarrow as pa
-
-        try:
-            for batch in self.read(names):
-                yield pa.record_batch(batch)
-        except BaseException as error:
-            # Delta's library raises Exception itself, and what its native code panics with is none.
-            if isinstance(error, MemoryError) or not (isinstance(error, Exception) or type(error).__name__ == PANIC):
-                raise
-            raise DataError(
-                f"{self.name}: cannot be read to the end: a file of this snapshot is damaged, or went while it was "
-                "read, as by VACUUM; restore it, or begin again with a newer snapshot"
-            ) from None
-
-
-CATALOGUE = "iceberg:"
-"""How the name of a table begins that the catalogue has which pyiceberg is configured with."""
-
-
-def named_table(name: str) -> NamedTable | None:
-    """Return the lake table of a name, such as ``lake/people`` or, at an earlier time, ``lake/people@12``."""
-    path, snapshot = Path(name), None
-    if not exists(path):
-        place, at, number = name.rpartition(SNAPSHOT)
-        if at and number.isascii() and number.isdigit():
-            name, path, snapshot = place, Path(place), int(number)
-    if name.startswith(CATALOGUE) and not exists(path):
-        return NamedTable(name, ICEBERG, snapshot)
-    for kind in TABLE_FORMATS:
-        if kind.extra is not None and has_log(path, kind):
-            return NamedTable(name, kind, snapshot)
-    return NamedTable(name, ICEBERG, snapshot) if is_entry(path, ICEBERG) else None
+FORMATS = {SourceKind.DELTA: DELTA, SourceKind.ICEBERG: ICEBERG}
 
 
 @confined()
-def open_table(named: NamedTable) -> LakeTable:
-    """Open a table: read its log, and no row."""
+def open_table(source: DataSource) -> LakeTable:
+    """Open a table that is named, or that a library has opened: read its log, and no row."""
+    kind, table, snapshot = FORMATS[source.kind], source.address, source.snapshot
     try:
-        if named.kind is DELTA:
+        if kind is DELTA:
             from deltalake import DeltaTable
         else:
             from pyiceberg.io.pyarrow import PyArrowFileIO  # noqa: F401
     except ImportError:
-        kind, extra = named.kind.name, named.kind.extra
         raise UnavailableError(
-            f"reading {kind} tables needs a library; install it with: pip install 'dpnb-columnar[{extra}]'"
+            f"reading {kind.name} tables needs a library; install it with: pip install 'dpnb-columnar[{kind.extra}]'"
         ) from None
-    with _log_errors(named):
-        if named.kind is DELTA:
-            return delta_snapshot(DeltaTable(named.table, version=named.snapshot), named.table)
-        if named.table.startswith(CATALOGUE):
-            return iceberg_snapshot(_of_catalogue(named), named.table, named.table, named.snapshot)
-        file = _metadata_file(Path(named.table)).absolute()
-        return iceberg_snapshot(_of_metadata(file), named.table, str(file.parents[1].resolve()), named.snapshot)
-
-
-@confined()
-def table_object(data: object) -> LakeTable | None:
-    """Return the snapshot that a table of Delta's library, or of pyiceberg, has loaded; None if the data is no such."""
-    # Who holds a table of a library has loaded that.
-    deltalake, pyiceberg = sys.modules.get("deltalake"), sys.modules.get("pyiceberg.table")
-    if deltalake is not None and isinstance(data, deltalake.DeltaTable):
-        with _log_errors(NamedTable("the table", DELTA)):
-            return delta_snapshot(data)
-    if pyiceberg is not None and isinstance(data, pyiceberg.Table):
-        with _log_errors(NamedTable("the table", ICEBERG)):
-            return iceberg_snapshot(data, ".".join(data.name()), data.location())
-    return None
+    if not isinstance(table, str):
+        with _log_errors("the table", kind):
+            if kind is DELTA:
+                return delta_snapshot(table)
+            return iceberg_snapshot(table, ".".join(table.name()), table.location())
+    with _log_errors(table, kind, snapshot):
+        if kind is DELTA:
+            return delta_snapshot(DeltaTable(table, version=snapshot), table)
+        if table.startswith(CATALOGUE):
+            return iceberg_snapshot(_of_catalogue(table), table, table, snapshot)
+        file = _metadata_file(Path(table)).absolute()
+        return iceberg_snapshot(_of_metadata(file), table, str(file.parents[1].resolve()), snapshot)
 
 
 UNSUPPORTED = ("not supported", "unsupported", "not yet support", "unrecognized filesystem")
@@ -218,9 +72,8 @@ NOT_THAT_FAR = ("logsegment end version", "no files in log segment", "snapshot n
 
 
 @contextmanager
-def _log_errors(named: NamedTable) -> Iterator[None]:
+def _log_errors(table: str, kind: TableFormat, snapshot: int | None = None) -> Iterator[None]:
     """Report a log that cannot be read as an error of this package; the libraries' own texts are not shown."""
-    table, kind = named.table, named.kind
     try:
         yield
     except (Error, MemoryError):
@@ -232,12 +85,10 @@ def _log_errors(named: NamedTable) -> Iterator[None]:
                 f"{table}: needs a feature of {kind.name} that its library does not support; install a newer version "
                 f"of that (the extra {kind.extra}), or write the live rows to Parquet with what writes the table"
             ) from None
-        if named.snapshot is not None and (
-            isinstance(error, OverflowError) or any(part in text for part in NOT_THAT_FAR)
-        ):
+        if snapshot is not None and (isinstance(error, OverflowError) or any(part in text for part in NOT_THAT_FAR)):
             raise MissingInputError(
-                f"{table}: has no snapshot {named.snapshot}, or its log does not reach back to it any more; leave "
-                f"{SNAPSHOT}{named.snapshot} out for the newest"
+                f"{table}: has no snapshot {snapshot}, or its log does not reach back to it any more; leave "
+                f"{SNAPSHOT}{snapshot} out for the newest"
             ) from None
         raise DataError(
             f"{table}: the log of the {kind.name} table ({kind.log}) is damaged, incomplete or cannot be opened; "
@@ -329,21 +180,21 @@ def _of_metadata(file: Path) -> Any:
     return Table((file.stem,), metadata, str(file), files, NoopCatalog("none"))
 
 
-def _of_catalogue(named: NamedTable) -> Any:
+def _of_catalogue(table: str) -> Any:
     """Return a table of pyiceberg's from the catalogue that it is configured with."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchIdentifierError, NoSuchNamespaceError, NoSuchTableError
 
-    name = named.table.removeprefix(CATALOGUE)
+    name = table.removeprefix(CATALOGUE)
     try:
         return load_catalog().load_table(name)
     except (NoSuchTableError, NoSuchNamespaceError, NoSuchIdentifierError):
         raise MissingInputError(
-            f"{named.table}: the catalogue has no such table; give {CATALOGUE}NAMESPACE.TABLE as it names it"
+            f"{table}: the catalogue has no such table; give {CATALOGUE}NAMESPACE.TABLE as it names it"
         ) from None
     except Exception:  # whatever a catalogue's client fails with; its text may hold credentials
         raise TemporaryError(
-            f"{named.table}: the catalogue does not answer, or none is configured; check ~/.pyiceberg.yaml or "
+            f"{table}: the catalogue does not answer, or none is configured; check ~/.pyiceberg.yaml or "
             "PYICEBERG_CATALOG__DEFAULT__URI, and try again"
         ) from None
 
@@ -446,11 +297,3 @@ def _checked_files(
             )
         listed_as[identity] = address
     return files
-
-
-def gone(snapshot: str) -> MissingInputError:
-    """Return the error to raise where files of a snapshot are gone."""
-    return MissingInputError(
-        f"{snapshot}: files of this snapshot are gone, as after VACUUM or the expiry of snapshots; name a newer one, "
-        "or restore the files"
-    )
