@@ -12,7 +12,7 @@ sides are squares in a, so the ends are roots; where no a can be excluded on a s
 [0, 1]. Noise of few counts has longer tails than the normal distribution: of one Laplace variable K is what its 95 %
 quantile exceeds the normal one by, in standard deviations. Of a sum of m equal ones the excess kurtosis is 1/m of that
 of one, and so is, to first order (Cornish and Fisher 1938), what the quantile exceeds the normal one by.
-tests/model/test_score_figures.py measures the coverage.
+tests/evaluation/test_score_figures.py measures the coverage.
 """
 
 from __future__ import annotations

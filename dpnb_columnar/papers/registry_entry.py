@@ -3,7 +3,7 @@
 The registry is that of NIST's and OpenDP's Differential Privacy Deployments Registry; its data stand in the repository
 opendp/deployments-registry-data, one YAML file each, and JSON is YAML. The fields are those of
 ``schemas/deployments-schema.yaml`` there at commit 057e5d81cf60150dd3307e0cf4504b957802fb3b, whose constraints
-``tests/report/registry_schema.json`` repeats. Each field holds what the model, its released scores or the record of
+``tests/papers/registry_schema.json`` repeats. Each field holds what the model, its released scores or the record of
 the release holds; fields of which none holds anything are left out.
 """
 

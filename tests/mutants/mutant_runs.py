@@ -131,9 +131,19 @@ class Tree:
         return Usual(time.monotonic() - begun, {test: frozenset(notes[test]["functions"]) for test in tests})
 
 
+PLACES = {
+    "budget": "core/budget",
+    "noise": "core/noise",
+    "sensitivity": "core/sensitivity",
+    "mechanisms": "releases",
+    "audit": "extensions/audit",
+}
+"""Folders of tests of rooms of faults that are called otherwise."""
+
+
 def folders_of(mutant: Mutant) -> list[str]:
     """List the folders of tests that may notice a mutant: of its room, and of the room's neighbours."""
-    return [f"tests/{room}" for room in (mutant.room, *mutant.neighbours)]
+    return [f"tests/{PLACES.get(room, room)}" for room in (mutant.room, *mutant.neighbours)]
 
 
 def run_mutant(tree: Tree, mutant: Mutant, usual: dict[str, Usual], *, slow: bool) -> Result:

@@ -211,7 +211,7 @@ def test_every_room_has_a_folder_of_tests_and_every_folder_a_room() -> None:
 
 @pytest.mark.parametrize("folder", sorted(ROOMS | DOORS | set(ACROSS)))
 def test_every_room_has_tests_that_answer_at_once(folder: str) -> None:
-    assert any(quick_of(path) for path in (ALL_TESTS / folder).glob("test_*.py"))
+    assert any(quick_of(path) for path in (ALL_TESTS / folder).rglob("test_*.py"))
 
 
 def quick_of(path: Path) -> list[str]:

@@ -81,7 +81,7 @@ def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS, alw
     rooms = Counter[str]()
     kept = {test for test in always if test in seconds}
     for test in cheapest:
-        room = test.split("/")[1]
+        room = test.partition("::")[0].rpartition("/")[0]
         rooms[room] += 1
         if rooms[room] <= KEPT:
             kept.add(test)

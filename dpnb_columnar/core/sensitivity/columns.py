@@ -288,7 +288,7 @@ def public_sizes(columns: Sequence[RunLengthColumn], sizes: Sequence[int], cells
     values are dropped: ceil(j/2) of the largest and floor(j/2) of the smallest. Only run lengths change.
 
     Lemma. Columns that differ by one added, removed or replaced value have images that differ in at most one place,
-    as multisets. (Proof in docs/privacy.md; attacked exhaustively in tests/sensitivity/test_sensitivity.py.)
+    as multisets. (Proof in docs/privacy.md; attacked exhaustively in tests/core/sensitivity/test_sensitivity.py.)
 
     Args:
         columns: Sorted columns, which may be empty. Confidential.

@@ -30,7 +30,7 @@ of at most 2**-40.
 result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
 logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``search_beta`` searches at beta - 2**-30. That is
 rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise is
-calibrated to. Attacked in tests/sensitivity/test_sensitivity_accuracy.py, by exact integers and balls at every
+calibrated to. Attacked in tests/core/sensitivity/test_sensitivity_accuracy.py, by exact integers and balls at every
 extreme.
 
 **Pruning** (``largest_distance``, ``prune_values``). Where one candidate at k = 0 is known, the values that matter only
