@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from mutants.mutant_files import Mutant, MutantError, mutated, package_sources, read_mutants
+from mutants.mutant_runs import folders_of
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
@@ -46,8 +47,8 @@ def test_every_fault_is_still_there_to_be_made(room: str, sources: dict[Path, st
 
 
 def test_rooms_and_neighbours_have_tests() -> None:
-    folders = {folder for mutant in read_mutants() for folder in (mutant.room, *mutant.neighbours)}
-    assert not [folder for folder in folders if not any((ROOT / "tests" / folder).glob("test_*.py"))]
+    folders = {folder for mutant in read_mutants() for folder in folders_of(mutant)}
+    assert not [folder for folder in folders if not any((ROOT / folder).glob("test_*.py"))]
 
 
 @pytest.mark.skipif(not CONTRIBUTING.exists(), reason="a source distribution has no CONTRIBUTING.md")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -178,3 +179,25 @@ def test_a_budget_too_small_for_its_queries_is_refused() -> None:
     wide = declared({f"x{index}": {"lower": 0, "upper": 1} for index in range(600)})
     with pytest.raises(UsageError, match="raise epsilon, declare fewer attributes, or choose"):
         plan(wide, Budget(Fraction("0.0001")), "smooth")
+
+
+@pytest.mark.parametrize("mechanism", PRIVATE)
+def test_a_measurement_has_what_was_asked_and_drawn_and_the_scale_where_no_row_decides_it(mechanism: str) -> None:
+    """What others account by, or fit to: each share once, its numbers, and the scale that the drawn noise had."""
+    planned = plan(DOMAIN, Budget(Fraction(1)), mechanism)
+    drawn = Forced(lambda place, _: 500 + place)
+    measured = planned.draw(statistics([(0, 1, 7, 0, 2), (1, 3, 1, 1, 5), (2, 2, 50, 0, 1)] * 30), drawn)
+    assert Counter(each.key for each in measured) == Counter((each.query, each.attribute) for each in planned.shares)
+    calls = enumerate(drawn.calls, 500)
+    for each in measured:
+        share = planned.shares[[(of.query, of.attribute) for of in planned.shares].index(each.key)]
+        assert each.share == replace(share, values=sum(map(len, each.values)))
+        assert each.noise == share.noise
+        smooth = planned.mechanism.smooth and each.query in ("mean", "variance", "mean of squares")
+        assert (each.scale is None) is smooth
+        for place, row in enumerate(each.values):
+            for value in row:
+                answer, call = next(calls)
+                assert value == answer
+                assert smooth or each.scale[place] == call.noise.scale * call.scale  # type: ignore[index, attr-defined]
+    assert next(calls, None) is None
