@@ -298,7 +298,12 @@ class Model(NaiveBayes):
 
         Args:
             path: File to write, which ends in ``.html``; None for none.
-            record, ledger, scores, audit, overwrite: As of ``dpnb_columnar.sheet``.
+            record: What the model does not hold, such as title, purpose and approvals: a TOML file, or its keys and
+                values.
+            ledger: Ledger that may have paid for the model.
+            scores: Released scores of this model, or their file; with a ledger, one of its releases.
+            audit: What the command ``audit --output`` wrote.
+            overwrite: Whether to replace an existing file.
 
         Raises:
             dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.

@@ -13,12 +13,11 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
 from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
-from dpnb_columnar.advice.rehearsal import Errors
+from dpnb_columnar.advice.rehearsal import Errors, RehearsalOutcome
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.audit.outcomes import Outcome
 from dpnb_columnar.releases.plan import plan
 
 DOMAIN = people_domain()
@@ -90,7 +89,7 @@ def test_little_noise_loses_little_and_much_noise_much() -> None:
             assert errors.ratio > 0.3
 
 
-def _both(one: Prospect) -> tuple[tuple[Outcome, ...], tuple[Errors, ...]]:
+def _both(one: Prospect) -> tuple[tuple[RehearsalOutcome, ...], tuple[Errors, ...]]:
     return one.outcomes, one.errors
 
 
@@ -138,7 +137,7 @@ TAKEN = Automatic("adaptive-histogram", "none")
 
 def loses(name: str, tight: float, wide: float) -> Prospect:
     mechanism, _, weights = name.partition(" ")
-    outcomes = tuple(Outcome(2, (0.85 - lost,), 0.85, 0.75) for lost in (tight, wide))
+    outcomes = tuple(RehearsalOutcome(2, (0.85 - lost,), 0.85, 0.75) for lost in (tight, wide))
     return Prospect(mechanism, weights or "none", (Errors(None, None, 0.1),) * 2, outcomes)
 
 

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from scipy.stats import laplace, rankdata
 from support.mechanisms import MECHANISMS
 from support.people import people_domain
-from support.releases import plan_and_release
+from support.releases import plan_and_release, train
 
 from dpnb_columnar.advice.population import (
     LIKENESS,
     RARE,
     SAMPLE_ROWS,
     USUAL,
+    InventedRows,
     Population,
     accuracy,
     expected_statistics,
@@ -41,14 +42,12 @@ from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.audit.distinguishers import Sample
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.training import train
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},
@@ -226,18 +225,18 @@ def families() -> Domain:
     return read_domain("families", DOCUMENT, "test")
 
 
-def rows_of(family: int) -> Sample:
+def rows_of(family: int) -> InventedRows:
     return sample(population(families(), 1, one_large_class(2, RARE)), family)
 
 
-def frame(drawn: Sample) -> pl.DataFrame:
+def frame(drawn: InventedRows) -> pl.DataFrame:
     """The rows as a user's file would hold them."""
     codes = {name: each.codes[drawn.places[name]] for name, each in drawn.population.distributions.items()}
     columns = {name: code if name in NUMERIC else code.astype(str) for name, code in codes.items()}
     return pl.DataFrame({**columns, "y": np.array(["no", "yes"])[drawn.classes]})
 
 
-def correlation(drawn: Sample, first: str, second: str) -> float:
+def correlation(drawn: InventedRows, first: str, second: str) -> float:
     """Spearman's, within the first class, of positions in the order of what values tell."""
     ranks = []
     for name in (first, second):

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
+from support.releases import train
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
@@ -30,7 +31,6 @@ from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.training import train
 
 REPEATED = repeated_document(6)
 repeated = partial(repeated_people, copies=6)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain, write_people
+from support.releases import train
 from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
@@ -26,7 +27,6 @@ from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.training import train
 
 
 def weighted(rule: dict[str, Any] | None = None, **more: Any) -> Domain:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
+from support.releases import train
 
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
@@ -20,7 +21,6 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.parameters import CalibrationLine
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.training import train
 
 FILE = Path(__file__).parent / "model_with_line.json"
 LINE = CalibrationLine(1, (-6.5, -1.25, 0.0, 2.5), (-4.125, -1.5, -0.5, 1.75), (-3.0, -2.5, -2.25, 0.125), 0.375)

@@ -293,8 +293,9 @@ def test_weights_change_the_prior_of_the_score_and_nothing_else(weights: str) ->
 
 def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -> Model:
     """Release with noise that is the exact number: every answer is right, whatever the order of the queries."""
+    from support.releases import train
+
     from dpnb_columnar.counting.inputs import FrameInput
-    from dpnb_columnar.training import train
 
     planned = plan(domain, budget, "histogram", None, weights)
     shares = plan(replace(domain, weight=None), budget, "histogram", None, weights).shares

@@ -15,8 +15,7 @@ from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar import registry
-from dpnb_columnar.core import mechanisms
+from dpnb_columnar import mechanisms, registry
 from dpnb_columnar.core.mechanisms.baselines import Global
 from dpnb_columnar.core.mechanisms.histogram import BinCounts
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family

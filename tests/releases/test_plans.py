@@ -15,6 +15,7 @@ from support.mechanisms import MECHANISMS
 from support.model_cases import declared
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Drawn, Forced
+from support.releases import train
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -36,7 +37,6 @@ from dpnb_columnar.model.parameters import MOST_MARGINS, AttributeWeights, Calib
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import ModelSize, largest_model, plan, reserve_later_pass
-from dpnb_columnar.training import train
 
 SIZES = [Fraction(LARGEST_COUNT), Fraction(10) ** 290, Fraction(7, 3), Fraction(10) ** 12 / 7]
 

@@ -17,7 +17,7 @@ from support.mechanisms import PRIVATE
 from support.model_cases import declared, from_document
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
-from support.releases import plan_and_release
+from support.releases import plan_and_release, train
 
 from dpnb_columnar.api import load_model
 from dpnb_columnar.api.model import Model
@@ -46,7 +46,6 @@ from dpnb_columnar.model.parameters import (
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import STEPS, calibrated_weights, centres, margins_given
-from dpnb_columnar.training import train
 
 # Margins of correlated attributes.
 

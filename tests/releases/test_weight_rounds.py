@@ -19,7 +19,7 @@ from support.model_cases import declared, histogram_of, model_of, presence_of, t
 from support.people import PEOPLE, people, people_domain
 from support.planting import plant
 from support.recorded_draws import Drawn, Forced
-from support.releases import release_weights
+from support.releases import release_weights, train
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Concentrated, Neighbours, Pure, RowEffect, Share, parse_division, total
@@ -51,7 +51,6 @@ from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import FINER, model_scores
 from dpnb_columnar.releases.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
-from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
 

@@ -84,7 +84,7 @@ def test_where_the_extension_that_reads_an_address_is_absent_it_is_named(
     words: list[str], extension: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "_package", lambda name: None)
-    assert f"this needs the extension {extension}, which is not installed here" in run("train", *words, expected=69).err
+    assert f"this needs the extension {extension}, which is not installed" in run("train", *words, expected=69).err
     if "--engine" not in words:
         with pytest.raises(UnavailableError, match=f"the extension {extension}"):
             dpnb.train(words[0], epsilon=1)

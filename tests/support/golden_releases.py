@@ -33,9 +33,10 @@ from dpnb_columnar.model.document import to_document
 from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_plan import plan_scores
-from dpnb_columnar.training import carry_out, train
+from dpnb_columnar.training import carry_out
 from support.golden_model import golden_model
 from support.mechanisms import MECHANISMS
+from support.releases import train
 
 DIGESTS = Path(__file__).parents[1] / "golden" / "releases.json"
 """The SHA-256 of every text by its name."""

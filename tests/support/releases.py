@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dpnb_columnar import training
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.mechanisms.later import draw_margins
 from dpnb_columnar.core.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.core.queries.scores import ScoreCounts
 from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
@@ -34,3 +36,8 @@ def release_weights(planned: ReleasePlan, counts: ScoreCounts, draw: Sampler) ->
     assert planned.calibration is not None
     measured = draw_margins(margins_given(planned.given), planned.calibration, counts, draw)
     return planned.calibrated(planned.given, measured, seeded=not draw.private)
+
+
+def train(planned: ReleasePlan, rows: Rows, draw: Sampler | None = None) -> Model:
+    """Carry out a planned release of a model, as the Python interface does."""
+    return Model.of(training.train(planned, rows, draw=draw))

@@ -19,15 +19,15 @@ from support.engines import SQLite
 from support.mechanisms import PRIVATE
 from support.planting import plant
 
+from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.attributes import Group
 from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit import bit_patterns, epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
 from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import forced_sizes, groups, small_pairs
+from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, forced_sizes, groups, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import (
     EPSILON,
     GROUPED,
@@ -103,7 +103,7 @@ def under(configuration: Configuration, relation: Neighbours) -> Configuration:
     return replace(configuration, budget=replace(configuration.budget, neighbours=relation))
 
 
-def compared(configuration: Configuration, universe: AnyUniverse, of: Iterable[Group]) -> Compared:
+def compared(configuration: Configuration, universe: AnyUniverse, of: Iterable[NeighbourGroup]) -> Compared:
     """Compare all pairs of neighbours of some groups, as the audit does."""
     with remembered_searches():
         return exhaustive.compare(configuration, universe, of, exhaustive.claim_of(configuration, universe))
@@ -151,7 +151,7 @@ def test_every_release_of_weighted_rows_costs_at_most_epsilon(
     delta = DELTA if noise in ("gaussian", "arsinh-normal") else Fraction(0)
     configuration = Configuration(mechanism, noise, Budget(Fraction(1), relation, delta=delta), weighted=True)
     universe = faultless_units(None, weighted=True)
-    group = Group(list(small_pairs(len(universe.rows), relation, 2)), forced_sizes(universe.domain, 2))
+    group = NeighbourGroup(list(small_pairs(len(universe.rows), relation, 2)), forced_sizes(universe.domain, 2))
     found = compared(configuration, universe, [group])
     assert found.findings == ()
     assert 0.2 < found.loss <= 1 + 1e-6
@@ -219,27 +219,27 @@ def test_planted_fault_is_found_by_its_checks(
     assert all(found[check].pair and found[check].seen for check in checks)
 
 
-def quick(universe: Universe, relation: Neighbours) -> Iterable[Group]:
+def quick(universe: Universe, relation: Neighbours) -> Iterable[NeighbourGroup]:
     return groups(universe, relation, 1, (12,), 3)
 
 
-def each_row(*sizes: tuple[int, ...]) -> Callable[[AnyUniverse, Neighbours], list[Group]]:
+def each_row(*sizes: tuple[int, ...]) -> Callable[[AnyUniverse, Neighbours], list[NeighbourGroup]]:
     """All pairs of neighbours of one row, or unit, given models of these sizes."""
 
-    def pairs(universe: AnyUniverse, relation: Neighbours) -> list[Group]:
-        return [Group(list(small_pairs(len(universe.rows), relation, 1)), sizes or [()])]
+    def pairs(universe: AnyUniverse, relation: Neighbours) -> list[NeighbourGroup]:
+        return [NeighbourGroup(list(small_pairs(len(universe.rows), relation, 1)), sizes or [()])]
 
     return pairs
 
 
-def exchanged(universe: Universe, relation: Neighbours) -> list[Group]:
+def exchanged(universe: Universe, relation: Neighbours) -> list[NeighbourGroup]:
     """One row of a class goes from the lower to the upper bound, or the other way."""
     low, high = universe.extremes(0)
     pairs = [
         (universe.database((5, one)), universe.database((4, one), (1, other)))
         for one, other in ((low, high), (high, low))
     ]
-    return [Group(pairs, [(5, 12), (2, 1), (7, 3), (100_000, 5), (100, -1)])]
+    return [NeighbourGroup(pairs, [(5, 12), (2, 1), (7, 3), (100_000, 5), (100, -1)])]
 
 
 ATTACKS = {
@@ -449,7 +449,7 @@ def test_the_model_whose_scores_are_attacked_says_something_of_rows(domain: Doma
     rows = [
         ("a", value, category) for value in (*VALUES.get(domain.name, (0.0, 4.0)), None) for category in ("p", None)
     ]
-    scored = scored_model(domain).predict(frame_of(rows).with_columns(pl.int_range(pl.len()).alias(UNIT)))
+    scored = Model.of(scored_model(domain)).predict(frame_of(rows).with_columns(pl.int_range(pl.len()).alias(UNIT)))
     assert scored["predicted"].n_unique() == 2
     probability = scored[f"probability_{domain.classes[-1]}"]
     assert probability.max() > 0.985

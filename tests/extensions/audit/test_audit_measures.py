@@ -44,9 +44,8 @@ from dpnb_columnar.extensions.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn
+from dpnb_columnar.extensions.audit.recording import Answers, Drawn, RecordingSampler
 from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, UniformLogNormal
-from dpnb_columnar.ledger.witness import Witness
 from dpnb_columnar.model.intervals import lower_bound, upper_bound
 
 Floats = np.ndarray
@@ -325,10 +324,10 @@ def test_forced_answers_depend_on_their_place_alone() -> None:
 
 
 def test_a_witness_draws_what_its_sampler_draws() -> None:
-    witness, sampler = Witness(sampler=ExactSampler(SeededBits(4))), ExactSampler(SeededBits(4))
+    witness, sampler = RecordingSampler(sampler=ExactSampler(SeededBits(4))), ExactSampler(SeededBits(4))
     noise = Laplace(Fraction(1))
     drawn = [witness(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
     assert drawn == [sampler(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
     assert [found.answer for found in witness.draws] == drawn
     assert not witness.private
-    assert Witness().private
+    assert RecordingSampler().private
