@@ -21,7 +21,6 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.releases import model_plan as model_release
 from dpnb_columnar.releases import plan as planning
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
@@ -138,7 +137,7 @@ def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatc
     noted(Payment, "admit", "ask the ledger")
     noted(Ledger, "spend", "spend")
     noted(ChargedRun, "keep", "keep")
-    noted(model_release, "release", "draw")
+    noted(training, "_reported", "draw")
     first = train(planned, Rows(statistics), payment, output=output)
     before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting"]
     assert output.steps == [*before, "spend", "releasing", "draw", "keep", "write", "free"]

@@ -17,6 +17,7 @@ from support.people import people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar import training
 from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.find_domain import find_domain
@@ -115,7 +116,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
-    [("dpnb_columnar.releases.model_plan.release", True), ("dpnb_columnar.model.model.Model.save", False)],
+    [("dpnb_columnar.training._reported", True), ("dpnb_columnar.cli.file_output.save_model", False)],
 )
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
 def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(
@@ -186,9 +187,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
     ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An attempt that begins while another draws waits for it, and takes what that one has released."""
-    from dpnb_columnar.releases.model_plan import release
-
-    draws = 0
+    draws, reported = 0, training._reported
     attempts: list[threading.Thread] = []
     found: list[object] = []
 
@@ -201,9 +200,9 @@ def test_attempts_of_one_run_draw_one_after_the_other(
         attempts.append(threading.Thread(target=attempt))
         attempts[-1].start()
         time.sleep(1)
-        return release(*arguments)
+        return reported(*arguments)
 
-    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", slowly)
+    monkeypatch.setattr("dpnb_columnar.training._reported", slowly)
     first = dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID)
     for thread in attempts:
         thread.join()

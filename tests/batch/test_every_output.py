@@ -13,7 +13,7 @@ from support.patience import patience
 from support.running import Run, parser_of
 from support.writing_verbs import NOT_RUN, WRITES, child, names_below, write_inputs
 
-from dpnb_columnar.cli.program import VERBS
+from dpnb_columnar.cli.program import help_lines
 
 KILLED = """
 import os, pathlib, signal, sys
@@ -60,7 +60,7 @@ def copied(inputs: Path, folder: Path) -> Path:
 def test_every_verb_that_writes_is_here() -> None:
     """A command writes if it may replace an output, or makes a ledger."""
     writing = {"ledger init"}
-    for verb in VERBS:
+    for verb in help_lines():
         commands = getattr(parser_of(verb), "commands", None) or {"": parser_of(verb)}
         for name, parser in commands.items():
             if any("--overwrite" in getattr(option, "opts", ()) for option in parser.params):

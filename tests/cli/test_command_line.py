@@ -121,7 +121,7 @@ def test_unforeseen_failure_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
+    monkeypatch.setattr("dpnb_columnar.training._reported", fail)
     ended = run("train", people_file, expected=code)
     assert told in ended.err
     assert "42" not in ended.err + ended.out
@@ -132,7 +132,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.releases.model_plan.release", fail)
+    monkeypatch.setattr("dpnb_columnar.training._reported", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
@@ -170,7 +170,7 @@ import os
 import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.api.model import Model
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """

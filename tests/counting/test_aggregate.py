@@ -276,7 +276,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 MEMORY_SCRIPT = """
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 
 numeric = {f"n{position}": {"lower": 0, "upper": 100, "step": 1} for position in range(1, 4)}

@@ -16,10 +16,9 @@ from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
-from dpnb_columnar.core.queries.scores import ClassScores
 from dpnb_columnar.evaluation.noisy_intervals import proportion
 from dpnb_columnar.report.drawing import embedded_panel
-from dpnb_columnar.report.evaluation_page import calibration_plot, histogram_plot, roc_plot
+from dpnb_columnar.report.evaluation_page import ScoreHistogram, calibration_plot, histogram_plot, roc_plot
 
 BINS = 58
 
@@ -99,7 +98,7 @@ def test_of_many_classes_the_largest_are_drawn(folder: Path, run: Run) -> None:
 def test_noise_without_rows_is_drawn_as_well() -> None:
     """Counts below zero, no rows at all, and one class without rows."""
     for own in ([0] * BINS, [-2] * BINS, [5] * BINS):
-        scores = ClassScores("a", [0] * BINS, own)
+        scores = ScoreHistogram("a", [0] * BINS, own)
         for variance in (0.0, 2.0):
             for plot in (roc_plot([scores], ["none"], variance), calibration_plot([scores], variance)):
                 values = [part for point in plot.panel.series[0].points for part in (point.x, point.low, point.high)]
@@ -112,7 +111,7 @@ def test_noise_without_rows_is_drawn_as_well() -> None:
 
 
 def test_a_curve_goes_from_corner_to_corner_and_rises() -> None:
-    scores = ClassScores("a", [10] * 20 + [0] * 38, [0] * 15 + [10] * 43)
+    scores = ScoreHistogram("a", [10] * 20 + [0] * 38, [0] * 15 + [10] * 43)
     line, diagonal = roc_plot([scores], ["0.98"], 0.0).panel.series
     points = [(point.x, point.y) for point in line.points]
     assert points[0] == (1, 1)

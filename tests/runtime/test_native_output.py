@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 import polars as pl
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from support.people import PEOPLE
 door = sys.argv[1]

@@ -46,7 +46,7 @@ import os, sys, tempfile, threading, time
 from pathlib import Path
 import polars as pl
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.runtime import confinement
 from support.people import PEOPLE
 folders = [Path("/var/tmp/polars-" + os.environ["USER"]), Path(tempfile.gettempdir())]

@@ -57,7 +57,7 @@ OBSERVED = """
 import sys
 from pathlib import Path
 from dpnb_columnar.cli.main import run
-from dpnb_columnar.counting.engines import spark, spark_session
+from dpnb_columnar.extensions.spark import spark, spark_session
 
 spark_session.LONGEST_END = 120  # also on a busy machine
 facts, *arguments = sys.argv[1:]
@@ -194,7 +194,7 @@ def test_spark_connect_is_refused(variables: dict[str, str]) -> None:
 
 NO_ANSWER = """
 import sys
-from dpnb_columnar.counting.engines import spark_session
+from dpnb_columnar.extensions.spark import spark_session
 spark_session.LONGEST_START = 2
 from dpnb_columnar.cli.main import run
 run(sys.argv[1:])
