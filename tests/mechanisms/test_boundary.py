@@ -23,7 +23,7 @@ from dpnb_columnar.mechanisms.mechanism import COUNTS
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
+from dpnb_columnar.model.parameters import Histogram, PublicSource, Table
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 DOMAIN = declared(
@@ -62,20 +62,8 @@ def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
     return assemble(domain, cells)
 
 
-def draws(
-    data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12, weights: Weights = "none"
-) -> list[Drawn]:
-    """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
-    return released(data, budget, mechanism, noise, size, weights)[1]
-
-
 def released(
-    data: list[Row],
-    budget: Budget,
-    mechanism: str,
-    noise: str | None = None,
-    size: int = 12,
-    weights: Weights = "none",
+    data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12, weights: Weights = "none"
 ) -> tuple[Model, list[Drawn]]:
     """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
     forced = Forced(size)
@@ -121,17 +109,12 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
 def test_no_row_costs_more_than_epsilon_over_all_draws(
-    relation: Neighbours,
-    mechanism: str,
-    noise: str | None,
-    weights: Weights,
-    data: st.DataObject,
-    epsilon: Fraction,
+    relation: Neighbours, mechanism: str, noise: str | None, weights: Weights, data: st.DataObject, epsilon: Fraction
 ) -> None:
     """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
     first, second = data.draw(neighbouring(relation))
     budget, size = Budget(epsilon, relation), data.draw(st.sampled_from(PUBLIC_SIZES))
-    one, two = (draws(rows, budget, mechanism, noise, size, weights) for rows in (first, second))
+    one, two = (released(rows, budget, mechanism, noise, size, weights)[1] for rows in (first, second))
     assert len(one) == len(two), "how much is released depends on the rows"
     assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
 
@@ -178,31 +161,10 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
                 assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
 
 
-def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
-    generator = np.random.default_rng(5)
-    size = 40_000
-    klass = generator.integers(0, 3, size)
-    x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
-    money, k = generator.integers(0, 51, size), generator.integers(0, 2, size)
-    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, x, strict=True)])  # type: ignore[misc]
-    model = plan_and_release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
-    plain = plan_and_release(data, Budget(Fraction(1)), "none")
-    for private, exact in zip(model.attributes, plain.attributes, strict=True):
-        if isinstance(private, Normal) and isinstance(exact, Normal):
-            assert private.mean == pytest.approx(exact.mean, abs=0.02)
-            assert private.deviation == pytest.approx(exact.deviation, rel=0.05)
-        elif isinstance(private, Table) and isinstance(exact, Table):
-            assert np.array(private.probability) == pytest.approx(np.array(exact.probability), abs=1e-3)
-    assert model.classes.probability == pytest.approx(plain.classes.probability, abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"mechanism": "smoth"},
-            "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram",
-        ),
+        ({"mechanism": "smoth"}, "known mechanisms: auto, smooth, paper, trimmed-mean, global, .*histogram"),
         ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],

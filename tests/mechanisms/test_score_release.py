@@ -1,28 +1,42 @@
-"""Released scores: bins that the model fixes, one row in one of them, and noise on every one (Lemma 2.11)."""
+"""Released scores, of all rows and by group: bins that the model fixes, and noise on every one (Lemmas 2.11, 2.14)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from support.people import FEW_VALUES, PEOPLE, TYPES, people, people_domain
+from support.engines import SQLite
+from support.people import FEW_VALUES, PEOPLE, TYPES, Document, people, people_domain
 from support.recorded_draws import Forced, total_loss
+from support.tables import into_duckdb
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
-from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Weight, read_domain
-from dpnb_columnar.domain.editing import with_unit, with_weight
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms import score_release
-from dpnb_columnar.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores
+from dpnb_columnar.counting.sql_queries import query_sql
+from dpnb_columnar.counting.statistics_files import answer_of
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.groupings import divisions_of
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.mechanisms.score_release import (
+    FINER,
+    GROUP_PROBABILITIES,
+    ScorePlan,
+    model_scores,
+    plan_scores,
+    release_scores,
+)
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
@@ -45,29 +59,23 @@ def counts_of(frame: pl.DataFrame, model: Model) -> ScoreCounts:
 @pytest.fixture(scope="module")
 def small() -> Model:
     """A model of a domain whose every row can be listed, with the three ways to miss a value."""
-    rows = [
-        (age % 5, hours % 4, "fm"[age % 2], ("low", "high")[hours % 3 > 1])
-        for age, hours in product(range(30), repeat=2)
-    ]
-    domain = read_domain("people", FEW_VALUES, "test")
-    return dpnb.train(
-        pl.DataFrame(rows, TYPES, orient="row"),
-        epsilon=5,
-        domain=domain,
-        mechanism="histogram",
-        attribute_weights="tempered",
-    )
+    return of_few_values(FEW_VALUES, lambda age, hours: ("low", "high")[hours % 3 > 1], "tempered")
 
 
 @pytest.fixture(scope="module")
 def three() -> Model:
     """The same of three classes."""
-    rows = [
-        (age % 5, hours % 4, "fm"[age % 2], ("low", "high", "none")[(hours % 4 > 1) + (hours % 4 > 1 and age % 5 > 2)])
-        for age, hours in product(range(30), repeat=2)
-    ]
+    return of_few_values(
+        THREE, lambda age, hours: ("low", "high", "none")[(hours % 4 > 1) * (1 + (age % 5 > 2))], "auto"
+    )
+
+
+def of_few_values(document: Document, income: Callable[[int, int], str], weights: str) -> Model:
+    rows = [(age % 5, hours % 4, "fm"[age % 2], income(age, hours)) for age, hours in product(range(30), repeat=2)]
     frame = pl.DataFrame(rows, TYPES, orient="row")
-    return dpnb.train(frame, epsilon=5, domain=read_domain("people", THREE, "test"), mechanism="histogram")
+    return dpnb.train(
+        frame, epsilon=5, domain=people_domain(document), mechanism="histogram", attribute_weights=weights
+    )
 
 
 def three_classes(rows: int, seed: int = 2) -> pl.DataFrame:
@@ -132,24 +140,6 @@ def test_rows_without_a_label_are_in_no_bin(small: Model) -> None:
     assert counts_of(rows, small).counts.sum() == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("classes", [2, 3])
-def test_one_row_more_is_one_count_more_or_none(small: Model, three: Model, classes: int) -> None:
-    """All rows of the domain, missing and undeclared values included, added to each of two data sets."""
-    model = small if classes == 2 else three
-    values = [[0, 1, 4, 9, None], [0, 3, -2, None], ["f", "m", "x", None], ["low", "high", "none", None]]
-    before = [counts_of(frame, model).counts for frame in (people(0), three_classes(200))]
-    for row in product(*values):
-        added = pl.DataFrame([row], schema=TYPES, orient="row")
-        more = [counts_of(pl.concat([frame, added]), model).counts for frame in (people(0), three_classes(200))]
-        changes = [after - exact for after, exact in zip(more, before, strict=True)]
-        counts = row[0] is not None and row[3] in model.domain.classes
-        for change in changes:
-            assert (change.min(), change.sum(), np.abs(change).sum()) == (0, counts, counts), row
-        # The cell does not depend on the other rows.
-        np.testing.assert_array_equal(changes[0], changes[1])
-
-
 # What is drawn.
 
 
@@ -201,50 +191,6 @@ def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: objec
     assert set(moved) == {most}
 
 
-def test_noise_of_weighted_scores_is_made_for_the_cap() -> None:
-    half = Weight("w", Fraction(3, 2), Fraction(1, 2))
-    domain = replace(with_unit(people_domain(), "SERIAL", 2), weight=half)
-    frame = people(60).with_columns(SERIAL=pl.int_range(60) // 10, w=pl.int_range(60) % 2)
-    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
-    plan = plan_scores(model, Budget(ONE))
-    assert plan.shares[0].composition == "one row changes one of these counts by at most 3"
-    whole = counts_of(frame, model)
-    assert whole.counts.sum() == int(dpnb.aggregate(frame, domain=domain).weight_sums.sum())
-    assert {call.scale for call in drawn(plan, whole).calls} == {3}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("neighbours", "steps"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE_ONE, 2)])
-@pytest.mark.parametrize(("most", "cap"), [(None, 3), (1, 1), (1, 3), (2, 4)])
-@pytest.mark.parametrize("label", [PEOPLE["label"], THREE["label"]], ids=["two classes", "three"])
-def test_weighted_rows_and_units_lose_epsilon_in_scores_and_no_more(
-    most: int | None, cap: int, label: object, neighbours: Neighbours, steps: int
-) -> None:
-    """Units of one to five rows, whose weight is their number, each removed, or exchanged for one of other classes."""
-    domain = with_weight(people_domain({**PEOPLE, "label": label}), "persons", cap)
-    domain = domain if most is None else with_unit(domain, "SERIAL", most)
-    sizes = [place % 5 + 1 for place in range(30)]
-    serials = [serial for serial, size in enumerate(sizes) for _ in range(size)]
-    frame = three_classes(150).filter(pl.col("income").is_in(domain.classes))[: len(serials)]
-    frame = frame.with_columns(SERIAL=pl.Series(serials[: len(frame)])).with_columns(persons=pl.len().over("SERIAL"))
-    frame = frame if most is not None else frame.with_columns(SERIAL=pl.int_range(pl.len()))
-    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
-    plan = plan_scores(model, Budget(Fraction(1, 2), neighbours), seeded=True)
-    whole = counts_of(frame, model)
-    flipped = pl.when(pl.col("income") == "low").then(pl.lit("high")).otherwise(pl.lit("low"))
-    losses = []
-    for serial in frame["SERIAL"].unique():
-        own = pl.col("SERIAL") == serial
-        other = frame.filter(~own)
-        if neighbours is Neighbours.REPLACE_ONE:
-            other = pl.concat([other, frame.filter(own).with_columns(income=flipped)])
-        losses.append(total_loss(drawn(plan, whole).calls, drawn(plan, counts_of(other, model)).calls))
-    assert max(losses) <= 0.5 + 1e-9
-    assert max(losses) == pytest.approx(0.5)
-    assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps / (most or 1)}
-    assert {call.scale for call in drawn(plan, whole).calls} == {cap}
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, classes: int) -> None:
     """Under the same answers of the sampler no rows and many rows give the same scores."""
@@ -279,32 +225,6 @@ def test_no_draw_makes_a_run_fail(small: Model, three: Model, classes: int, answ
     assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
 
 
-def absent(counts: Sequence[int], share: object, draw: Forced, sensitivity: Fraction = ONE) -> list[int]:
-    """A fault: empty cells are released as they are."""
-    return [int(draw(Fraction(int(count)), sensitivity, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_fault_in_the_draws_is_found(
-    small: Model, three: Model, classes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(score_release, "noisy_counts", absent)
-    with pytest.raises(AssertionError):
-        test_released_counts_are_functions_of_the_draws(small, three, classes)
-
-
-def of_all_rows(counts: ScoreCounts) -> ScoreCounts:
-    """A fault: the bins of all rows follow from how many there are."""
-    return replace(counts, counts=np.roll(counts.counts, int(counts.counts.sum()) % 3, axis=0))
-
-
-def test_a_bin_that_depends_on_other_rows_is_found(three: Model) -> None:
-    frame = three_classes(50)
-    whole, other = (of_all_rows(counts_of(rows, three)) for rows in (frame, frame[1:]))
-    plan = plan_scores(three, Budget(ONE), seeded=True)
-    assert total_loss(drawn(plan, whole).calls, drawn(plan, other).calls) > 1
-
-
 # What is refused.
 
 
@@ -337,3 +257,198 @@ def test_scores_of_a_seed_carry_no_guarantee(small: Model) -> None:
     seeded = ReleasedScores.of(release_scores(plan, counts, ExactSampler(SeededBits(1))))
     assert not seeded.guarantee.private
     assert "NO GUARANTEE" in repr(seeded)
+
+
+# Scores by group: groups that are declared, one row in one of them, and noise on every one (Lemma 2.14).
+
+BY = ["sex,hours=2", "sex:hours", "region=n,s"]
+
+
+def planned(model: Model, by: Sequence[str] = BY, budget: Budget | None = None) -> ScorePlan:
+    return plan_scores(model, budget or Budget(ONE), seeded=True, divisions=divisions_of(by, model.domain))
+
+
+def counted(plan: ScorePlan, frame: pl.DataFrame) -> ScoreCounts:
+    return FrameInput(frame).check(plan.domain).answer(plan.scores)
+
+
+def everyday(rows: int = 300) -> pl.DataFrame:
+    frame = people(rows, 3)
+    return frame.with_columns(
+        age=pl.col("age") % 5,
+        hours=pl.col("hours") % 4,
+        region=pl.Series(["n", "s", "e", None] * (rows // 4 + 1))[:rows],
+    )
+
+
+# Which groups there are.
+
+
+def test_groups_are_those_of_the_declaration_whatever_the_rows(small: Model) -> None:
+    plan = planned(small, ["age,hours,sex:age", "region=n,s"])
+    empty, many = (
+        ReleasedScores.of(release_scores(plan, counted(plan, f), Forced(3))) for f in (everyday(0), everyday())
+    )
+    assert empty == many
+    by_age, by_hours, crossed, by_region = empty.groups
+    # A row without an age does not count, so that no group is for it; hours that are missing are a category.
+    assert [values for (values,) in by_age.values] == ["0", "1", "2", "3", "4"]
+    assert [values for (values,) in by_hours.values] == ["0", "1", "2", "3", None]
+    assert [values for (values,) in by_region.values] == ["n", "s", None]
+    assert crossed.columns == ("sex", "age")
+    assert crossed.values == tuple(product(("f", "m", None), ("0", "1", "2", "3", "4")))
+    assert by_region.counts == (((3, 3), (3, 3)),) * 3
+    assert by_region.expected == (3, 3, 3)
+
+
+def test_ranges_of_a_declared_range() -> None:
+    domain = people_domain()
+    divisions = divisions_of(["age", "age=18,65"], domain)
+    assert divisions is not None
+    (grouping,) = divisions.groupings
+    assert grouping.values == ("0 to 17", "18 to 64", "65 to 100", None)
+    plain = divisions_of("age", domain)
+    assert plain is not None
+    assert plain.groupings[0].starts == (0, 12, 25, 37, 50, 63, 75, 88)
+    assert plain.groupings[0].values[:2] == ("0 to 11", "12 to 24")
+
+
+@pytest.mark.parametrize(
+    ("by", "problem"),
+    [
+        ("income", "the label is read from income"),
+        ("income=low,high", "the label is read from income"),
+        ("sexx", "sexx is no attribute of the model, .*did you mean sex"),
+        ("region", r'add the values that make its groups, such as by="region=1,2,3"'),
+        ("sex=f", "sex is declared with its values"),
+        ("age=30,20", "name the first value of each group once, rising"),
+        ("age=old", "'old' is not such a number"),
+        ("age=1000", "'1000' is not such a number"),
+        ("region=n,n", "name each of its values once"),
+        ("region=n,", "name each of its values once"),
+        ("region=", "name each of its values once"),
+        (f"region={'n' * 8193}", "of at most 8192 characters"),
+        ("=n", "is no name of a column"),
+        ("sex:sex", "names each of its columns once, not sex, sex"),
+        ([], "1 to 16 divisions into groups at once, not 0"),
+        ([[]], "names each of its columns once"),
+    ],
+)
+def test_columns_that_make_no_groups_are_refused(by: Any, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        divisions_of(by, people_domain())
+
+
+def test_too_many_cells_are_refused(small: Model) -> None:
+    regions = ",".join(map(str, range(9000)))
+    with pytest.raises(UsageError, match="are counted at once"):
+        planned(small, [f"region={regions}", "sex", "age"])
+    with pytest.raises(UsageError, match="1 to 16 divisions"):
+        planned(small, [f"r{place}=1" for place in range(17)])
+
+
+def test_the_unit_and_the_weight_make_no_groups() -> None:
+    with pytest.raises(UsageError, match="SERIAL is the unit of the rows"):
+        divisions_of("SERIAL=1", with_unit(people_domain(), "SERIAL", 1))
+
+
+# What is counted.
+
+
+def marginals(plan: ScorePlan, counts: ScoreCounts) -> list[np.ndarray]:
+    """The exact tables of each division, as noise finds them."""
+    exact = Forced()
+    release_scores(plan, counts, exact)
+    tables, start = [], 0
+    for share in plan.shares:
+        tables.append(np.array([int(call.location) for call in exact.calls[start : start + share.values]]))
+        start += share.values
+    return tables
+
+
+def test_the_tables_are_those_of_the_predictions(small: Model) -> None:
+    """Compared with prediction row by row: rounding moves rows next to an edge alone."""
+    frame = everyday(2000)
+    plan = planned(small, ["sex", "region=n,s", "sex:region"])
+    scored = small.predict(frame).with_columns(frame["sex", "income", "region"])
+    released = ReleasedScores.of(release_scores(plan, counted(plan, frame), Forced()))
+    for groups in released.groups:
+        for values, counts, expected in zip(groups.values, groups.counts, groups.expected or (), strict=True):
+            part = scored
+            for column, value in zip(groups.columns, values, strict=True):
+                declared = ["f", "m"] if column == "sex" else ["n", "s"]
+                held = pl.col(column).is_in(declared).fill_null(False)
+                part = part.filter(~held if value is None else pl.col(column) == value)
+            found = [
+                [part.filter(income=true, predicted=predicted).height for predicted in ("low", "high")]
+                for true in ("low", "high")
+            ]
+            assert np.abs(np.array(counts) - found).sum() <= 0.01 * max(part.height, 100), values
+            assert expected / 100 == pytest.approx(part["probability_high"].sum(), abs=0.004 * part.height + 1e-9)
+
+
+def test_scores_of_all_rows_are_those_without_groups(small: Model) -> None:
+    frame, plan = everyday(), planned(small)
+    alone = plan_scores(small, Budget(ONE), seeded=True)
+    assert marginals(alone, counted(alone, frame))[0].tolist() == marginals(plan, counted(plan, frame))[0].tolist()
+
+
+def test_the_noise_of_sums_is_for_a_hundred_hundredths(small: Model) -> None:
+    plan, start = planned(small), 0
+    calls = drawn(plan, counted(plan, everyday(5))).calls
+    for share in plan.shares:
+        scales = {call.scale for call in calls[start : start + share.values]}
+        assert scales == {Fraction(100 if share.query == GROUP_PROBABILITIES else 1)}, share.query
+        start += share.values
+
+
+@pytest.mark.slow
+def test_every_engine_counts_the_same_groups(small: Model, tmp_path: Path) -> None:
+    frame, plan = everyday(), planned(small)
+    expected = counted(plan, frame)
+    assert (expected.counts.sum(axis=1) > 0).sum() > 10
+    into_duckdb(tmp_path / "people.duckdb", frame)
+    address = parse_database(str(tmp_path / "people.duckdb"))
+    assert address is not None
+    assert DatabaseInput(address, "person").check(plan.domain).answer(plan.scores) == expected
+    engine = SQLite()
+    engine.load(frame.to_arrow())
+    result = pl.DataFrame(engine.run(query_sql(plan.scores, {}, "rows", engine.dialect)))
+    assert answer_of(result, plan.scores, "SQLite") == expected
+    with pytest.raises(DataError, match="region"):
+        FrameInput(frame.drop("region")).check(plan.domain)
+
+
+# What is drawn.
+
+
+@pytest.mark.parametrize("answer", [-(10**30), -1, 0, 1, 10**30])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_draw_of_groups_makes_a_run_fail(small: Model, three: Model, classes: int, answer: int) -> None:
+    plan = planned(small if classes == 2 else three)
+    scores = ReleasedScores.of(release_scores(plan, counted(plan, everyday(9)), Forced(answer)))
+    assert read_scores(json.loads(to_json(scores_document(scores))), "test") == scores
+    for division in scores.figures.groups:
+        for group in division.groups:
+            assert 0 <= group.accuracy.interval[0] <= group.accuracy.interval[1] <= 1
+
+
+# What is kept.
+
+
+def test_files_with_and_without_groups_are_read(small: Model, tmp_path: Path) -> None:
+    frame = everyday()
+    plain = dpnb.release_scores(small, frame, epsilon=1)
+    grouped = dpnb.release_scores(small, frame, epsilon=1, by=["sex", ("sex", "hours")])
+    for scores in (plain, grouped):
+        scores.save(tmp_path / "s.json", overwrite=True)
+        assert dpnb.load_scores(tmp_path / "s.json") == scores
+    assert "groups" not in scores_document(plain)
+    assert [division.columns for division in grouped.figures.groups] == [("sex",), ("sex", "hours")]
+    document = scores_document(grouped)
+    for change in ({"counts": []}, {"values": [["f"], ["f"], [None]]}, {"columns": []}, {"expected": [1]}):
+        broken = {**document, "groups": [{**document["groups"][0], **change}, document["groups"][1]]}
+        with pytest.raises(DataError, match=r"groups\.0\."):
+            read_scores(broken, "test")
+    with pytest.raises(DataError, match="expected a query for each table"):
+        read_scores({**document, "groups": document["groups"][:1]}, "test")

@@ -21,10 +21,7 @@ from dpnb_columnar.model.tuning import histogram_bins, pooled_rows, prior_count,
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 DOMAIN = declared(
-    {
-        "x": {"lower": 0, "upper": 6, "step": 1},
-        "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
-    }
+    {"x": {"lower": 0, "upper": 6, "step": 1}, "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"}}
 )
 
 # --- trim -----------------------------------------------------------------------------------------------------------
@@ -126,16 +123,6 @@ def test_any_released_moment_becomes_a_usable_distribution(
     for mean, deviation in zip(found.mean, found.deviation, strict=True):
         assert scale.origin <= mean <= scale.end
         assert scale.step / math.sqrt(12) * (1 - 1e-9) <= deviation <= scale.end - scale.origin
-
-
-def test_an_invalid_variance_takes_the_pooled_one_and_never_becomes_a_spike() -> None:
-    attribute = DOMAIN.numeric[0]
-    means = [Fraction(1), Fraction(2)]
-    pooled = normal(attribute, means, [Fraction(-1), Fraction(4)], [1.0, 1.0], [100, 300])
-    assert pooled.deviation == pytest.approx([math.sqrt((-1 * 100 + 4 * 300) / 400), 2])
-    hopeless = normal(attribute, means, [Fraction(-9), Fraction(1)], [1.0, 1.0], [300, 100])
-    assert hopeless.mean[0] == hopeless.mean[1]
-    assert hopeless.deviation[0] == hopeless.deviation[1] == 6
 
 
 def test_the_average_weighs_more_the_less_is_spent() -> None:

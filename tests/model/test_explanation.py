@@ -251,15 +251,3 @@ def test_predict_writes_explanations_of_files(folder: Path, run: Run) -> None:
     assert Path("all.parquet").stat().st_mode & 0o777 == 0o600
     run(*written, "--top", "3", "--output", "top.parquet")
     assert pl.read_parquet("top.parquet").equals(model.explain(ROWS, ["id"], top=3))
-    assert "exists" in run(*written, "--output", "all.parquet", expected=73).err
-    assert (
-        "add --explain"
-        in run("predict", "model.json", "a.parquet", "--top", "1", "--output", "x.parquet", expected=64).err
-    )
-    assert "1 to 3" in run(*written, "--top", "9", "--output", "x.parquet", expected=64).err
-    assert sorted(path.name for path in folder.glob("*.parquet")) == [
-        "a.parquet",
-        "all.parquet",
-        "b.parquet",
-        "top.parquet",
-    ]

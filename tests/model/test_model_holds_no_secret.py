@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import mpmath
 import pytest
+from support.edited_documents import numbers
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
 from dpnb_columnar.budget import Pure, total
@@ -66,18 +67,6 @@ def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
         assert set(body) == PARAMETER_KEYS[body["kind"]] | (drawn if body["kind"] != "table" else set())
 
 
-def numbers_of(value: object) -> Iterator[float]:
-    """Every number of a document, numbers written as text included."""
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from numbers_of(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from numbers_of(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
-
-
 def exact_numbers() -> dict[str, float]:
     """Counts and moments of the rows that no released file may hold."""
     tables = {"age": AGE_COUNTS, "wage": WAGE_COUNTS, "job": JOB_COUNTS}
@@ -101,14 +90,14 @@ def test_a_private_model_holds_no_exact_number(mechanism: str, suffix: str, tmp_
     path = tmp_path / f"model.{suffix}"
     save_model(model, path)
     content = path.read_bytes()
-    held = set(numbers_of(to_document(load_model(path))))
+    held = {number for _, number in numbers(to_document(load_model(path)))}
     for name, number in exact_numbers().items():
         assert number not in held, name
         assert not re.search(rb"(?<![\d.])%s(?!\d)" % str(number).encode(), content) or number < 10_000, name
 
 
 def test_the_search_for_exact_numbers_finds_them_where_they_are() -> None:
-    held = set(numbers_of(to_document(MODELS["none"])))
+    held = {number for _, number in numbers(to_document(MODELS["none"])) if not isinstance(number, str)}
     assert {name for name, number in exact_numbers().items() if number in held} >= {"class 0", "class 1", "job 3 1"}
     assert any(abs(number - exact_numbers()["mean 0"]) < 1e-9 for number in held)
 

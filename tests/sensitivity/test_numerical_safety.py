@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import cycle
 from pathlib import Path
@@ -16,6 +14,7 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
+from support.recorded_draws import Forced
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Division, Pure, SharesRule
@@ -27,7 +26,7 @@ from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.tuning import trim
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
@@ -150,19 +149,6 @@ def moments_of_window(column: RunLengthColumn, cut: int) -> tuple[Fraction, Frac
 # --- the whole release ---------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Recorder:
-    """Answers class counts as told and everything else with its location; notes what it was asked."""
-
-    sizes: list[int]
-    private: bool = False
-    asked: list[tuple[Fraction, Fraction, NoiseFamily]] = field(default_factory=list)
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        self.asked.append((location, scale, noise))
-        return Fraction(self.sizes[len(self.asked) - 1]) if len(self.asked) <= len(self.sizes) else location
-
-
 def budget(epsilon: Fraction, noise: str, division: Division | SharesRule = SharesRule.EQUAL) -> Budget:
     pure = smooth_family(noise).kind is Pure
     return Budget(epsilon, division=division, delta=Fraction(0) if pure else Fraction(1, 10**6))
@@ -194,24 +180,24 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
     noise: str, sizes: list[int], epsilon: Fraction
 ) -> None:
     """Samples from 8 to 2**45 values of classes from none to 10**10 rows, on grids from 1 to 2**32 cells."""
-    recorder = Recorder(sizes)
-    plan_and_release(STATISTICS, budget(epsilon, noise), noise=noise, draw=recorder)
-    asked = iter(recorder.asked[len(sizes) :])
+    forced = Forced(lambda place, asked: sizes[place] if place < len(sizes) else None)
+    plan_and_release(STATISTICS, budget(epsilon, noise), noise=noise, draw=forced)
+    asked = iter(forced.calls[len(sizes) :])
     for attribute in DOMAIN.numeric:
         for moment, exact in enumerate((exact_mean_sensitivity, exact_variance_bound)):
             for klass, released in enumerate(sizes):
-                location, scale, family = next(asked)
+                drawn = next(asked)
                 if attribute.name == "money":
                     continue  # its scale is another grid; the codes are on it in test_boundary.py
                 size = min(max(released, 8), LARGEST_SIZE)
                 smallest = min(min(max(other, 8), LARGEST_SIZE) for other in sizes)
-                sample, cut = sample_of(klass, size, attribute.cells), trim(size, family, smallest)
+                sample, cut = sample_of(klass, size, attribute.cells), trim(size, drawn.noise, smallest)
                 assert Ranks(sample, attribute.cells).size == size
-                assert location == moments_of_window(sample, cut)[moment]
-                bound = exact(sample, cut, attribute.cells, Fraction(search_beta(family.beta)))
+                assert drawn.location == moments_of_window(sample, cut)[moment]
+                bound = exact(sample, cut, attribute.cells, Fraction(search_beta(drawn.noise.beta)))
                 with ctx.workprec(PRECISION):
-                    assert bound.high <= ball(scale).log() <= bound.low + ball(1 + Fraction(1, 2**30)).log()
-    assert [(location, scale) for location, scale, _ in asked] == [
+                    assert bound.high <= ball(drawn.scale).log() <= bound.low + ball(1 + Fraction(1, 2**30)).log()
+    assert [(drawn.location, drawn.scale) for drawn in asked] == [
         (STATISTICS.tables["k"][klass, code], 1) for klass in range(len(sizes)) for code in range(3)
     ]
 
@@ -271,32 +257,15 @@ def check_usable(model: Model, folder: Path) -> None:
 ANSWERS = [f"{sign}1e{power}" for power in (400, 300, 30, 16, 0, -30, -300) for sign in ("", "-")] + ["0", "1/12"]
 
 
-class Answers:
-    """A sampler that gives these answers in turn, whatever it is asked; whole numbers where the grid is."""
-
-    private = False
-
-    def __init__(self, answers: list[str]) -> None:
-        self.answers: Iterator[Fraction] = cycle(map(Fraction, answers))
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        answer = next(self.answers)
-        return answer if grid_bits else Fraction(math.floor(answer))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_one_answer_to_everything_gives_a_usable_model(mechanism: str, answer: str, tmp_path: Path) -> None:
-    check_usable(plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers([answer])), tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
 @settings(max_examples=25, deadline=None)
-@given(answers=st.lists(st.sampled_from(ANSWERS), min_size=2, max_size=30))
-def test_mixed_answers_give_a_usable_model(
+@given(answers=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=30))
+def test_answers_to_everything_in_turn_give_a_usable_model(
     mechanism: str, answers: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    model = plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers(answers))
+    """One answer, or several; whole numbers where the grid is."""
+    given = cycle(map(Fraction, answers))
+    forced = Forced(lambda place, asked: next(given) if asked.grid_bits else math.floor(next(given)))
+    model = plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=forced)
     check_usable(model, tmp_path_factory.mktemp("models"))

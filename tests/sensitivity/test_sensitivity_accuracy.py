@@ -24,16 +24,18 @@ from support.exact_sensitivity import (
 
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
+    RunLengthColumns,
     mean_smooth_sensitivity,
     public_size,
     search_beta,
+    smooth_bounds,
     trimmed_mean,
     trimmed_variance,
     upper_bound,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
-from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE, Integers
+from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA, prune_values
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]
@@ -81,56 +83,6 @@ def check_admissible(
     assert abs(one - two) <= min(here, there)
     with ctx.workprec(PRECISION):
         assert abs(ball(here / there).log()) <= ball(beta)
-
-
-# --- the yardstick itself ------------------------------------------------------------------------------------------
-
-
-def slow_mean_sensitivity(values: tuple[int, ...], trim: int, cells: int, beta: float) -> float:
-    """The double loop over k and l, straight from the text."""
-    size, window = len(values), len(values) - 2 * trim
-
-    def order(rank: int) -> int:
-        return 0 if rank < 1 else cells if rank > size else values[rank - 1]
-
-    return max(
-        math.exp(-beta * k) * (order(size - trim + 1 + k - low) - order(trim + 1 - low)) / window
-        for k in range(size + 1)
-        for low in range(k + 2)
-    )
-
-
-def slow_variance_bound(values: tuple[int, ...], trim: int, cells: int, beta: float) -> float:
-    """One k after the other, sums taken afresh each time, on the column and on its mirror image."""
-    size, window = len(values), len(values) - 2 * trim
-
-    def deviation(column: tuple[int, ...], k: int) -> int:
-        def order(rank: int) -> int:
-            return 0 if rank < 1 else cells if rank > size else column[rank - 1]
-
-        others = sum(order(rank) for rank in range(trim + 1 - k, size - trim - k))
-        return (window - 1) * order(size - trim + 1 + k) - others
-
-    mirror = tuple(sorted(cells - value for value in values))
-    return max(
-        math.exp(-beta * k) * deviation(column, k) ** 2 / (window**2 * (window - 1))
-        for k in range(size + 1)
-        for column in (values, mirror)
-    )
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.data(), st.sampled_from([1, 2, 5, 50]), st.integers(2, 12), st.sampled_from([1, 5, 20, 80, 200]))
-def test_the_exact_bounds_are_those_of_the_text(data: st.DataObject, cells: int, size: int, hundredths: int) -> None:
-    values = tuple(sorted(data.draw(st.lists(st.integers(0, cells), min_size=size, max_size=size))))
-    trim, beta = data.draw(st.integers(0, (size - 2) // 2)), Fraction(hundredths, 100)
-    mean, variance = (slow(values, trim, cells, float(beta)) for slow in (slow_mean_sensitivity, slow_variance_bound))
-    column = runs_of({value: values.count(value) for value in values})
-    for exact, expected in ((exact_mean_sensitivity, mean), (exact_variance_bound, variance)):
-        found = exact(column, trim, cells, beta)
-        assert float(found.low) == pytest.approx(math.log(expected), abs=1e-10)
-        assert float(found.high) == pytest.approx(math.log(expected), abs=1e-10)
 
 
 # --- columns of few runs, counts and codes at their extremes -------------------------------------------------------
@@ -277,3 +229,85 @@ def test_a_grid_of_a_million_cells_all_taken(moment: Moment, beta: Fraction) -> 
     assert 0 < found <= Fraction(cells ** (1 if moment is MEAN else 2), column.size - 2 * trim)
     other = substituted(column, 0, cells)
     check_admissible(moment, (column, other), trim, cells, beta)
+
+
+# A search that leaves out what it cannot meet finds what it finds in the whole column, to the last bit.
+
+Search = Callable[[RunLengthColumn, int, int, float], float]
+
+searches = pytest.mark.parametrize("search", [mean_smooth_sensitivity, variance_smooth_bound], ids=["mean", "variance"])
+
+
+def in_the_whole_column(search: Search, column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
+    """What the search finds where nothing is left out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smooth_bounds, "prune_values", lambda column, *_: column)
+        return search(column, trim, cells, beta)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int]:
+    """A column of up to some hundred runs, a trim, and the largest code of the grid."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    generator = np.random.default_rng(seed)
+    cells = draw(st.sampled_from([1, 2, 30, 300, 2**16, 2**32]))
+    runs = draw(st.integers(1, min(cells + 1, 200)))
+    shape = draw(st.sampled_from(["even", "middle", "one side", "a few far away"]))
+    places = {
+        "even": generator.random(runs),
+        "middle": 0.5 + 0.01 * generator.standard_normal(runs),
+        "one side": generator.random(runs) ** 8,
+        "a few far away": np.where(np.arange(runs) < 3, generator.random(runs), 0.9 + 0.001 * generator.random(runs)),
+    }[shape]
+    codes = np.unique(np.clip(places * cells, 0, cells).astype(np.int64))
+    largest = draw(st.sampled_from([1, 3, 50, 10**4]))
+    counts = generator.integers(1, largest, len(codes), endpoint=True)
+    if counts.sum() < 2:
+        counts[0] += 1
+    column = RunLengthColumn(codes, counts)
+    most = (column.size - 2) // 2
+    part = draw(st.sampled_from([0, 1, 20, most // 50, most // 5, most]))
+    return column, min(part, most), cells
+
+
+@pytest.mark.slow
+@searches
+@given(case=cases(), beta=st.sampled_from([1e-6, 1e-3, 0.02, 0.2, 1.0, 30.0, 1e5]))
+@settings(max_examples=400, deadline=None)
+def test_nothing_that_is_left_out_is_missed(
+    search: Search, case: tuple[RunLengthColumn, int, int], beta: float
+) -> None:
+    column, trim, cells = case
+    assert search(column, trim, cells, beta) == in_the_whole_column(search, column, trim, cells, beta)
+
+
+@searches
+@pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3])
+def test_what_wins_from_afar_is_kept(search: Search, beta: float) -> None:
+    """Nothing is wide at first; far away, where the widest there is would just win, something half as wide does."""
+    cells, zeros, power = 2**16, 100_000, 1 if search is mean_smooth_sensitivity else 2
+    far = math.floor(0.95 * power * math.log(cells // 2) / beta)
+    column = RunLengthColumn(np.array([0, 1, cells // 2]), np.array([zeros, far, zeros // 2]))
+    trim = far + zeros // 2
+    found = search(column, trim, cells, beta)
+    assert found == in_the_whole_column(search, column, trim, cells, beta)
+    window = column.size - 2 * trim
+    widest = math.exp(power * math.log(cells // 2) - beta * far)
+    assert found == pytest.approx(widest / window, rel=1e-3)
+
+
+@searches
+def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred thousand rows, each code of a wide grid among them, and a hundred times as many: no more to look at."""
+    looked_at = []
+
+    def remembered(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
+        found = prune_values(columns, trim, reach)
+        looked_at.append(len(found.codes))
+        return found
+
+    monkeypatch.setattr(smooth_bounds, "prune_values", remembered)
+    codes = np.arange(2**16)
+    for times in (2, 200):
+        search(RunLengthColumn(codes, np.full(len(codes), times)), 100, 2**16 - 1, 0.1)
+    assert looked_at[1] <= looked_at[0] < 200

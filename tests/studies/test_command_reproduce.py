@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +10,6 @@ import polars as pl
 import pytest
 from support import mini_plan
 from support.mini_plan import QUICK, metadata_of, results
-from support.patience import patience
 from support.running import Run
 
 from dpnb_columnar import __version__
@@ -140,80 +135,10 @@ def test_an_interrupted_run_is_taken_up_and_no_cell_is_run_twice(
     assert not third.cells
 
 
-def test_single_cells_that_are_missing_are_run_alone(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
-    only = ("--study", "bounds")
-    run(*QUICK, *only)
-    whole = results()
-    kept = whole.filter(~((pl.col("mechanism") == "smooth") & (pl.col("bounds") == 10) & (pl.col("fold") == 1)))
-    kept.write_parquet("results.parquet", metadata=metadata_of("results.parquet"))
-    again = counting()
-    run(*QUICK, *only)
-    assert again.cells.total() == 2
-    assert results().select(*CELL, *MEASURED).equals(whole.select(*CELL, *MEASURED))
-
-
 def test_a_failure_keeps_what_is_finished(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
     failing = counting(10, ZeroDivisionError)
     assert "internal error (ZeroDivisionError)" in run(*QUICK, "--study", "bounds", expected=70).err
     assert len(results()) == failing.cells.total() >= 10
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from support import mini_plan
-from support.mini_plan import QUICK, metadata_of, results
-from dataclasses import replace
-from dpnb_columnar.cli.main import run
-from studies.paper import experiments, reproduction as running
-from studies.paper.__main__ import app
-running.SAVED_EVERY = 0.0
-experiments.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
-run(["--data", "data", "--quick", "--processes", "2"], app)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals, data: Path, tmp_path: Path) -> None:
-    program = PROGRAM.format(paths=[str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
-    started = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL)
-    try:
-        file = tmp_path / "results.parquet"
-        _wait(lambda: file.exists())
-        children = _children(started.pid)
-        assert children
-        started.send_signal(number)
-        code = started.wait(30)
-    finally:
-        started.kill()
-    assert code == (143 if number is signal.SIGTERM else -number)
-    assert pl.read_parquet(file).schema == SCHEMA
-    _wait(lambda: not any(map(_alive, children)))
-    partial = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
-    assert number is signal.SIGKILL or not partial
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + patience(30)
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def _children(pid: int) -> list[int]:
-    if not Path("/proc/self/task").is_dir():
-        pytest.skip("no /proc to find child processes in")
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process is at work; one that ended and was not waited for is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def test_overwrite_begins_afresh(done: Path, run: Run, counting: Callable[..., Counting]) -> None:
@@ -254,9 +179,77 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeyp
     assert told[-1] == "dpnb-columnar: 8 of 8 cells, about 0 min left"
 
 
-def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
-    run(*QUICK, "--study", "evaluation", "--dataset", "numeric-correlated", "--mechanism", "none")
-    made = Path("results.work/numeric-correlated-300.parquet")
-    first = made.stat().st_mtime_ns
-    run(*QUICK, "--dataset", "numeric-correlated", "--mechanism", "none", "--overwrite")
-    assert made.stat().st_mtime_ns == first
+# ``python -m studies.paper``: results that do not mix, and what is missing or wrong.
+
+
+def test_results_of_the_other_mode_are_refused(done: Path, run: Run) -> None:
+    content = done.read_bytes()
+    told = run("--data", "data", "--study", "bounds", expected=73).err
+    assert "was made with mode quick, this run has full" in told
+    assert "--overwrite" in told
+    assert done.read_bytes() == content
+
+
+@pytest.mark.parametrize("key", ["dpnb-columnar", "numpy", "domain.tiny", "rows.tiny", "folds"])
+def test_results_made_with_something_else_are_refused(key: str, done: Path, run: Run) -> None:
+    results().write_parquet("results.parquet", metadata={**metadata_of("results.parquet"), key: "other"})
+    assert f"was made with {key} other" in run(*QUICK, "--study", "bounds", expected=73).err
+
+
+def test_results_of_data_that_is_not_there_any_more_are_kept(done: Path, run: Run) -> None:
+    Path("data/tiny.parquet").unlink()
+    before = results()
+    run(*QUICK, "--study", "evaluation", "--mechanism", "none")
+    assert results().filter(pl.col("study") == "bounds").equals(before)
+    assert "domain.tiny" in metadata_of("results.parquet")
+
+
+@pytest.mark.parametrize("content", [b"", b"mine", None], ids=["empty", "text", "another table"])
+def test_a_file_that_holds_no_results_is_refused(content: bytes | None, data: Path, run: Run) -> None:
+    if content is None:
+        pl.DataFrame({"x": [1]}).write_parquet("results.parquet")
+    else:
+        Path("results.parquet").write_bytes(content)
+    before = Path("results.parquet").read_bytes()
+    assert "is no file of results" in run(*QUICK, "--study", "bounds", expected=73).err
+    assert Path("results.parquet").read_bytes() == before
+
+
+def test_nothing_to_run_on(data: Path, run: Run) -> None:
+    Path("data/tiny.parquet").unlink()
+    told = run(*QUICK, "--study", "bounds", expected=66).err
+    assert "tiny: left out" in told
+    assert "data: holds none of the data sets" in told
+    assert not Path("results.parquet").exists()
+
+
+def test_a_folder_that_is_not_there(data: Path, run: Run) -> None:
+    assert "nowhere: no such folder" in run("--data", "nowhere", "--quick", expected=66).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--study", "x"], 64),
+        (["--dataset", "x"], 64),
+        (["--mechanism", "x"], 64),
+        (["--processes", "0"], 64),
+        (["--output", "results.csv"], 64),
+        (["--output", "data"], 64),
+        (["--report", "report.pdf"], 64),
+        (["--output", "there/results.parquet"], 73),
+        (["--report", "there/report.html"], 73),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_wrong_usage_is_refused_before_any_work(
+    arguments: list[str], code: int, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "locate", lambda *_: pytest.fail("work was done"))
+    run(*QUICK, *arguments, expected=code)
+
+
+def test_a_damaged_raw_file_is_refused(data: Path, run: Run) -> None:
+    (data / "mushroom").mkdir()
+    (data / "mushroom" / "agaricus-lepiota.data").write_text("p,x\n")
+    assert "SHA-256" in run(*QUICK, "--study", "evaluation", expected=65).err

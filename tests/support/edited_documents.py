@@ -13,6 +13,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import SeededBits
+from support.golden_model import changed
 
 Place = tuple[str | int, ...]
 
@@ -145,11 +146,4 @@ def edits(value: Any) -> list[Any]:
 
 def edited(document: Mapping[str, Any], place: Place, value: Any) -> Any:
     """The document with another value at one place."""
-    if len(place) == 1:
-        return {**document, place[0]: value} if isinstance(document, Mapping) else _replaced(document, place[0], value)
-    part = edited(document[place[0]], place[1:], value)  # type: ignore[index]
-    return {**document, place[0]: part} if isinstance(document, Mapping) else _replaced(document, place[0], part)
-
-
-def _replaced(items: Any, index: Any, value: Any) -> list[Any]:
-    return [*items[:index], value, *items[index + 1 :]]
+    return changed(place, value, document)

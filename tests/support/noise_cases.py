@@ -195,20 +195,6 @@ def worst_renyi(family: NoiseFamily, rho: float, factor: float = 1.0) -> float:
     return max(float(np.max(renyi(family, orders, *pair, factor) / (orders * rho))) for pair in pairs)
 
 
-class TheseBits:
-    """A sign, the first 64 bits, and zeros from there on; notes how many bits were asked for."""
-
-    private = False
-
-    def __init__(self, negative: bool, first: int) -> None:
-        self.answers = iter([int(negative), first])
-        self.asked = 0
-
-    def __call__(self, count: int) -> int:
-        self.asked += count
-        return next(self.answers, 0)
-
-
 def precise(number: Fraction) -> mpmath.mpf:
     """The number to the digits that mpmath works with."""
     return mpmath.mpf(number.numerator) / number.denominator
@@ -219,16 +205,3 @@ def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
     (Balle and Wang 2018, Theorem 8)."""
     mu = mpmath.sqrt(2 * rho)
     return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
-
-
-def polyplace_magnitude(family: PolyPlace, survival: mpmath.mpf) -> mpmath.mpf:
-    """|Z| from the probability of exceeding it: the integral of the density, piece by piece, solved for its end."""
-    # In units of 1/beta, with the density 1 at 0: integrals of (1 - z)^(a-1) to 1/a, of join (1 + z)^-(a+1) beyond.
-    alpha, unit = precise(family.epsilon / family.beta), 1 / precise(family.beta)
-    body = (1 - (1 - 1 / alpha) ** alpha) / alpha
-    join = (1 - 1 / alpha) ** (alpha - 1) * (1 + 1 / alpha) ** (alpha + 1)
-    beyond = join * (1 + 1 / alpha) ** -alpha / alpha
-    mass = survival * (body + beyond)
-    if mass < beyond:
-        return unit * ((join / (alpha * mass)) ** (1 / alpha) - 1)
-    return unit * (1 - (1 - alpha * (body + beyond - mass)) ** (1 / alpha))

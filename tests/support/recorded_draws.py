@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from random import Random
 
 import numpy as np
 
@@ -23,31 +22,22 @@ class Drawn:
     location: Fraction
     scale: Fraction
     noise: NoiseFamily
+    grid_bits: int = 0
 
 
 @dataclass
 class Forced:
-    """Answers every call alike, whatever the rows are, or without noise, and notes what was asked."""
+    """Notes what is asked, and answers all calls alike, or by place and what is asked; with None, without noise."""
 
-    answer: int | None = None
+    answer: int | Callable[[int, Drawn], Fraction | int | None] | None = None
     calls: list[Drawn] = field(default_factory=list)
     private: bool = False
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        self.calls.append(Drawn(location, scale, noise))
-        return location if self.answer is None else Fraction(self.answer)
-
-
-class Extreme:
-    """Answers far beyond anything that is ever drawn."""
-
-    private = False
-
-    def __init__(self, seed: int, size: int) -> None:
-        self.random, self.size = Random(seed), size
-
-    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
+        asked = Drawn(location, scale, noise, grid_bits)
+        answer = self.answer(len(self.calls), asked) if callable(self.answer) else self.answer
+        self.calls.append(asked)
+        return location if answer is None else Fraction(answer)
 
 
 def draws(

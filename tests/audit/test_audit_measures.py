@@ -1,4 +1,4 @@
-"""Losses that the audit computes, against closed forms: never above the truth, and close to it."""
+"""What the audit measures by: losses against closed forms, confidence bounds, and bits that lead to a chosen point."""
 
 from __future__ import annotations
 
@@ -8,9 +8,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import erfc
 from scipy.stats import norm
 
+from dpnb_columnar.audit.bit_patterns import PlayedBits, reachable
+from dpnb_columnar.audit.distinguishers import (
+    Sample,
+    band,
+    best_of_models,
+    best_of_numbers,
+    epsilon_bound,
+    lower_bound,
+    upper_bound,
+)
 from dpnb_columnar.audit.exhaustive import (
     claimed,
     composed,
@@ -19,16 +32,20 @@ from dpnb_columnar.audit.exhaustive import (
     measured,
     worst_admissible,
 )
+from dpnb_columnar.audit.recording import Answers, Drawn, Witness
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.budget.costs import implies
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import (
     ApproximateLaplace,
     ArsinhNormal,
+    ExactSampler,
     Gaussian,
     Laplace,
     NoiseFamily,
     PaperCauchy,
     PolyPlace,
+    SeededBits,
     StudentT,
     UniformLogNormal,
 )
@@ -175,3 +192,144 @@ def test_conversion_of_rho_agrees_with_the_proven_one(rho: Fraction) -> None:
     epsilon = Fraction(concentrated_epsilon(float(rho), float(delta)))
     assert implies(rho, Approximate(epsilon * Fraction(10**6 + 1, 10**6), delta))
     assert not implies(rho, Approximate(epsilon * Fraction(10**6 - 1, 10**6), delta))
+
+
+# Confidence bounds of the audit, against independent computations and by their own promise.
+
+TRIALS = 300
+
+
+@pytest.mark.parametrize("error", [1e-2, 1e-5])
+def test_bounds_are_those_of_clopper_and_pearson(error: float) -> None:
+    hits = np.arange(TRIALS + 1)
+    low, high = lower_bound(hits, TRIALS, error), upper_bound(hits, TRIALS, error)
+    for count in (0, 1, 7, 150, 299, 300):
+        exact = stats.binomtest(count, TRIALS).proportion_ci(1 - 2 * error, method="exact")
+        assert (low[count], high[count]) == pytest.approx((exact.low, exact.high), rel=1e-9, abs=1e-15)
+
+
+def test_the_bound_on_epsilon_is_rarely_above_the_truth() -> None:
+    """Randomised response with epsilon log 3 and delta 0.1 on top, and an error of 10 %."""
+    generator = np.random.default_rng(8)
+    runs, trials, delta = 4000, 200, 0.1
+    hits, other = generator.binomial(trials, 0.75 + delta, runs), generator.binomial(trials, 0.25, runs)
+    bounds = epsilon_bound(hits, other, (trials, trials), delta, 0.1)
+    assert (bounds > math.log(3)).mean() <= 0.1
+    assert bounds.mean() > 0.6 * math.log(3)
+
+
+def test_no_hit_shows_nothing_and_no_miss_shows_something() -> None:
+    assert epsilon_bound(0, 50, (100, 100), 0.0, 0.01) == -math.inf
+    assert epsilon_bound(5, 0, (100, 100), 0.5, 0.01) == -math.inf
+    assert epsilon_bound(100, 0, (100, 100), 0.0, 0.01) > 2.5
+
+
+def test_the_band_holds_for_uniform_numbers() -> None:
+    generator = np.random.default_rng(3)
+    values = np.sort(generator.random((2000, 100)), axis=1)
+    steps = np.arange(101) / 100
+    distance = np.maximum(np.abs(values - steps[1:]).max(axis=1), np.abs(values - steps[:-1]).max(axis=1))
+    assert (distance > band(100, 0.05)).mean() <= 0.05
+
+
+def sample(values: np.ndarray, shapes: list[str] | None = None) -> Sample:
+    values = values.reshape(len(values), -1)
+    names = [f"number {place}" for place in range(values.shape[1])]
+    return Sample(shapes or ["all"] * len(values), values, np.ones(values.shape[1], dtype=bool), names)
+
+
+def test_the_event_chosen_is_about_the_number_that_differs() -> None:
+    generator = np.random.default_rng(1)
+    one, two = generator.normal(size=(400, 3)), generator.normal(size=(400, 3))
+    two[:, 1] += 2
+    event = best_of_numbers(sample(one), sample(two), 0.0, 0.01)
+    assert event.name.startswith("number 1 ")
+    assert event.bound(sample(one), sample(two), 0.0, 0.01) > 1
+
+
+def test_a_value_that_only_one_database_leads_to_is_an_event() -> None:
+    generator = np.random.default_rng(1)
+    one, two = generator.integers(-9, 9, 600).astype(float), generator.integers(-9, 9, 600).astype(float)
+    two[::3] = 4.0
+    event = best_of_numbers(sample(one), sample(two), 0.0, 0.01)
+    assert event.name == "number 0 == 4"
+    assert event.swapped
+
+
+def test_the_shape_of_a_model_and_an_exception_are_events() -> None:
+    values = np.zeros(100)
+    one, two = sample(values, ["all"] * 100), sample(np.full(100, np.nan), ["ValueError"] * 100)
+    assert best_of_numbers(one, two, 0.0, 0.01).name.startswith("shape")
+    assert best_of_numbers(one, two, 0.0, 0.01).bound(one, two, 0.0, 0.01) > 2
+
+
+def test_the_likelihood_ratio_gathers_what_single_numbers_tell() -> None:
+    generator = np.random.default_rng(2)
+    parts = [generator.normal(size=(4000, 6)) + shift for shift in (0.0, 0.7)]
+    one, two = (sample(part) for part in parts)
+    halves = list(zip(*(whole.split(2000) for whole in (one, two)), strict=True))
+    bounds = [
+        choose(*halves[0], 0.0, 1e-4).bound(*halves[1], 0.0, 1e-4) for choose in (best_of_numbers, best_of_models)
+    ]
+    assert bounds[1] > 1.5 * bounds[0] > 0.5
+
+
+# Chosen bits lead the sampler to a chosen point, and checks of bit patterns leave correct draws alone.
+
+LOSSES: dict[type[PrivacyCost], PrivacyCost] = {
+    Pure: Pure(Fraction(1)),
+    Approximate: Approximate(Fraction(1), Fraction(1, 10**6)),
+    Concentrated: Concentrated(Fraction(1, 4)),
+}
+FAMILIES = [Laplace(Fraction(1, 2)), *(smooth_noise(name, LOSSES[smooth_family(name).kind]) for name in NOISE_FAMILIES)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", FAMILIES, ids=lambda noise: noise.name)
+@settings(max_examples=25, deadline=None)
+@given(
+    location=st.fractions(-50, 50, max_denominator=1000),
+    scale=st.fractions(Fraction(1, 100), 10, max_denominator=1000),
+    by=st.integers(-40, 40),
+)
+def test_every_point_near_the_location_can_be_reached(
+    noise: NoiseFamily, location: Fraction, scale: Fraction, by: int
+) -> None:
+    point = Fraction(round(location * 2**20) + by, 2**20)
+    assert reachable(Drawn(location, scale, noise, 20, Fraction(0)), point)
+
+
+def test_a_point_off_the_grid_cannot_be_reached() -> None:
+    asked = Drawn(Fraction(1, 3), Fraction(1), Laplace(Fraction(1)), 4, Fraction(0))
+    assert reachable(asked, Fraction(1, 16))
+    assert not reachable(asked, Fraction(1, 32))
+
+
+def test_a_point_too_far_to_try_is_not_held_against_the_sampler() -> None:
+    assert reachable(Drawn(Fraction(0), Fraction(1), Laplace(Fraction(1)), 0, Fraction(0)), Fraction(10**6))
+
+
+def test_played_bits_are_played_in_order() -> None:
+    bits = PlayedBits(True, [5, 7])
+    assert [bits(1), bits(64), bits(64), bits(4)] == [1, 5, 7, 7]
+
+
+def test_forced_answers_depend_on_their_place_alone() -> None:
+    one, two = Answers((3, -1), 5), Answers((3, -1), 5)
+    noise = Laplace(Fraction(1))
+    first = [one(Fraction(place), Fraction(1), noise, 20 * (place % 2)) for place in range(9)]
+    second = [two(Fraction(-place), Fraction(2), noise, 20 * (place % 2)) for place in range(9)]
+    assert first == second
+    assert first[:2] == [3, -1]
+    assert [drawn.location for drawn in two.draws] == [-place for place in range(9)]
+    assert all((answer * 2**20).denominator == 1 for answer in first)
+
+
+def test_a_witness_draws_what_its_sampler_draws() -> None:
+    witness, sampler = Witness(sampler=ExactSampler(SeededBits(4))), ExactSampler(SeededBits(4))
+    noise = Laplace(Fraction(1))
+    drawn = [witness(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
+    assert drawn == [sampler(Fraction(1), Fraction(2), noise, 10) for _ in range(5)]
+    assert [found.answer for found in witness.draws] == drawn
+    assert not witness.private
+    assert Witness().private
