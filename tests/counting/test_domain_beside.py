@@ -9,7 +9,6 @@ from support.running import Run
 
 
 def change(old: str, new: str, path: Path = Path("people.domain.toml")) -> None:
-    """Edit a declaration, as in an editor."""
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
 

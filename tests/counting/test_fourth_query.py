@@ -50,8 +50,6 @@ from dpnb_columnar.rows.unit_order import CLASS
 
 @dataclass(frozen=True, slots=True)
 class ClassQuery:
-    """How many rows are of each class."""
-
     domain: Domain
     later: ClassVar[bool] = False
     parallel: ClassVar[Parallel] = PARALLEL_CELLS
@@ -72,8 +70,6 @@ class ClassQuery:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """Its answer."""
-
     query: ClassQuery
     sizes: tuple[int, ...]
     parts: frozenset[str] = frozenset()
@@ -164,7 +160,6 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def table_of(file: Path) -> Any:
-    """The rows as the table of a database."""
     (into_sqlite if file.suffix == ".sqlite" else into_duckdb)(file, ROWS.select("income", "age", "hours", "sex"))
     address = parse_database(str(file))
     assert address is not None

@@ -115,12 +115,6 @@ def test_codes_of_the_widest_grid(tmp_path: Path, dialect: str) -> None:
     check(engine, tmp_path, table, domain)
 
 
-def test_a_frame_of_one_row_twice_counts_once() -> None:
-    domain = declared(by_unit(BOTH, 1, "u"))
-    frame = pl.DataFrame(pa.concat_tables([TWO.slice(0, 1)] * 5))
-    assert local.answer(frame, CellQuery(domain)).class_counts.sum() == 1
-
-
 def test_floats_name_no_unit() -> None:
     frame = pl.DataFrame(TWO).with_columns(pl.col("u").cast(pl.Float64))
     with pytest.raises(DataError, match="'u' has type Float64, but names a unit: cast it"):

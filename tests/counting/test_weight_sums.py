@@ -1,8 +1,9 @@
-"""Weights of rows are added up in steps, by a rule that looks at one row alone, and kept with all other statistics."""
+"""Weights of rows are added up in steps, by a rule of one row alone; one row moves the sums by the cap at most."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from support.weights import RULES, WEIGHTS
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, assemble
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_answer
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.rows.parquet import open_parquet
@@ -55,7 +56,6 @@ def test_weights_change_no_other_count() -> None:
     counted = {cell: count for cell, count in counts_of(with_weights).items() if cell[::2] != (None, WEIGHT_CODE)}
     assert counted == counts_of(without)
     assert without.weight_sums is None
-    assert with_weights.weight_sums is not None
     assert with_weights.weight_sums.sum() == rows["w"].clip(0, 400).sum()
 
 
@@ -155,3 +155,70 @@ def test_further_passes_choose_the_rows_of_the_first(weights: str) -> None:
     assert model.attribute_weights is not None
     assert model.weighted_classes is not None
     assert counts_of(local.answer(rows, CellQuery(domain))) == expected_counts(rows.to_dicts(), domain)
+
+
+LABELS = ("a", "b", None)
+OF_A_ROW = (None, -1.0, 0.0, 0.6, 2.0, 2.5, 100.0, float("inf"))
+STEPS = 5
+Row = tuple[str | None, float | None]
+
+
+def tiny(**more: Any) -> Domain:
+    document = {
+        "label": {"column": "label", "classes": ["a", "b"]},
+        "attributes": {"x": {"values": ["p", "q"]}},
+        "weight": {"column": "w", "cap": "2.5", "step": "0.5", "missing": 1},
+        **more,
+    }
+    return read_domain("tiny", document, "test")
+
+
+def counted_units(units: list[tuple[Row, ...]], domain: Domain) -> tuple[list[int], Statistics]:
+    """The sums of weights, and all statistics, of rows that stand unit by unit."""
+    rows = [row for unit in units for row in unit]
+    frame = pl.DataFrame(rows, schema={"label": pl.String, "w": pl.Float64}, orient="row").with_columns(
+        u=pl.Series([place for place, unit in enumerate(units) for _ in unit], dtype=pl.Int64), x=pl.lit("p")
+    )
+    found = local.answer(frame, CellQuery(domain))
+    return found.weight_sums.tolist(), found
+
+
+def moved(one: list[int], two: list[int]) -> int:
+    return int(np.abs(np.array(one) - np.array(two)).sum())
+
+
+def test_one_row_moves_the_sums_by_the_cap_at_most_and_a_changed_row_by_twice_that() -> None:
+    """The statistics are sums over rows, so single rows on top of none, and of others, show all there is."""
+    domain, rows = tiny(), [(label, weight) for label in LABELS for weight in OF_A_ROW]
+    others: list[tuple[Row, ...]] = [(("a", 2.0),), (("b", None),)]
+    for base in ([], others):
+        none, before = counted_units(base, domain)
+        one_more = {row: counted_units([*base, (row,)], domain) for row in rows}
+        assert max(moved(none, sums) for sums, _ in one_more.values()) == STEPS
+        changes = [moved(one, two) for one, _ in one_more.values() for two, _ in one_more.values()]
+        assert max(changes) == 2 * STEPS
+        within = [moved(one_more["a", first][0], one_more["a", second][0]) for first in OF_A_ROW for second in OF_A_ROW]
+        assert max(within) == STEPS
+        for (label, _), (_, after) in one_more.items():
+            # All other counts move as those of an unweighted row do.
+            assert moved(before.class_counts.tolist(), after.class_counts.tolist()) == (label is not None)
+            assert moved(before.tables["x"].tolist(), after.tables["x"].tolist()) == (label is not None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 2])
+def test_one_unit_moves_the_sums_by_the_cap_for_each_of_its_rows_that_count(most: int) -> None:
+    """All data sets of up to two units of up to three rows, and all with one unit more."""
+    domain = tiny(unit={"column": "u", "rows": most})
+    rows = [("a", 0.0), ("a", 2.5), ("b", 100.0), (None, 1.0)]
+    units = [*chain.from_iterable(combinations_with_replacement(rows, size) for size in (1, 2, 3))]
+    alone = {unit: counted_units([unit], domain)[0] for unit in units}
+    furthest = 0
+    for first, second in combinations_with_replacement(units, 2):
+        both, _ = counted_units([first, second], domain)
+        for other, unit in ((alone[first], second), (alone[second], first)):
+            difference = np.array(both) - other
+            assert difference.tolist() == alone[unit]  # whatever the other unit is
+            furthest = max(furthest, moved(both, other))
+    assert furthest == most * STEPS
+    assert max(moved(one, two) for one in alone.values() for two in alone.values()) == 2 * most * STEPS

@@ -20,7 +20,6 @@ def usual_spark(spark_session: Any) -> Any:
 
 @pytest.fixture
 def postgres_connection(postgres: PostgresServer) -> Iterator[Any]:
-    """A connection to the tests' server."""
     dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="adbc-driver-postgresql is not installed")
     with dbapi.connect(postgres.uri) as connection:
         yield connection

@@ -26,7 +26,6 @@ from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.query import Query
-from dpnb_columnar.counting.scores import ClassScores, ScoreCounts
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.statistics_files import answer_of, format_of
@@ -39,12 +38,10 @@ FEW, MANY = 8, 60
 
 
 def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
-    """Polars, over rows that a program holds."""
     return local.answer(pl.scan_parquet(source.files[0]), CellQuery(domain))
 
 
 def by_spark(source: ParquetSource, query: Query[Any]) -> Any:
-    """Spark, over the files."""
     with counting_session() as session:
         files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.answer(open_files(session, files, query.domain), query)
@@ -59,9 +56,9 @@ def check_scores_of_files(
     frame: Frame,
     folder: Path,
     data: st.DataObject,
-    engines: Sequence[Callable[[ParquetSource, ClassScores], ScoreCounts]],
+    engines: Sequence[Callable[[ParquetSource, Any], Any]],
 ) -> None:
-    """Every engine that reads files counts any scores, over all of them."""
+    """Every engine that reads files counts any scores, and sums up any gradient, over all of them."""
     tables, document = frame
     source, domain = of_files(tables, document, folder)
     scores = data.draw(scores_of(domain))
@@ -70,6 +67,10 @@ def check_scores_of_files(
         counted = engine(source, scores)
         assert np.array_equal(counted.counts, expected)
         assert counted.parts == file_parts(source.files)
+    gradient = data.draw(queries_of(domain))
+    sums = expected_gradients([row for table in tables for row in table.to_pylist()], gradient)
+    for engine in engines:
+        assert listed(engine(source, gradient)) == sums
 
 
 def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Engine]) -> None:
@@ -150,17 +151,12 @@ def test_units_in_files(
 ) -> None:
     """Units that stand in several parts, row groups and files, in order and not, count no more rows than others."""
     folder = tmp_path_factory.mktemp("random")
-    tables, document = frame
     with pytest.MonkeyPatch.context() as patch:
         if rows is not None:
             for name in ("PART_ROWS", "MOST_WAITING", "SHARE_ROWS"):
                 patch.setattr(polars_units, name, rows)
         check_files(frame, folder, {"local": by_local})
         check_scores_of_files(frame, folder, data, [local.answer])
-        source, domain = of_files(tables, document, folder)
-        gradient = data.draw(queries_of(domain))
-        sums = expected_gradients([row for table in tables for row in table.to_pylist()], gradient)
-        assert listed(local.answer(source, gradient)) == sums
 
 
 @pytest.mark.xdist_group("postgres")
@@ -193,9 +189,6 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
             check_score_queries(frame, folder, data, databases)
         else:
             check_scores_of_files(frame, folder, data, [by_spark, local.answer])
-            source, domain = of_files(*frame, folder)
-            gradient = data.draw(queries_of(domain))
-            assert by_spark(source, gradient) == local.answer(source, gradient)
             check_files(frame, folder, {"spark": lambda source, domain: by_spark(source, CellQuery(domain))})
 
     check()

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
-from support.exported import (
-    EXACT,
-    Case,
-    Scored,
-    as_texts,
-    available,
-    cases,
-    difference,
-    odd_case,
-    run_onnx,
-    run_pspp,
-    run_r,
-)
+from support import exported
+from support.examples import blocks, shell
 from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
+from support.people import DECLARATION, people
+from support.running import Run
 from support.scored_rows import AGE, MIXED, MONEY
 
 from dpnb_columnar.errors import UsageError
@@ -37,8 +31,12 @@ MODELS = 300
 
 pytestmark = pytest.mark.exports
 
-Runner = Callable[[Path, Sequence[Case]], list[list[Scored]]]
-RUNNERS: dict[Target, Runner] = {Target.ONNX: run_onnx, Target.R: run_r, Target.SPSS: run_pspp}
+Runner = Callable[[Path, Sequence[exported.Case]], list[list[exported.Scored]]]
+RUNNERS: dict[Target, Runner] = {
+    Target.ONNX: exported.run_onnx,
+    Target.R: exported.run_r,
+    Target.SPSS: exported.run_pspp,
+}
 
 
 def runner(target: Target) -> Runner:
@@ -46,7 +44,7 @@ def runner(target: Target) -> Runner:
     if target is Target.ONNX:
         pytest.importorskip("onnx", reason="onnx is not installed")
         pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    elif not available("Rscript" if target is Target.R else "pspp"):
+    elif not exported.available("Rscript" if target is Target.R else "pspp"):
         pytest.skip(f"{'R' if target is Target.R else 'PSPP'} is not installed")
     return RUNNERS[target]
 
@@ -56,14 +54,14 @@ def runner(target: Target) -> Runner:
 @pytest.mark.parametrize("target", RUNNERS, ids=str)
 def test_random_models_score_odd_rows_as_predict_does(target: Target, tmp_path: Path) -> None:
     """A probability may differ by more than 1e-12 where the rounding of floats moves it further: ``Case.allowed``."""
-    run, tried = runner(target), cases(target, MODELS)
+    run, tried = runner(target), exported.cases(target, MODELS)
     assert len(tried) > 0.8 * MODELS
     for case, scored in zip(tried, run(tmp_path, tried), strict=True):
-        worst = difference(case, scored)
-        assert worst <= EXACT or worst <= case.allowed
+        worst = exported.difference(case, scored)
+        assert worst <= exported.EXACT or worst <= case.allowed
 
 
-def ordinary(model: Model = MIXED) -> Case:
+def ordinary(model: Model = MIXED) -> exported.Case:
     """Rows of which no class is certain: every mixture of values, missing ones and ones beyond the bounds."""
     ages = [0.0, 17.5, 33.0, 100.0, 250.0, -3.0, -0.0, math.nan, None]
     rows = pl.DataFrame({"age": pl.Series(ages, dtype=pl.Float64)})
@@ -74,7 +72,7 @@ def ordinary(model: Model = MIXED) -> Case:
         "job": [1.0, 2.0, 3.0, None],
     }.items():
         rows = rows.join(pl.DataFrame({name: values}), how="cross")
-    return Case(model, rows.sample(500, seed=1), [])
+    return exported.Case(model, rows.sample(500, seed=1), [])
 
 
 def two_classes_on_a_line() -> Model:
@@ -120,7 +118,7 @@ def test_lines_weights_and_logarithms_give_the_probabilities_of_predict(target: 
     for case, scored in zip(tried, runner(target)(tmp_path, tried), strict=True):
         assert len({each.predicted for each in scored}) > 1
         assert max(min(each.probabilities) for each in scored) > 0.01  # no class is certain
-        assert difference(case, scored) <= EXACT
+        assert exported.difference(case, scored) <= exported.EXACT
 
 
 @pytest.mark.parametrize("target", RUNNERS, ids=str)
@@ -131,20 +129,20 @@ def test_a_text_is_the_number_or_the_truth_that_it_is_to_predict(target: Target,
     shares = {2: ([0.7, 0.3], [0.4, 0.6]), 4: ([0.4, 0.3, 0.2, 0.1], [0.15, 0.25, 0.35, 0.25])}
     histogram = histogram_of("hours", [0, 1, 10, 101], [0.3, 0.5, 0.2], [0.05, 0.45, 0.5])
     tables = [table_of(name, *shares[len(each)]) for name, each in columns.items()]
-    case = odd_case(model_of(domain, [normal_of("age", [30, 45.5], [11, 12.25]), histogram, *tables]), [])
-    case = as_texts(case) if target is Target.R else case
+    case = exported.odd_case(model_of(domain, [normal_of("age", [30, 45.5], [11, 12.25]), histogram, *tables]), [])
+    case = exported.as_texts(case) if target is Target.R else case
     (scored,) = runner(target)(tmp_path, [case])
     assert len({each.skipped for each in scored}) > 2
-    assert difference(case, scored) <= EXACT
+    assert exported.difference(case, scored) <= exported.EXACT
 
 
 @pytest.mark.parametrize("target", RUNNERS, ids=str)
 def test_a_bound_holds_where_classes_have_one_mean_and_deviation(target: Target, tmp_path: Path) -> None:
     age = normal_of("age", [30, 30], [11, 11])
     age = replace(age, presence=presence_of([1 - 1e-9, 1e-9], [0.2, 0.8]), bound=0.5)
-    case = odd_case(model_of(declared({"age": {**AGE, "missing": "category"}}), [age]), [{"age": 33.0}])
+    case = exported.odd_case(model_of(declared({"age": {**AGE, "missing": "category"}}), [age]), [{"age": 33.0}])
     (scored,) = runner(target)(tmp_path, [case])
-    assert difference(case, scored) <= EXACT
+    assert exported.difference(case, scored) <= exported.EXACT
 
 
 def test_onnx_uses_core_operators_alone_and_says_what_is_promised(tmp_path: Path) -> None:
@@ -204,3 +202,72 @@ def test_the_files_of_a_model_without_a_guarantee_are_their_owners_and_say_so(tm
     write_export(MIXED, tmp_path / "x.R", Target.R)
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
     assert (tmp_path / "x.R").read_text().startswith("# CONFIDENTIAL: computed from the rows without noise")
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "exports.md"
+PROBABILITY = "probability_high"
+
+
+@pytest.fixture
+def scored(folder: Path, program: None, run: Run) -> pl.DataFrame:
+    """What ``predict`` says of the rows that the page names, after all commands of the page."""
+    rows = people(1000).with_row_index("serial").cast({"serial": pl.Int32})
+    rows.write_csv("census.csv")
+    rows.write_parquet("census.parquet")
+    Path("datasets.toml").write_text(DECLARATION.replace("people", "census"))
+    run("train", "census.parquet", "--dataset", "census", "--output", "census.model.json")
+    run("predict", "census.model.json", "census.parquet", "--output", "scored.parquet")
+    shell(without_onnx("".join(blocks("sh", DOCUMENT.read_text()))))
+    return pl.read_parquet("scored.parquet")
+
+
+def without_onnx(commands: str) -> str:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        return "\n".join(line for line in commands.splitlines() if "--to onnx" not in line)
+    return commands
+
+
+def test_every_command_of_the_page_runs(scored: pl.DataFrame) -> None:
+    commands = "".join(blocks("sh", DOCUMENT.read_text()))
+    assert len(re.findall("^dpnb-columnar export", commands, re.MULTILINE)) == 5
+    assert Path("census.R.terms.csv").is_file()
+
+
+def test_the_function_of_r_scores_a_csv_file(scored: pl.DataFrame) -> None:
+    if not exported.available("Rscript"):
+        pytest.skip("R is not installed")
+    (script,) = blocks("R", DOCUMENT.read_text())
+    subprocess.run(["Rscript", "--vanilla", "-e", script], check=True)
+    found = pl.read_csv("scored.csv")
+    assert found.columns[-4:] == ["predicted", "probability_low", PROBABILITY, "skipped"]
+    assert found["predicted"].equals(scored["predicted"])
+    assert (found[PROBABILITY] - scored[PROBABILITY]).abs().max() <= exported.EXACT  # type: ignore[operator]
+
+
+def test_the_syntax_scores_a_csv_file_in_pspp(scored: pl.DataFrame) -> None:
+    if not exported.available("pspp"):
+        pytest.skip("PSPP is not installed")
+    syntax = blocks("text", DOCUMENT.read_text())[0]
+    Path("run.sps").write_text(
+        f"{syntax}SAVE TRANSLATE /OUTFILE='scored.csv' /TYPE=CSV /FIELDNAMES /CELLS=VALUES /REPLACE.\n"
+    )
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    subprocess.run(["pspp", "-O", "format=txt", "-o", "log.txt", "run.sps"], env=environment, check=True)
+    assert Path("scored.sav").is_file()
+    found = pl.read_csv("scored.csv")
+    assert found["nb_predicted"].equals(scored["predicted"].alias("nb_predicted"))
+    assert (found["nb_probability_2"] - scored[PROBABILITY]).abs().max() <= exported.EXACT  # type: ignore[operator]
+
+
+def test_the_graph_scores_a_parquet_file_in_onnxruntime(scored: pl.DataFrame) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    (script,) = blocks("python", DOCUMENT.read_text())
+    script += "pl.DataFrame({'found': probabilities[:, 1], 'class': predicted}).write_parquet('found.parquet')\n"
+    ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert "1-differentially private for one row" in ended.stdout
+    found = pl.read_parquet("found.parquet")
+    assert found["class"].equals(scored["predicted"].alias("class"))
+    assert (found["found"] - scored[PROBABILITY]).abs().max() <= exported.EXACT  # type: ignore[operator]

@@ -52,7 +52,6 @@ MIXED = [
 
 
 def functions_in(query: str) -> set[str]:
-    """Names of the functions that a query calls."""
     code = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*", "", query)
     called = {name.lower() for name in re.findall(r"([\w.]+)\(", code)}
     return (

@@ -1,7 +1,9 @@
-"""Databases score odd rows as the model does: classes alike, probabilities to nine digits."""
+"""Databases score odd rows, any names and any number of classes as the model does, probabilities to nine digits."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -12,16 +14,28 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from sqlglot import exp
-from support.engines import Engine, Spark
+from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
+from support.exported import logarithm_error
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.patience import patience
+from support.random_models import models_and_rows
+from support.reference_scorer import reference
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
-from support.scored_rows import AGE, MIXED
+from support.scored_rows import AGE, MIXED, types
 
+import dpnb_columnar as dpnb
 from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
+from dpnb_columnar.domain import Categorical, Domain, Label
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Table
+from dpnb_columnar.model.scoring import probability_column
 from dpnb_columnar.model.scoring_query import scoring_query
 
 NUMBERS = [
@@ -48,33 +62,27 @@ def mixed_rows() -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["kinds known", "kinds unknown"])
-def test_odd_rows(engine: Engine, known: bool) -> None:
-    table = mixed_rows()
-    assert compare(engine, MIXED, table, kinds_of(table) if known else {}) <= CLOSE
-
-
-@pytest.mark.parametrize("weights", [(0.5, 1.75, 0.25, 0.0, 1.5), (-0.5, -0.25, -2.0, -1.0, 1e-300)])
-def test_odd_rows_under_attribute_weights(engine: Engine, weights: tuple[float, ...]) -> None:
-    table = mixed_rows()
-    model = replace(MIXED, attribute_weights=AttributeWeights("fitted", weights, (0.5, -0.75)))
-    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
-
-
 BENT = CalibrationLine(
     1, tuple(-4 + place / 2 for place in range(18)), tuple(-5 + place / 2 + (place % 3) / 10 for place in range(18))
 )
 """A line of so many points that queries halve them."""
 
+CALIBRATED = replace(MIXED, attribute_weights=AttributeWeights("calibrated", (0.7,) * 5, (0.0, 0.0), line=BENT))
+ODD_MODELS = {
+    "as it is": MIXED,
+    **{
+        f"weighted by {weights[0]}": replace(MIXED, attribute_weights=AttributeWeights("x", weights, (0.5, -0.75)))
+        for weights in ((0.5, 1.75, 0.25, 0.0, 1.5), (-0.5, -0.25, -2.0, -1.0, 1e-300))
+    },
+    "under a line": CALIBRATED,
+    "under a line that sums of weights move": replace(CALIBRATED, weighted_classes=ClassCounts((0, 0), (0.2, 0.8))),
+}
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "population"])
-def test_odd_rows_under_a_line(engine: Engine, weighted: bool) -> None:
-    """Of two classes; the sums of weights move the line."""
+
+@pytest.mark.parametrize("name", [*ODD_MODELS, "of columns of unknown kind"])
+def test_odd_rows(engine: Engine, name: str) -> None:
     table = mixed_rows()
-    weights = AttributeWeights("calibrated", (0.7,) * 5, (0.0, 0.0), line=BENT)
-    population = ClassCounts((0, 0), (0.2, 0.8)) if weighted else None
-    model = replace(MIXED, attribute_weights=weights, weighted_classes=population)
-    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+    assert compare(engine, ODD_MODELS.get(name, MIXED), table, kinds_of(table) if name in ODD_MODELS else {}) <= CLOSE
 
 
 @pytest.mark.parametrize("evidence", [0.0, 0.6])
@@ -260,3 +268,240 @@ def test_spark_compiles_hundreds_of_codes(
     found = sorted(engine.run(query), key=lambda row: row["id"])
     expected = model.predict(pl.from_arrow(table).lazy()).collect()["probability_no"]  # type: ignore[union-attr]
     assert [row["probability_no"] for row in found] == pytest.approx(expected.to_list(), abs=CLOSE)
+
+
+@pytest.mark.slow
+def test_many_classes(engine: Engine) -> None:
+    domain = declared({"x": AGE}, [f"class {index}" for index in range(40)])
+    model = model_of(domain, [normal_of("x", [2.5 * k for k in range(40)], [5 + k / 7 for k in range(40)])])
+    table = pa.table({"x": pa.array([*range(0, 101, 3), None])})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+@pytest.mark.slow
+def test_a_thousand_classes_in_duckdb(tmp_path: Path) -> None:
+    classes = [f"class {index}" for index in range(1_000)]
+    tables = [table_of("x", *([(k % 7 + 1) / 8, (7 - k % 7) / 8] for k in range(1_000)))]
+    model = model_of(declared({"x": {"values": [1, 2]}}, classes), tables)
+    table = numbered(pa.table({"x": pa.array([1, 2, None], pa.int8())}))
+    engine = DuckDB(tmp_path)
+    engine.load(table)
+    found = engine.run(scoring_query(model, engine.dialect, "rows", ["id"], kinds_of(table)))
+    expected = model.predict(pl.DataFrame(table), ["id"]).to_dicts()
+    assert [row["predicted"] for row in found] == [row["predicted"] for row in expected]
+    for row, other in zip(found, expected, strict=True):
+        shares = [other[probability_column(name)] for name in classes]
+        assert [row[probability_column(name)] for name in classes] == pytest.approx(shares, abs=CLOSE)
+
+
+def test_ties_go_to_the_first_class(engine: Engine) -> None:
+    model = model_of(declared({"x": {"values": ["a"]}}, ["z", "a", "m"]), [table_of("x", *[[1.0]] * 3)])
+    engine.load(pa.table({"x": ["a", None]}))
+    assert {row["predicted"] for row in engine.run(scoring_query(model, engine.dialect, "rows"))} == {"z"}
+
+
+@pytest.mark.parametrize("keys", [[], ["x"]])
+def test_a_model_of_the_classes_alone(engine: Engine, keys: list[str]) -> None:
+    model = model_of(declared({"x": AGE}), [], [0.25, 0.75])
+    engine.load(pa.table({"x": [1, 2, None]}))
+    found = engine.run(scoring_query(model, engine.dialect, "rows", keys))
+    assert [(row["predicted"], row["skipped"]) for row in found] == [("yes", 0)] * 3
+    assert [row["probability_yes"] for row in found] == pytest.approx([0.75] * 3, abs=1e-12)
+
+
+RESULTS = ["predicted", "probability_no", "probability_yes", "skipped"]
+
+
+@pytest.mark.parametrize("keys", [[], ["k"], ["x", "k"]])
+def test_columns_come_in_the_documented_order(engine: Engine, keys: list[str]) -> None:
+    model = model_of(declared({"x": AGE}), [normal_of("x", [3, 4], [5, 6])])
+    engine.load(pa.table({"k": ["a", "b"], "x": [1.5, None], "other": [7, 8]}))
+    found = engine.run(scoring_query(model, engine.dialect, "rows", keys))
+    assert [list(row) for row in found] == [[*(keys or ["k", "x", "other"]), *RESULTS]] * 2
+    assert sorted(row["k"] for row in found) == ["a", "b"]
+    assert sorted(row["skipped"] for row in found) == [0, 1]
+
+
+TAKEN = ["total", "largest", "weight_0", "joint_1", "read_0", "VALUE_0", "row", "source", "kept_0", "rows_read"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_column_may_be_called_as_a_step_might_be(quick_engine: Engine, name: str) -> None:
+    """It comes along as it is, and scores are those of the table without it."""
+    check_beside(quick_engine, [name])
+
+
+def test_columns_may_be_called_as_steps_might_be(engine: Engine) -> None:
+    check_beside(engine, TAKEN)
+
+
+def check_beside(engine: Engine, names: list[str]) -> None:
+    """Rows score alike, with columns of these names beside those of the model and without."""
+    model = model_of(declared({"x": AGE}), [normal_of("x", [3, 40], [5, 6])])
+    table = pa.table({"x": [1.5, None, 70.0]})
+    scored = []
+    for others in ([], names):
+        held = {name: pa.array([7, 8, None]) for name in others}
+        engine.load(pa.table({**{name: table[name] for name in table.column_names}, **held}))
+        rows = engine.run(scoring_query(model, engine.dialect, "rows"))
+        assert [[row[name] for name in others] for row in rows] == [[value] * len(others) for value in (7, 8, None)]
+        assert [list(row) for row in rows] == [["x", *others, *RESULTS]] * 3
+        scored.append([{name: row[name] for name in ("x", *RESULTS)} for row in rows])
+    assert scored[0] == scored[1]
+
+
+def test_names_of_the_query_are_refused_where_columns_are_known() -> None:
+    kinds = {"age": None, "__dpnb_Total": None}
+    with pytest.raises(UsageError, match="column '__dpnb_Total' has a name that the query uses; name those to keep"):
+        scoring_query(MIXED, Dialect.DUCKDB, "t", kinds=kinds)
+    assert scoring_query(MIXED, Dialect.DUCKDB, "t", ["__dpnb_Total"], kinds)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_names_that_postgres_cuts(postgres_connection: Any) -> None:
+    """Longer than 63 bytes: read under what is left of them, and refused where two have that in common."""
+    long, cut, alike = "a" * 64, "a" * 63, "a" * 63 + "b"
+    rows = pa.table({"sex": ["f", "m", None], cut: [10.0, 33.0, 90.0]})
+    engine = Postgres(postgres_connection)
+    engine.load(rows)
+    table = table_of("sex", [0.6, 0.4], [0.35, 0.65])
+    model, same = (
+        model_of(
+            declared({name: AGE, "sex": {"values": ["f", "m"]}}), [normal_of(name, [30, 45.5], [11, 12.25]), table]
+        )
+        for name in (long, cut)
+    )
+    query = scoring_query(model, Dialect.POSTGRES, "rows", ["sex"])
+    assert engine.run(query) == engine.run(scoring_query(same, Dialect.POSTGRES, "rows", ["sex"]))
+    both = model_of(declared({long: AGE, alike: AGE}), [normal_of(name, [30, 45], [11, 12]) for name in (long, alike)])
+    with pytest.raises(UsageError, match=r"PostgreSQL cuts names to 63 bytes, so 'a+' and 'a+b' are one there; rename"):
+        scoring_query(both, Dialect.POSTGRES)
+
+
+MEMORY = 3 * 2**30
+"""Bytes of address space: ten times what the view needs, and far less than one whose steps are merged."""
+
+PROGRAM = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+import duckdb
+with duckdb.connect(config={{"threads": 1}}) as connection:
+    connection.execute(f"CREATE TABLE person AS FROM '{{sys.argv[1]}}'")
+    connection.execute(open(sys.argv[2], encoding="utf-8").read())
+    print(connection.sql('SELECT * FROM scored ORDER BY skipped DESC, "probability_>1000" LIMIT 3').fetchall())
+"""
+
+
+@pytest.mark.slow
+def test_ordered_and_limited_view_in_duckdb(census: Path, tmp_path: Path) -> None:
+    model = dpnb.train(census, epsilon=1)
+    query = model.to_sql("duckdb", table="person").partition("WITH")
+    (tmp_path / "view.sql").write_text(f"CREATE VIEW scored AS WITH{query[2]}", encoding="utf-8")
+    command = [sys.executable, "-c", PROGRAM, str(census), str(tmp_path / "view.sql")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(120))
+    assert ended.returncode == 0, ended.stderr[-500:]
+
+
+RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+ENGINES = {"duckdb": DuckDB, "sqlite": lambda folder: SQLite()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENGINES)
+@RELAXED
+@given(case=models_and_rows(), known=st.booleans(), whole=st.booleans())
+def test_random_models_score_alike(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    case: tuple[Model, list[dict[str, Any]]],
+    known: bool,
+    whole: bool,
+) -> None:
+    """Their numbers in columns of floats, or cut down to whole numbers in columns of integers."""
+    model, rows, table = _table(*case, whole=whole)
+    engine: Engine = ENGINES[name](tmp_path_factory.mktemp("random"))
+    allowed = CLOSE + 4 * max(reference(model, row).tolerance for row in rows) + logarithm_error(model)
+    assert compare(engine, model, table, kinds_of(table) if known else {}, certain=allowed) <= allowed
+
+
+def _table(model: Model, rows: list[dict[str, Any]], *, whole: bool) -> tuple[Model, list[dict[str, Any]], pa.Table]:
+    """The rows as a table, and as a model reads them from it."""
+    names = [attribute.name for attribute in model.domain.attributes]
+    assume(len({column.lower() for column in [*names, "id"]}) == len(names) + 1)
+    columns = types(model)
+    held = [
+        {name: row[name] if row[name] is None or _is_number(model, name) else str(row[name]) for name in columns}
+        for row in rows
+    ]
+    frame = pl.DataFrame(held, schema=columns, strict=False)
+    if whole:
+        frame = frame.with_columns(pl.col(pl.Float64).cast(pl.Int64, strict=False))
+        rows = frame.to_dicts()
+    return model, rows, frame.to_arrow()
+
+
+def _is_number(model: Model, name: str) -> bool:
+    return not isinstance(model.domain[name], Categorical)
+
+
+def test_a_class_of_quotes_stays_what_it_is_in_a_table_of_terms(tmp_path: Path) -> None:
+    """DuckDB guesses which character quotes a text: a class of two apostrophes was an empty one."""
+    label = Label(("Ē▥:", "ĳĞ¼", "''", "0"), "label")
+    domain = Domain("test", label, (Categorical("0", ("0", "4", "3")),))
+    table = Table("0", ((0,) * 3,) * 4, ((0.5, 0.25, 0.25), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2), (0.3, 0.3, 0.4)))
+    guarantee = Guarantee("none", None, None, None, None, (), False)
+    model = Model(domain, guarantee, ClassCounts((0,) * 4, (0.25,) * 4), (table,), {"dpnb-columnar": "0"})
+    rows = pl.DataFrame({"0": ["0", "4", "3", None]}).to_arrow()
+    assert compare(DuckDB(tmp_path), model, rows, {}) <= CLOSE
+
+
+APART = [place * place * 1_000_003 for place in range(200)]
+"""Numbers of which no list has a place for each that lies between them."""
+
+COLUMNS = {
+    "integer": pa.array([*APART, 1, -1, None, 2**62]),
+    "small integer": pa.array([0, 1, 127, -128, None], pa.int8()),
+    "unsigned": pa.array([*APART, 1, 2**64 - 1, None], pa.uint64()),
+    "float": pa.array([*map(float, APART), 0.5, -0.0, NAN, INFINITY, -INFINITY, None, 1e300]),
+    "narrow float": pa.array([0.0, -0.0, 0.5, 1000003.0, NAN, INFINITY, None], pa.float32()),
+    "decimal": pa.array([*(Decimal(number) for number in APART), Decimal("0.50"), None], pa.decimal128(20, 2)),
+    "text": pa.array([*map(str, APART), "0.5", " 0.50", "1000003.0", "it's", "É", "", "é", "NaN", "1e6", None]),
+    "dictionary": pa.array(["0", "-0", "it's", "É", "é", "?", None]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_many_categories_far_apart(tmp_path: Path, name: str, missing: str) -> None:
+    values = [*map(str, APART), "0.5", "it's", "É"]
+    apart = {"values": values, "missing": missing, "missing_values": ["1"]}
+    grouped = {"values": ["few", "it's", "many"], "groups": {"few": ["0-9"], "many": values[5:-2]}, "missing": missing}
+    domain = declared({"x": apart, "y": grouped})
+    tables = [
+        table_of(each.name, *([(c * k % 7 + 1) / 900 for c in range(each.size)] for k in (2, 3)))
+        for each in domain.categorical
+    ]
+    model = model_of(domain, tables, [0.4, 0.6])
+    table = pa.table({"x": COLUMNS[name], "y": COLUMNS[name]})
+    assert compare(DuckDB(tmp_path), model, table, kinds_of(table)) <= CLOSE
+    if name not in ("narrow float", "decimal", "float"):  # of these an unknown kind is another text
+        assert compare(DuckDB(tmp_path), model, table, {}) <= CLOSE
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_as_many_texts_as_a_byte_numbers(tmp_path: Path, missing: str) -> None:
+    texts = [f"t{place}" for place in range(255)]
+    domain = declared(
+        {
+            "x": {"values": texts, "missing": missing},
+            "y": {"values": ["few", "many"], "groups": {"few": texts[1:9], "many": [texts[0], *texts[9:]]}},
+        }
+    )
+    tables = [
+        table_of(each.name, *([(c * k % 7 + 1) / 900 for c in range(each.size)] for k in (2, 3)))
+        for each in domain.categorical
+    ]
+    column = pa.array([*texts, "another", None])
+    model, table = model_of(domain, tables), pa.table({"x": column, "y": column})
+    assert compare(DuckDB(tmp_path), model, table, {}) <= CLOSE

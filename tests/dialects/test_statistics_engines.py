@@ -1,4 +1,4 @@
-"""Databases count odd rows as the local engine does, integer for integer."""
+"""Databases count odd rows, numbers by value and weights as the local engine does, integer for integer."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import BOTH, CONDITIONS, LABEL, MIXED, PEOPLE, declared, held, labelled
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import CONDITIONS, LABEL, TEN_ROWS, declared, held, labelled
 from support.counted_queries import check, statistics_of
-from support.engines import Engine, Postgres
-from support.rows_in_python import INFINITY, NAN
+from support.engines import DuckDB, Engine, Postgres, SQLite
+from support.people import PEOPLE, people, people_domain
+from support.rows_in_python import INFINITY, NAN, Document
+from support.running import Run
+from support.servers import PostgresServer
+from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain.column_kinds import kinds_of
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain.column_kinds import Kind, kinds_of
+from dpnb_columnar.domain.numbers import identity, spelled_number
 from dpnb_columnar.rows.parquet import open_parquet
 
 TENTHS = {"lower": 0, "upper": 9, "step": 1}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", [[], ["999999", "NIU", "99", "", "40.5"]], ids=["", "missing values"])
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_conditions(quick_engine: Engine, tmp_path: Path, condition: str, missing: list[str]) -> None:
-    label = {"condition": condition, "classes": ["no", "yes"], "missing_values": missing}
-    check(quick_engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
 
 
 @pytest.mark.slow
@@ -42,13 +43,13 @@ def test_conditions(quick_engine: Engine, tmp_path: Path, condition: str, missin
 def test_conditions_of_conditions(engine: Engine, tmp_path: Path, part: int) -> None:
     condition = " OR ".join(f"({first} AND NOT ({second}))" for first, second in pairwise(CONDITIONS[part::4]))
     label = {"condition": condition, "classes": ["no", "yes"], "missing_values": ["99", "NIU"]}
-    check(engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
+    check(engine, tmp_path, TEN_ROWS, declared({"label": label, "attributes": {"x": TENTHS}}))
 
 
 @pytest.mark.slow
 def test_the_longest_conditions(light_engine: Engine) -> None:
     """A list of constants as long as a condition may be counts as the same list without repetitions."""
-    light_engine.load(PEOPLE)
+    light_engine.load(TEN_ROWS)
     counts = []
     for constants in (["1"] * 1500 + ["3"], ["1", "3"]):
         label = {"condition": f"x IN ({','.join(constants)})", "classes": ["no", "yes"]}
@@ -56,71 +57,6 @@ def test_the_longest_conditions(light_engine: Engine) -> None:
         rows = light_engine.run(statistics_query(domain, {}, "rows", light_engine.dialect))
         counts.append({(row["attribute"], row["class"], row["code"], row["count"]) for row in rows})
     assert counts[0] == counts[1] != set()
-
-
-def test_missing_values_unknown_categories_and_both_kinds_of_attribute(engine: Engine, tmp_path: Path) -> None:
-    found = check(engine, tmp_path, MIXED, declared(BOTH))
-    assert found.class_counts.sum() > 0
-
-
-COLUMNS: dict[str, pa.Array] = {
-    "int16": pa.array([0, 1, -1, None, 7, 2**15 - 1, 3], pa.int16()),
-    "int64": pa.array([2**53 - 1, 2**53, -(2**63), 2**63 - 1, 7, None], pa.int64()),
-    "uint64": pa.array([2**53 - 1, 2**53, 2**64 - 1, 7, None], pa.uint64()),
-    "float32": pa.array([0.1, 0.25, -0.0, 7.0, 1e30, NAN, INFINITY, -INFINITY, None], pa.float32()),
-    "float64": pa.array([0.1, -0.0, 7.0, 1e300, NAN, INFINITY, -INFINITY, None, 5e-324, 2.0**53, 3.0]),
-    "decimal": pa.array([Decimal(text) for text in ("0.30", "-0.05", "7.00", "1.50", "3.00")], pa.decimal128(12, 2)),
-    "boolean": pa.array([True, False, None, True]),
-    "text": pa.array(
-        ["a", "", " ", "é", "e\u0301", "'", '"', "\\", "''; DROP TABLE rows; --", "7", "${x}", "true", None]
-    ),
-    "date": pa.array([date(2018, 12, 31), date(1, 1, 1), date(9999, 12, 31), None]),
-}
-VALUES = [
-    *("0", "1", "7", "-1", "9007199254740991", "9007199254740992", "true", "false", "a", "", " ", "é", "'", '"', "\\"),
-    *("''; DROP TABLE rows; --", "${x}", "2018-12-31", "0001-01-01", "0.30", "-0.05", "1.50", "3.00"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COLUMNS)
-def test_categories_of_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
-    """Where a row without a value is dropped, and in rows that all count, by both declarations that keep them."""
-    column = COLUMNS[name]
-    absent = ["7", "a", "2018-12-31", "0.30", "true"]
-    values = [value for value in held(VALUES, column.type) if value not in absent]
-    for kept in (["row"], ["category", "skip"]):
-        attributes = {way: {"values": values, "missing": way, "missing_values": absent} for way in kept}
-        table = labelled(**dict.fromkeys(kept, column))
-        check(engine, tmp_path, table, declared({"label": LABEL, "attributes": attributes}))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COLUMNS)
-def test_labels_of_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
-    column = COLUMNS[name]
-    classes = [value for value in held(VALUES, column.type) if value != "1"]
-    label = {"column": "y", "classes": classes, "missing_values": ["1"]}
-    table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
-    check(engine, tmp_path, table, declared({"label": label, "attributes": {"x": TENTHS}}))
-
-
-BOUNDS: dict[str, dict[str, Any]] = {
-    "halves": {"lower": -3, "upper": 5, "step": Decimal("0.5")},
-    "sevenths": {
-        **{"lower": 0, "upper": Decimal("7.7"), "step": Decimal("0.7")},
-        "missing_values": [3, -1, Decimal("0.25")],
-    },
-    "wide": {"lower": -(2**60), "upper": 2**60, "step": 2**30},
-    "log1p": {"lower": 0, "upper": 8, "transform": "log1p", "missing_values": [0]},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COLUMNS if name not in ("text", "date")])
-def test_numbers_of_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
-    domain = declared({"label": LABEL, "attributes": BOUNDS})
-    check(engine, tmp_path, labelled(**dict.fromkeys(BOUNDS, COLUMNS[name])), domain)
 
 
 GRIDS = [
@@ -170,21 +106,11 @@ def test_kinds_that_are_not_known(engine: Engine, tmp_path: Path) -> None:
     check(engine, tmp_path, table, declared({"label": label, "attributes": {"text": attributes["text"]}}), UNKNOWN)
 
 
-ODD_NAMES = ["it's", "\\", "`", "a`b", "x; DROP TABLE rows; --", "*/", "class", "code", "count", "domain", "read"]
-ODD_NAMES += [
-    "value_0",
-    "code_1",
-    "source",
-    "coded",
-    "select",
-    "日本 é😀",
-    "%s{0}",
-    "$1",
-    "a b",
-    "UPPER",
-    "[x]",
-    ":x",
-    "?",
+ODD_NAMES = [
+    *("it's", "\\", "`", "a`b", "x; DROP TABLE rows; --", "*/", "class", "code", "count", "domain", "read", "value_0"),
+    *("code_1", "source", "coded", "select", "日本 é😀", "%s{0}", "$1", "a b", "UPPER", "[x]", ":x", "?", 'a"b', '"'),
+    *("@column", "@fits @@", "$files", "${class}", "-- name: cells", "/* x", "attribute_0", "labelled", "cell", "rows"),
+    *("constant_0", "read_parquet", "filename", "file_row_number", "rowid", "*", "^.*$", "^x", "a.b", " ", "NaN"),
 ]
 
 
@@ -197,14 +123,18 @@ def test_more_odd_names_and_values(quick_engine: Engine, tmp_path: Path) -> None
 
 
 def check_names(engine: Engine, folder: Path, names: list[str]) -> None:
-    """Each name as a column, as a category of every column, and every other as a class."""
+    """Each name as a column, a category of every column, a missing value, a class, and in a condition."""
     columns = {name: [*names[position:], *names[:position]] for position, name in enumerate(names)}
     table = pa.table({**columns, "other": [3] * len(names), "y": names})
-    bodies = {name: {"values": names[1:], "missing": "category"} for name in names[:3]}
-    bodies |= {name: {"values": names} for name in names[3:]}
-    label = {"column": "y", "classes": names[::2]}
+    bodies: dict[str, Any] = {name: {"values": names[1:], "missing": "category"} for name in names[:3]}
+    bodies |= {name: {"values": names[::2], "missing_values": names[1::2]} for name in names[3:]}
+    label = {"column": "y", "classes": names[::2], "missing_values": names[1::2]}
     found = check(engine, folder, table, declared({"label": label, "attributes": {**bodies, "other": TENTHS}}))
     assert found.class_counts.sum() > 0
+    text = names[0].replace("'", "''")
+    tests = ['"' + name.replace('"', '""') + f"\" = '{text}'" for name in names[1:]]
+    label = {"condition": " OR ".join(tests), "classes": ["no", "yes"]}
+    check(engine, folder, table, declared({"label": label, "attributes": {"other": TENTHS}}))
 
 
 def test_categories_merged_by_a_public_map(engine: Engine, tmp_path: Path) -> None:
@@ -228,35 +158,9 @@ def test_categories_merged_by_a_public_map(engine: Engine, tmp_path: Path) -> No
     check(engine, tmp_path, table, domain, UNKNOWN)
 
 
-def test_no_row_that_fits_gives_no_cells(engine: Engine, tmp_path: Path) -> None:
-    check(engine, tmp_path, MIXED.slice(0, 0), declared(BOTH))
-
-
 TEXTS = [
-    "7",
-    " 7 ",
-    "-3.5",
-    "007",
-    ".5",
-    "+2",
-    "5.",
-    "abc",
-    "",
-    " ",
-    "7abc",
-    "1-2",
-    "--1",
-    "1e",
-    "5 6",
-    None,
-    "1e2",
-    " +2.5E-1 ",
-    "1.e+001",
-    "1e-99",
-    "True",
-    "FALSE",
-    "inf",
-    "-Infinity",
+    *("7", " 7 ", "-3.5", "007", ".5", "+2", "5.", "abc", "", " ", "7abc", "1-2", "--1", "1e", "5 6", None, "1e2"),
+    *(" +2.5E-1 ", "1.e+001", "1e-99", "True", "FALSE", "inf", "-Infinity"),
 ]
 READ = [7, 7, -3.5, 7, 0.5, 2, 5, 100, 0.25, 10, 0, 1, 0, INFINITY, -INFINITY]
 """What the first and the last of them spell; the others are no numbers."""
@@ -363,3 +267,186 @@ def test_postgres_counts_texts_by_their_characters(postgres_connection: Any, tmp
     source = open_parquet([file], domain)
     found = statistics_of(domain, engine.run(statistics_query(domain, source.kinds, "rows", engine.dialect)))
     assert found == local.answer(source, CellQuery(domain))
+
+
+NUMBERS = ["1", "001", "1.0", "01.", "+1", " 1 ", "2", "-2", "-02.0", "0", "-0", "0.5", ".5", "00.50", "-.5", "99"]
+WORDS = [
+    *("AB", "1E2", "1e2", "5e-1", "1e100", "e1", "1 2", "", " ", "-", ".", "+.", "1_0", "0x1", "nan", "inf", "-Inf"),
+    *("True", "FALSE", "true", "1,5", "--1", "\u0661", "1-", "7\n"),
+]
+HUGE = ["9" * 16, "9007199254740991", "9007199254740993", "1" * 64, "1" * 65, "0" * 62 + "1", "0" * 70 + "1"]
+COLUMNS: dict[str, pa.Array] = {
+    "text": pa.array([*NUMBERS, *WORDS, *HUGE, None]),
+    "odd text": pa.array(["é", "e\u0301", "'", '"', "\\", "''; DROP TABLE rows; --", "${x}", "7", " ", None]),
+    "integers": pa.array([1, 2, -2, 0, 99, None, 2**53 - 1, 2**53, 2**62, -(2**63)]),
+    "unsigned": pa.array([2**53 - 1, 2**53, 2**64 - 1, 99, 1, None], pa.uint64()),
+    "floats": pa.array([1.0, 0.5, -0.5, -2.0, 0.0, -0.0, 0.1, 99.0, NAN, INFINITY, -INFINITY, None, 1e300, 5e-324]),
+    "narrow floats": pa.array([0.1, 0.5, -0.0, 1.0, 1e30, NAN, INFINITY, -INFINITY, None], pa.float32()),
+    "decimals": pa.array([Decimal("1.00"), Decimal("0.50"), Decimal("-0.50"), Decimal("99.00"), None]),
+    "booleans": pa.array([True, False, None, True]),
+    "dates": pa.array([date(2018, 12, 31), date(1, 1, 1), date(9999, 12, 31), None]),
+}
+VALUES = [
+    *("001", "0.5", "-2.0", "0", "-.50", "9007199254740991", "9007199254740993", "AB", "1E2", "", "True", "false"),
+    *("é", "'", '"', "\\", "''; DROP TABLE rows; --", "${x}", " ", "2018-12-31", "0001-01-01"),
+]
+BOUNDS: dict[str, dict[str, Any]] = {
+    "halves": {"lower": -3, "upper": 5, "step": "1/2", "missing": "row", "missing_values": [99]},
+    "sevenths": {"lower": 0, "upper": "7.7", "step": "0.7", "missing_values": [3, -1, "0.25"]},
+    "wide": {"lower": -(2**60), "upper": 2**60, "step": 2**30},
+    "log1p": {"lower": 0, "upper": 8, "transform": "log1p", "missing_values": [0]},
+}
+
+
+def of(**attributes: Document) -> Domain:
+    return declared({"label": LABEL, "attributes": attributes})
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_categories_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
+    column = COLUMNS[name]
+    for missing in ("row", "category", "skip"):
+        body = {"values": held(VALUES, column.type), "missing": missing, "missing_values": ["99", "NIU"]}
+        check(engine, tmp_path, labelled(x=column), of(x=body))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLUMNS)
+def test_labels_and_conditions_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
+    column = COLUMNS[name]
+    table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
+    places = {"x": {"lower": 0, "upper": 50, "step": 1, "missing": "row"}}
+    label: Document = {"column": "y", "classes": held(VALUES, column.type), "missing_values": ["99"]}
+    check(engine, tmp_path, table, declared({"label": label, "attributes": places}))
+    for condition in ("y = '01'", "y <> '1.0'", "y > 0.25 OR y = '-2'", "NOT y IN (1, 99)"):
+        if name in ("text", "integers", "floats", "decimals"):
+            label = {"condition": condition, "classes": ["no", "yes"], "missing_values": ["0", "99"]}
+            check(engine, tmp_path, table, declared({"label": label, "attributes": places}))
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name not in ("odd text", "dates")])
+def test_numbers_of_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
+    """With a missing value that drops the row, and in rows that all count."""
+    for names in (["halves"], ["sevenths", "wide", "log1p"]):
+        check(engine, tmp_path, labelled(**dict.fromkeys(names, COLUMNS[name])), of(**{n: BOUNDS[n] for n in names}))
+
+
+def test_columns_of_unknown_kind(engine: Engine, tmp_path: Path) -> None:
+    """As text, and as a number where it is one."""
+    for name in ("text", "integers"):
+        body = {"values": ["001", "-2.0", "0", "9007199254740991"], "missing": "row"}
+        check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=body), {})
+        bounds = {"lower": -3, "upper": 5, "step": "1/2", "missing": "row"}
+        check(engine, tmp_path, labelled(x=COLUMNS[name]), of(x=bounds), {})
+
+
+ANY_TEXTS = st.one_of(
+    st.from_regex(r" {0,2}[-+]?0{0,3}[0-9]{0,2}(\.[0-9]{0,3})? {0,2}", fullmatch=True),
+    st.sampled_from([*NUMBERS, *WORDS, *HUGE]),
+    st.text(st.sampled_from("0123456789.+-eE _"), max_size=8),
+    st.floats(-1e20, 1e20).map(repr),
+    st.sampled_from(["True", "TRUE", "false", "inf", "-Infinity", "1e+05", "1E-5", "1e0099"]),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.none() | ANY_TEXTS, min_size=1, max_size=40),
+    st.sets(ANY_TEXTS.filter(str.isprintable), min_size=1, max_size=6),
+)
+def test_any_texts(tmp_path_factory: pytest.TempPathFactory, texts: list[Any], values: set[str]) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    one_each = {identity(value): value for value in values}
+    body = {"values": sorted(one_each.values()), "missing": "category"}
+    bounds = {"lower": -10, "upper": 10, "step": "1/4", "missing": "row"}
+    table = labelled(x=pa.array(texts, pa.string()), z=pa.array(texts, pa.string()))
+    for engine in (DuckDB(folder), SQLite()):
+        check(engine, folder, table, of(x=body, z=bounds))
+
+
+@pytest.mark.slow
+@given(ANY_TEXTS)
+def test_what_a_text_spells(text: str) -> None:
+    """A text that Python reads as a finite number without underscore, and no other."""
+    try:
+        number = None if len(text) > 64 or set("_\n\u0661") & set(text) else float(text)
+        number = None if "e" in text.lower() and abs(int(text.lower().partition("e")[2])) > 99 else number
+    except ValueError:
+        number = None
+    assert spelled_number(text) == (None if number in (None, INFINITY, -INFINITY) or number != number else number)
+
+
+ROWS = max(map(len, WEIGHTS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [None, {"column": "u", "rows": 1}], ids=["rows", "units"])
+def test_weights_of_every_type(engine: Engine, tmp_path: Path, unit: dict[str, object] | None) -> None:
+    rows = people(ROWS).with_columns(u=pl.Series(range(ROWS)) // 2)
+    for place, weights in enumerate(WEIGHTS):
+        column = pl.concat([weights, weights.clear(ROWS - len(weights))])
+        table = rows.with_columns(column.alias("w")).to_arrow()
+        rule = {"column": "w", **RULES[place % len(RULES)]}
+        domain = people_domain({**PEOPLE, "weight": rule, **({} if unit is None else {"unit": unit})})
+        counted = check(engine, tmp_path, table, domain)
+        if engine.dialect != "postgres":  # which casts no boolean to a number unless it knows the column
+            assert check(engine, tmp_path, table, domain, {}) == counted, f"{weights.dtype}, columns not known"
+
+
+def test_the_largest_weights_add_up(engine: Engine, tmp_path: Path) -> None:
+    """Sums are whole numbers of 64 bits in every database, whatever type its own sums have."""
+    table = people(900).with_columns(w=pl.lit(2**20 - 1)).to_arrow()
+    domain = people_domain({**PEOPLE, "weight": {"column": "w", "cap": 2**20}})
+    counted = check(engine, tmp_path, table, domain)
+    assert counted.weight_sums.sum() == counted.class_counts.sum() * (2**20 - 1)
+
+
+# Were a query to fail at a number that no 64-bit float holds, a single row would decide whether there is a model, and
+# the exit code would tell.
+BEYOND = ("1e400", "-1e400", "1e-400", "-1e-400", "NaN", "2.5", "-2.5", "1e308", "5e-324", "-5e-324", "0", "3")
+DECLARED = {
+    "label": {"column": "income", "classes": ["low", "high"]},
+    "attributes": {
+        "amount": {"lower": "-3", "upper": "3", "step": "0.5"},
+        "code": {"values": ["0", "3", "2.5"], "missing": "category"},
+    },
+    "weight": {"column": "w", "cap": 5, "step": "0.5", "missing": 2},
+}
+
+
+def write_numbers(server: PostgresServer) -> pl.DataFrame:
+    """Make a table of each number in three columns; return its rows as floats."""
+    from adbc_driver_postgresql import dbapi
+
+    labels = people(len(BEYOND))["income"].replace({None: "low"}).to_list()
+    rows = ", ".join(f"('{label}', '{n}', '{n}', '{n}')" for label, n in zip(labels, BEYOND, strict=True))
+    with dbapi.connect(server.uri, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS beyond")
+        cursor.execute("CREATE TABLE beyond (income text, amount numeric, code numeric, w numeric)")
+        cursor.execute(f"INSERT INTO beyond VALUES {rows}")
+    numbers = pl.Series([float(number) for number in BEYOND])
+    return pl.DataFrame({"income": labels, "amount": numbers, "code": numbers, "w": numbers})
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgres")
+def test_numbers_that_no_float_holds_count_as_the_nearest_floats(postgres: PostgresServer) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    domain = read_domain("beyond", DECLARED, "test")
+    expected = local.answer(write_numbers(postgres), CellQuery(domain))
+    known = {"income": Kind.TEXT, "amount": Kind.FLOAT, "code": Kind.FLOAT, "w": Kind.FLOAT}
+    with dbapi.connect(postgres.uri, autocommit=True) as connection:
+        for kinds in (known, {}):
+            query = statistics_query(domain, kinds, "beyond", Postgres.dialect)
+            assert statistics_of(domain, Postgres(connection).run(query)) == expected, query
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgres")
+def test_no_row_decides_the_exit_code_of_a_training(postgres: PostgresServer, folder: Path, run: Run) -> None:
+    write_numbers(postgres)
+    Path("datasets.toml").write_text(entry_toml(read_domain("beyond", DECLARED, "test")))
+    run("train", postgres.uri, "--table", "beyond", "--dataset", "beyond", "--epsilon", 1, "--output", "model.json")
+    run("evaluate", "model.json", postgres.uri, "--table", "beyond")

@@ -1,4 +1,4 @@
-"""The canonical declaration of a domain, and its digest."""
+"""The canonical declaration of a domain, its digest, its metadata and its exact numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import json
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from support.domain_cases import CENSUS, census
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.domain_cases import CENSUS, HUGE, census
 from support.domain_strategies import declarations
 
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.errors import ConfigurationError, DomainError
 
 
 @pytest.mark.slow
@@ -93,3 +97,144 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_digest_tells_different_domains_apart() -> None:
     digests = [digest(read_declaration("census", census(change), "x")) for change in CHANGES.values()]
     assert len({digest(read_domain("census", CENSUS, "x")), *digests}) == len(CHANGES) + 1
+
+
+def test_no_metadata_no_domain() -> None:
+    assert domain_from_metadata({}, "x.parquet") is None
+    assert domain_from_metadata({"pandas": "{}"}, "x.parquet") is None
+
+
+def handwritten(step: str) -> str:
+    return (
+        '{"name": "hand", "label": {"column": "y", "classes": ["a", "b"]}, '
+        f'"attributes": {{"x": {{"lower": 0, "upper": 1, "step": {step}}}}}}}'
+    )
+
+
+def test_decimals_in_metadata_are_exact() -> None:
+    found = domain_from_metadata({DOMAIN_KEY: handwritten("0.1")}, "x.parquet")
+    attribute = found["x"]
+    assert attribute.step == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not a JSON declaration"),
+        ("{", "not a JSON declaration"),
+        ("[" * 100_000, "not a JSON declaration"),
+        ('{"a":' * 100_000, "not a JSON declaration"),
+        (handwritten("NaN"), "NaN is not a number"),
+        (handwritten("Infinity"), "Infinity is not a number"),
+        (handwritten("9" * 5000), "not a JSON declaration"),
+        ('{"name": "a", "name": "b"}', "'name' is repeated"),
+        ("[]", "expected a JSON object"),
+        ("null", "expected a JSON object"),
+        ('"adult"', "expected a JSON object"),
+        ("{}", "expected a name"),
+        ('{"name": 7}', "expected a name"),
+        ('{"name": ""}', "expected a name"),
+    ],
+)
+def test_malformed_metadata_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
+        domain_from_metadata({DOMAIN_KEY: text}, "x.parquet")
+    assert str(caught.value).startswith("x.parquet: metadata 'dpnb_columnar.domain'")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("text", ['{"name": "x"}', '{"name": "x", "label": [], "attributes": 3}', handwritten("0.3")])
+def test_faulty_declaration_in_metadata_is_refused_with_its_faults(text: str) -> None:
+    with pytest.raises(DomainError, match=r"x\.parquet") as caught:
+        domain_from_metadata({DOMAIN_KEY: text}, "x.parquet")
+    assert caught.value.faults
+
+
+def test_number_beyond_decimals_in_metadata_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="a number in it is out of every range"):
+        domain_from_metadata({DOMAIN_KEY: '{"name": 1e99999999999999999999}'}, "x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, Fraction(0)),
+        (-7, Fraction(-7)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (Decimal("-1.50e2"), Fraction(-150)),
+        (Fraction(2, 6), Fraction(1, 3)),
+        ("0.1", Fraction(1, 10)),
+        (" 1 / 3 ", Fraction(1, 3)),
+        ("-1/3", Fraction(-1, 3)),
+        ("+2/4", Fraction(1, 2)),
+        (".5", Fraction(1, 2)),
+        ("1e300", Fraction(10**300)),
+        ("-1e-300", Fraction(-1, 10**300)),
+    ],
+)
+def test_numbers_mean_what_is_written(value: object, expected: Fraction) -> None:
+    assert exact_number(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", " ", "one", "1/0", "0/0", "1/-3", "1/2/3", "1/2.5", "/2", "1/", "1,5", "0x1", "--1", "1e", "1 2"),
+        *("nan", "NaN", "sNaN", "inf", "-inf", "Infinity", "1e400", "-1e400", "1e-400", "1e301", "1e-301"),
+        *("1e999999999", "1e-999999999", "1e99999999999999999999", "0e999999999", "1e1000000000/3"),
+        *(Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("1e400"), Decimal("1e-400")),
+        *(True, False, 0.1, 1.0, math.nan, math.inf, None, [], {}, 1j, b"1"),
+        pytest.param(HUGE, id="huge"),
+        pytest.param(-HUGE, id="minus huge"),
+        pytest.param(10**300 + 1, id="barely too large"),
+        pytest.param(Fraction(1, HUGE), id="tiny"),
+        pytest.param("7" * 301, id="301 digits"),
+        pytest.param("7" * 1_000_000, id="a million digits"),
+        pytest.param("1/" + "7" * 301, id="301 digits below"),
+        pytest.param(Decimal("7" * 1_000_000), id="a million digits in a decimal"),
+        pytest.param([HUGE], id="huge in a list"),
+    ],
+)
+def test_other_values_are_no_numbers(value: object) -> None:
+    with pytest.raises(ValueError, match=r"expected|range") as caught:
+        exact_number(value)
+    assert type(caught.value) is ValueError
+    assert len(str(caught.value)) < 200
+
+
+WIDE = st.integers(-(10**300), 10**300)
+DECIMALS = st.builds(lambda digits, places: Fraction(digits, 10**places), WIDE, st.integers(0, 300))
+BINARY = st.builds(lambda digits, places: Fraction(digits, 2**places), WIDE, st.integers(0, 990))
+RATIOS = st.builds(Fraction, WIDE, st.integers(1, 10**300))
+
+
+@settings(deadline=None)
+@given(DECIMALS | BINARY | RATIOS | st.fractions())
+def test_text_of_a_number_is_exact(number: Fraction) -> None:
+    assume(max(abs(number.numerator), number.denominator) <= 10**300)
+    assert exact_number(number_text(number)) == number
+
+
+@settings(deadline=None)
+@given(st.decimals(-1000, 1000, allow_nan=False))
+def test_text_of_a_decimal_is_the_shortest(number: Decimal) -> None:
+    assume(number.adjusted() > -100)
+    shortest = f"{number:.200f}".rstrip("0").rstrip(".")
+    assert number_text(Fraction(number)) == ("0" if number == 0 else shortest)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(-5), "-5"),
+        (Fraction(100), "100"),
+        (Fraction(1, 10), "0.1"),
+        (Fraction(-1, 8), "-0.125"),
+        (Fraction(101, 100), "1.01"),
+        (Fraction(1, 3), "1/3"),
+        (Fraction(-7, 6), "-7/6"),
+    ],
+)
+def test_text_of_numbers(number: Fraction, expected: str) -> None:
+    assert number_text(number) == expected

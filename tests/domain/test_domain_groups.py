@@ -13,13 +13,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import by_duckdb, by_polars
-from support.catalogue_cases import CATALOGUE
 from support.domain_cases import HUGE
 from support.domain_strategies import declarations
 from support.people import people, people_domain, write_people
-from support.real_data import prepared
-from support.rows_in_python import counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.datasets.catalogue import entry_toml
@@ -30,14 +26,12 @@ from dpnb_columnar.domain import (
     declaration,
     digest,
     document_of,
-    labelled,
     read_declaration,
     read_domain,
 )
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.errors import DomainError, UsageError
-from dpnb_columnar.rows.parquet import open_parquet
 
 OCC = {"values": ["Managers", "Clerks", 77], "groups": {"Managers": ["10-12", 20], "Clerks": [30, "031"]}}
 
@@ -215,26 +209,6 @@ def test_a_model_of_groups_predicts_what_one_of_the_groups_names_would(folder: P
         assert "young" in run("show", f"{file}.model.json", "--all").out
     assert scores[0].equals(scores[1])
     assert scores[0]["skipped"].max() == 0
-
-
-@pytest.mark.slow
-def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
-    file = prepared("adult", tmp_path)
-    schools = {**dict.fromkeys(["10th", "11th", "12th"], "school"), **dict.fromkeys(["Masters", "Doctorate"], "degree")}
-    document = document_of(CATALOGUE["adult"].domain)
-    bodies = document["attributes"]
-    groups = {"other": [value for value in bodies["education"]["values"] if value not in schools]}
-    for code, group in schools.items():
-        groups.setdefault(group, []).append(code)
-    bodies["education"] = {"values": [*groups], "groups": groups}
-    bodies["age"] = {"values": ["young", "other"], "groups": {"young": ["17-29"], "other": ["30-90"]}}
-    domain = labelled(read_domain("adult", document, "x"), '"hours-per-week" >= 40')
-    some = pl.read_parquet(file, columns=list(domain.columns)).gather_every(8)
-    some.write_parquet(tmp_path / "some.parquet")
-    source = open_parquet([tmp_path / "some.parquet"], domain)
-    counts = counts_of(by_polars(source, domain))
-    assert counts_of(by_duckdb(source, domain)) == counts == expected_counts(some.to_dicts(), domain)
-    assert {code for name, _, code in counts if name == "education"} == {0, 1, 2}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
-"""Choosing a label for a domain, or another one."""
+"""Choosing a label for a domain: its classes, which cannot be empty, and attributes that tell how it is made up."""
 
 from __future__ import annotations
 
+import tomllib
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.domain_strategies import declarations
+from support.running import Run
 
 from dpnb_columnar.domain import (
     Categorical,
@@ -20,6 +25,8 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
+from dpnb_columnar.domain.computed_columns import FACTS, LabelRelatives, label_relatives
+from dpnb_columnar.domain.condition import only_outcome, parse_condition, possible_values
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError, UsageError
 
@@ -54,7 +61,6 @@ def names(domain: Domain) -> list[str]:
 def test_classes_of_a_condition(condition: str, classes: tuple[str, str] | None) -> None:
     domain = labelled(EXTRACT, condition)
     assert domain.classes == (classes or (f"not ({condition})", condition))
-    assert domain.label.condition is not None
     assert domain.label.condition.text == condition
     assert set(names(domain)) == set(ATTRIBUTES) - set(domain.label.columns)
 
@@ -164,3 +170,155 @@ def test_labelled_domains_are_declarations_without_fault(domain: Declaration, da
     assert set(missing) <= set(found.label.missing_values)
     if isinstance(attribute, Categorical) and label == attribute.name:
         assert found.label.categories.members == attribute.members
+
+
+DECLARED = read_declaration(
+    "town",
+    {
+        "attributes": {
+            "age": {"lower": 0, "upper": 99, "missing_values": [99]},
+            "sex": {"values": ["f", "m"]},
+            "educ": {"values": ["1", "2", "3"], "missing_values": ["9"]},
+            "hours": {"lower": 0, "upper": 80},
+        }
+    },
+    "test",
+)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("age > 200", "age < 0", "age = 99", "age > 98 AND age < 20", "educ > 3", "educ = 1 AND educ = 2"),
+        *("age > 10 AND hours > 80", "sex = 'f' AND sex = 'm'"),
+    ],
+)
+def test_no_declared_value_meets_it(condition: str) -> None:
+    with pytest.raises(UsageError, match=r"no declared value meets it.*so one class would be empty"):
+        labelled(DECLARED, condition)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age >= 0", "age <> 200", "educ < 4", "sex IN ('f', 'm')", "age < 50 OR age >= 50", "NOT age > 99"]
+)
+def test_every_declared_value_meets_it(condition: str) -> None:
+    with pytest.raises(UsageError, match="every declared value meets it"):
+        labelled(DECLARED, condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("age > 98", "age = 0", "age >= 98.5", "educ >= 3", "sex = 'f'", "age > 200 OR hours = 80"),
+        *("age BETWEEN 98 AND 300", "educ = '01'"),
+    ],
+)
+def test_others_are_taken(condition: str) -> None:
+    assert labelled(DECLARED, condition).label.condition is not None
+
+
+def test_the_message_names_bounds_and_remedy(folder: Path, run: Run) -> None:
+    pl.DataFrame({"age": [1, 2], "sex": ["f", "m"]}).write_parquet("town.parquet")
+    entry = "[town.attributes]\nage = { lower = 0, upper = 99, step = 1 }\nsex = { values = ['f', 'm'] }\n"
+    Path("datasets.toml").write_text(entry, encoding="utf-8")
+    for verb in (("plan", "town.parquet"), ("domain", "edit", "town.parquet")):
+        told = run(*verb, "--label", "age > 200", expected=64).err
+        assert "no declared value meets it (declared: age 0 to 99)" in told
+        assert "declare them first (lower and upper of a number)" in told
+
+
+@pytest.mark.parametrize(("text", "outcome"), [("age > 5 AND age < 3", False), ("age > 3 OR age < 5", True)])
+def test_a_condition_that_contradicts_itself_has_one_outcome(text: str, outcome: bool) -> None:
+    condition = parse_condition(text)
+    assert only_outcome(condition, {"age": possible_values(condition, "age")}) is outcome
+
+
+def test_a_declared_one_is_read_as_ever() -> None:
+    """Bounds of the label's columns are not declared."""
+    label = {"condition": "age > 5 AND age < 3", "classes": ["no", "yes"]}
+    assert read_domain("town", {"label": label, "attributes": {"sex": {"values": ["f", "m"]}}}, "test").classes
+
+
+COMPARISONS = st.tuples(st.sampled_from("xy"), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), st.integers(-1, 4))
+CONDITIONS = st.recursive(
+    COMPARISONS.map(lambda parts: " ".join(map(str, parts))),
+    lambda parts: st.tuples(parts, st.sampled_from(["AND", "OR"]), parts, st.sampled_from(["", "NOT "])).map(
+        lambda node: f"{node[3]}({node[0]} {node[1]} {node[2]})"
+    ),
+    max_leaves=5,
+)
+
+
+@given(CONDITIONS)
+def test_the_outcomes_are_those_of_all_values(text: str) -> None:
+    """Against every half number within the bounds, by Python's own rules."""
+    condition = parse_condition(text)
+    values = {name: possible_values(condition, name, Fraction(0), Fraction(3)) for name in condition.columns}
+    program = (
+        text.replace("<>", "!=").replace(" = ", " == ").replace("AND", "and").replace("OR", "or").replace("NOT", "not")
+    )
+    halves = [place / 2 for place in range(7)]
+    outcomes = {bool(eval(program, {"x": x, "y": y})) for x in halves for y in halves}
+    assert only_outcome(condition, values) == (outcomes.pop() if len(outcomes) == 1 else None)
+
+
+def relatives(label: str, *names: str) -> LabelRelatives | None:
+    """Those of a label that is a condition over a column."""
+    attributes = {name: {"lower": 0, "upper": 9} for name in names}
+    declared = {"label": {"condition": f"{label} > 1", "classes": ["no", "yes"]}, "attributes": attributes}
+    return label_relatives(read_domain("test", declared, "test"))
+
+
+@pytest.mark.parametrize(
+    ("label", "parts", "wholes", "same"),
+    [
+        ("PINCP", ("WAGP", "SEMP", "PERNP"), ("POVPIP",), ()),
+        ("pincp", ("wagp",), (), ()),
+        ("WAGP", (), ("PINCP", "PERNP"), ()),
+        ("INCTOT", ("INCWAGE", "INCSS", "OINCWAGE"), ("HHINCOME", "POVERTY"), ()),
+        ("INCWAGE", (), ("INCTOT",), ()),
+        ("EDUC", (), (), ("EDUCD",)),
+    ],
+)
+def test_parts_wholes_and_other_records(
+    label: str, parts: tuple[str, ...], wholes: tuple[str, ...], same: tuple[str, ...]
+) -> None:
+    assert relatives(label, "AGEP", *parts, *wholes, *same, "SCHL") == LabelRelatives((label,), parts, wholes, same)
+
+
+@pytest.mark.parametrize("label", ["AGEP", "INCWAGE", "works"])
+def test_most_labels_have_none(label: str) -> None:
+    assert relatives(label, "SEX", "RACE", "INCSS", "WAGP") is None
+
+
+def test_every_fact_is_of_columns_and_none_is_computed_from_itself() -> None:
+    facts = tomllib.loads(FACTS.read_text(encoding="utf-8"))
+    names = [fact["name"] for fact in facts["computed"]]
+    assert len(set(names)) == len(names)
+    every = {part for fact in facts["computed"] for part in [fact["name"], *fact["of"]]}
+    for name in names:
+        found = relatives(name, *(every - {name}))
+        assert not set(found.parts) & set(found.wholes)
+    for groups in facts["same"]:
+        assert all(len(group) > 1 for group in groups["names"])
+
+
+def test_plan_check_and_the_sheet_name_them(folder: Path, run: Run) -> None:
+    rows = pl.DataFrame({"WAGP": range(1000), "AGEP": [n % 90 for n in range(1000)]}).with_columns(PINCP=pl.col("WAGP"))
+    rows.write_parquet("town.parquet")
+    entry = "[town]\nlabel = { condition = 'PINCP > 400', classes = ['low', 'high'] }\n[town.attributes]\n"
+    entry += "WAGP = { lower = 0, upper = 999, step = 1 }\nAGEP = { lower = 0, upper = 99, step = 1 }\n"
+    Path("datasets.toml").write_text(entry, encoding="utf-8")
+    told = "PINCP is computed from WAGP: a model that reads it tells how the label is made up, not what goes with it"
+    planned = run("plan", "town.parquet", "--dataset", "town", "--no-advice").out
+    remedy = f"{told}; to leave them out, take WAGP out of attributes in datasets.toml"
+    assert remedy in planned
+    checked = run("check", "town.parquet", "--dataset", "town").out
+    assert f"note: {remedy}" in checked
+    train = ("train", "town.parquet", "--dataset", "town", "--attribute-weights", "none")
+    run(*train, "--output", "with.json")
+    run("show", "with.json", "--html", "sheet.html")
+    assert told in Path("sheet.html").read_text(encoding="utf-8")
+    Path("datasets.toml").write_text(entry.replace("WAGP = {", "OTHP = {"), encoding="utf-8")
+    rows.rename({"WAGP": "OTHP"}).write_parquet("town.parquet")
+    assert "how the label is made up" not in run("plan", "town.parquet", "--dataset", "town", "--no-advice").out

@@ -214,11 +214,7 @@ SOURCE = Provenance(name="Town survey", period="2020", citation="Town. Survey of
 
 def test_universe_and_source_stay_with_every_edit() -> None:
     worded = replace(town(), universe="WAGE > 0", provenance=SOURCE)
-    for changed in (
-        labelled(worded, "RACE"),
-        labelled(worded, "WAGE > 1000"),
-        select_attributes(worded, ["WAGE"]),
-    ):
+    for changed in (labelled(worded, "RACE"), labelled(worded, "WAGE > 1000"), select_attributes(worded, ["WAGE"])):
         assert (changed.universe, changed.provenance) == ("WAGE > 0", SOURCE)
 
 
@@ -249,10 +245,6 @@ def test_rows_of_two_domains_are_those_of_both_universes_and_sources() -> None:
     long = [replace(town(), universe=letter * 1999) for letter in "ab"]
     assert len(united(long).universe) == 2000
     assert town(universe=united(long).universe).universe.endswith("...")
-
-
-def test_two_values_may_have_one_label() -> None:
-    assert town(value_labels={"RACE": {"1": "White", "other": "White"}}).value_labels["RACE"]["other"] == "White"
 
 
 @pytest.mark.parametrize(

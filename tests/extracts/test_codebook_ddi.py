@@ -31,7 +31,6 @@ TOWN = codebook(
 
 
 def refused(path: Path) -> str:
-    """What reading says against a codebook."""
     with pytest.raises(ConfigurationError) as caught:
         read_ddi(path)
     message = str(caught.value)
@@ -273,15 +272,6 @@ def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**20)
     bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<codeBook>" + b" " * 2**21))
     assert "larger than 1 MiB" in refused(bomb)
-
-
-def test_decimals_without_a_width_are_bounded(tmp_path: Path) -> None:
-    free = variable("AGE", start=None, width=None, measure=Measure.CONTINUOUS, decimals=999_999_999)
-    assert "'AGE': it has more than 18 implied decimals" in refused(
-        written(tmp_path, "a.xml", ddi_of(codebook([free])))
-    )
-    most = codebook([replace(free, decimals=18)])
-    assert read_ddi(written(tmp_path, "b.xml", ddi_of(most))).variables[0].decimals == 18
 
 
 def test_an_unfinished_token_is_not_looked_at_a_thousand_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

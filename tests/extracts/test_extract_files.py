@@ -42,10 +42,7 @@ def test_compression_is_known_by_the_content_and_members_follow_each_other(tmp_p
 
 @pytest.mark.parametrize(
     ("place", "value", "refusal"),
-    [
-        ("version needed", b"\x7f\x00", "packed in an unknown way"),
-        ("flags and name", b"\xd1", r"damaged or cut short"),
-    ],
+    [("version needed", b"\x7f\x00", "packed in an unknown way"), ("flags and name", b"\xd1", r"damaged or cut short")],
 )
 def test_an_archive_that_lies_about_itself_is_named(tmp_path: Path, place: str, value: bytes, refusal: str) -> None:
     """zipfile reports a version that it does not know, and a name that is not UTF-8, in ways of their own."""

@@ -58,7 +58,6 @@ def test_the_file_declares_the_unit_and_its_weight(folder: Path) -> None:
     write()
     assert weights(unit="SERIAL", persons_cap=2) == [2, 2, 2, 1, 2, 2]
     model = dpnb.train("town.parquet", epsilon=1000, mechanism="histogram")
-    assert model.domain.unit is not None
     assert (model.domain.unit.columns, model.domain.unit.rows) == (("SERIAL",), 1)
     assert model.domain.weight == Weight(UNIT_WEIGHT, Fraction(2), unit=("SERIAL",))
     assert sum(model.weighted_classes.released) == 5

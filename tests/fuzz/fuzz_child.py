@@ -25,12 +25,7 @@ EXECUTING = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.f
 
 
 class Child:
-    """Everything that stays the same from input to input.
-
-    Attributes:
-        seeds: Valid files by name.
-        work: Working directory of the commands; only ``out.*`` may appear in it, and nothing around it.
-    """
+    """Everything that stays the same from input to input."""
 
     def __init__(self, corpus: Path, scratch: Path) -> None:
         files = sorted(path for path in corpus.rglob("*") if path.is_file())
@@ -61,7 +56,6 @@ class Child:
                 self.executed.append(f"writes {path}")
 
     def run(self, reader: Reader, seed: int) -> Outcome:
-        """Give one changed file to one command."""
         random = Random(f"{reader.file} {seed}")
         command = random.choice(reader.commands).format(reader.file)
         others = [content for content in self.seeds.values() if len(content) < 2**20]
@@ -91,7 +85,6 @@ class Child:
         return Outcome(reader.file, seed, command, code, tuple(defects), text[:3000])
 
     def listing(self) -> set[str]:
-        """Everything in the scratch folder."""
         return {str(path.relative_to(self.scratch)) for path in self.scratch.rglob("*")}
 
     def command(self, line: str) -> tuple[int, str]:
@@ -104,7 +97,6 @@ class Child:
         return code, text
 
     def taken(self) -> str:
-        """What was printed since the last time."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         size = os.fstat(self.printed).st_size
@@ -113,7 +105,6 @@ class Child:
         return text
 
     def traceback(self, line: str) -> str:
-        """Where a defect comes from."""
         os.environ["DPNB_TRACEBACK"] = "confidential"
         try:
             self.command(line)
@@ -131,19 +122,12 @@ def begin_peak() -> int:
 
 
 def peak() -> int:
-    """Most bytes of memory held since ``begin_peak``."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def serve(connection: Connection, corpus: Path, scratch: Path) -> None:
-    """Run inputs as they are asked for, until there is no one left to ask.
-
-    Args:
-        connection: Gives (place among the readers, seed), takes outcomes.
-        corpus: Folder of valid files, written here if there is none.
-        scratch: An empty folder.
-    """
+    """Run inputs as they are asked for, until there is no one left to ask."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import warnings
 

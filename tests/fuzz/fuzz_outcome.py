@@ -27,17 +27,6 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one input ended.
-
-    Attributes:
-        reader: File that was changed.
-        seed: Repeats the change.
-        command: Command line.
-        code: Exit code; None where the process died or did not end in time.
-        defects: What must never happen; empty if all is well.
-        text: What was printed, cut, or a traceback.
-    """
-
     reader: str
     seed: int
     command: str
@@ -47,11 +36,7 @@ class Outcome:
 
 
 def defects_of(code: int, text: str, files: Iterable[str]) -> list[str]:
-    """What is wrong with an exit code and the text printed beside it.
-
-    Args:
-        files: Names of which an error must tell one.
-    """
+    """What is wrong with an exit code and the text printed beside it."""
     found = []
     if code == INTERNAL_ERROR:
         found.append("internal error")

@@ -47,7 +47,6 @@ class Fuzzer:
                 return found
             defect: str | None = f"no answer within {MOST_SECONDS} s"
         except (EOFError, ConnectionResetError, BrokenPipeError):
-            assert self._process is not None
             self._process.join()
             kind = "log" if "_delta_log/" in READERS[place].file else PurePath(READERS[place].file).suffix
             if (kind, self._process.exitcode) in ABORTS:
@@ -59,7 +58,6 @@ class Fuzzer:
         return Outcome(READERS[place].file, seed, "", None, (defect,) if defect else (), text)
 
     def stop(self) -> None:
-        """End the process."""
         if self._process is not None:
             self._connection.close()
             self._process.kill()
@@ -82,5 +80,4 @@ class Fuzzer:
             raise RuntimeError(self._printed()) from None
 
     def _printed(self) -> str:
-        """The end of what the process printed."""
         return (Path(self._folder.name) / "scratch" / "printed").read_text(errors="replace")[-2000:]

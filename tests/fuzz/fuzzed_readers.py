@@ -8,12 +8,7 @@ from importlib.util import find_spec
 
 @dataclass(frozen=True)
 class Reader:
-    """A file that the command line reads.
-
-    Attributes:
-        file: Name of the valid file, which is changed; or a pattern of names, one of which is.
-        commands: Command lines that read it; each input is given to one of them. They write to ``out.*``.
-    """
+    """A file that the command line reads."""
 
     file: str
     commands: tuple[str, ...]

@@ -16,15 +16,9 @@ TEXTS = (
 )
 
 NUMBERS = (
-    *("0", "-1", "1", "2", "0.5", "-0.0", "1e308", "-1e308", "1e999", "1e-400", "5e-324", "255", "65536", "2147483648"),
-    *(
-        "9223372036854775807",
-        "9223372036854775808",
-        "18446744073709551616",
-        "9" * 400,
-        "9" * 5000,
-        "0.1234567890123456",
-    ),
+    *("0", "-1", "1", "2", "0.5", "-0.0", "1e308", "-1e308", "1e999", "1e-400", "5e-324", "255", "65536"),
+    *("2147483648", "9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 400, "9" * 5000),
+    "0.1234567890123456",
 )
 
 JSON_ONLY = ("NaN", "Infinity", "-Infinity", "null", '"\\ud800"', '{"a": 1, "a": 2}')
@@ -34,12 +28,10 @@ SHAPES = ("true", "false", "[]", "{}", "[[]]", '["a", "a"]', "[1, 2, 3]", "[" + 
 
 
 def hostile_text(random: Random) -> str:
-    """A text, now and then two of them joined."""
     return "".join(random.choices(TEXTS, k=random.choice((1, 1, 1, 2))))
 
 
 def hostile_literal(random: Random, toml: bool) -> str:
-    """A value as it is written in a JSON or TOML file."""
     kind = random.randrange(4)
     if kind == 0:
         return json.dumps(hostile_text(random))

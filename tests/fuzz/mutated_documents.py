@@ -15,7 +15,6 @@ class Literal(str):
 
 
 def mutated_json(random: Random, content: bytes) -> bytes:
-    """The document with one to three nodes changed."""
     document = json.loads(content)
     for _ in range(random.choice((1, 1, 2, 3))):
         document = _changed(random, document, toml=False)
@@ -44,7 +43,6 @@ def mutated_toml(random: Random, content: bytes) -> bytes:
 
 
 def _nodes(document: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) below a document."""
     found: list[tuple[Any, Any]] = []
     waiting = [document]
     while waiting:

@@ -10,17 +10,13 @@ from xml.etree.ElementTree import Element
 from hostile_values import NUMBERS, hostile_text
 
 PROLOGUES = (
-    b'<!DOCTYPE x [<!ENTITY a "' + b"a" * 100 + b'">]>',
-    b'<!DOCTYPE x SYSTEM "file:///etc/passwd">',
-    b'<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x"> %p;]>',
-    b'<?xml version="1.0" encoding="utf-16"?>',
-    b'<?xml version="1.0" encoding="cp037"?>',
-    b'<?xml-stylesheet href="x"?>',
+    *(b'<!DOCTYPE x [<!ENTITY a "' + b"a" * 100 + b'">]>', b'<!DOCTYPE x SYSTEM "file:///etc/passwd">'),
+    *(b'<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x"> %p;]>', b'<?xml version="1.0" encoding="utf-16"?>'),
+    *(b'<?xml version="1.0" encoding="cp037"?>', b'<?xml-stylesheet href="x"?>'),
 )
 
 
 def mutated_xml(random: Random, content: bytes) -> bytes:
-    """The document with one to three elements changed."""
     root = ElementTree.fromstring(content)
     for _ in range(random.choice((1, 1, 2, 3))):
         _change(random, root)
@@ -59,5 +55,4 @@ def _change(random: Random, root: Element) -> None:
 
 
 def _text(random: Random) -> str:
-    """A hostile text of characters that XML admits."""
     return "".join(letter for letter in hostile_text(random) if letter.isprintable() or letter in "\n\t")

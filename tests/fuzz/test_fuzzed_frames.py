@@ -40,10 +40,7 @@ def halves(frame: object) -> list[object]:
         return (
             [frame[: len(frame) // 2], frame[len(frame) // 2 :]]
             if isinstance(frame, pl.DataFrame)
-            else [
-                frame.slice(0, len(frame) // 2),
-                frame.slice(len(frame) // 2),
-            ]
+            else [frame.slice(0, len(frame) // 2), frame.slice(len(frame) // 2)]
         )
     return []
 

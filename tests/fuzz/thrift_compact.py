@@ -22,8 +22,6 @@ class Value:
 
 
 class Reader:
-    """Reads values from bytes."""
-
     def __init__(self, data: bytes, position: int = 0) -> None:
         self.data, self.position = data, position
 
@@ -85,7 +83,6 @@ class Reader:
 
 
 def varint(number: int) -> bytes:
-    """A whole number of 64 bits, seven bits a byte."""
     number &= 2**64 - 1
     found = bytearray()
     while number >= 0x80:
@@ -95,7 +92,6 @@ def varint(number: int) -> bytes:
 
 
 def written(value: Value) -> bytes:
-    """A value as bytes."""
     if value.type in (TRUE, FALSE):
         return b""
     if value.type == BYTE:
@@ -124,7 +120,6 @@ def written(value: Value) -> bytes:
 
 
 def nodes(value: Value) -> list[Value]:
-    """The value and everything inside it."""
     inner = (
         [item for _, item in value.held] if value.type == STRUCT else value.held[1] if value.type in (LIST, SET) else []
     )

@@ -57,11 +57,6 @@ def main() -> int:
 
 
 def chosen(mutants: Sequence[Mutant], rooms: Sequence[str] | None, ids: Sequence[str] | None) -> list[Mutant]:
-    """Choose mutants by room and id.
-
-    Raises:
-        MutantError: if there is none.
-    """
     kept = [each for each in mutants if (not rooms or each.room in rooms) and (not ids or each.id in ids)]
     if not kept:
         raise MutantError(f"no such mutant; rooms are {', '.join(sorted({each.room for each in mutants}))}")
@@ -69,11 +64,7 @@ def chosen(mutants: Sequence[Mutant], rooms: Sequence[str] | None, ids: Sequence
 
 
 def run(mutants: Sequence[Mutant], folder: Path, jobs: int, *, slow: bool) -> list[Result]:
-    """Run mutants side by side, each in a copy of the project.
-
-    Raises:
-        RuntimeError: if tests fail without a mutant.
-    """
+    """Run mutants side by side, each in a copy of the project."""
     trees: SimpleQueue[Tree] = SimpleQueue()
     for job in range(jobs):
         trees.put(Tree(folder / str(job)))
@@ -106,7 +97,6 @@ def run(mutants: Sequence[Mutant], folder: Path, jobs: int, *, slow: bool) -> li
 
 
 def table(results: Sequence[Result]) -> list[str]:
-    """Count outcomes by room."""
     rooms = list(dict.fromkeys(result.mutant.room for result in results))
     lines = ["| room | mutants | killed by quick tests | survivors |", "|---|---|---|---|"]
     for room, of_room in [(room, [each for each in results if each.mutant.room == room]) for room in rooms]:
@@ -115,14 +105,12 @@ def table(results: Sequence[Result]) -> list[str]:
 
 
 def line(name: str, results: Sequence[Result]) -> str:
-    """Write a row of the table."""
     outcomes = Counter(result.outcome for result in results)
     left = outcomes[Outcome.SURVIVED] + outcomes[Outcome.SLOW]
     return f"| {name} | {len(results)} | {outcomes[Outcome.KILLED]} | {left} |"
 
 
 def report(results: Sequence[Result]) -> list[str]:
-    """Write the table, and what became of every mutant."""
     lines = [*table(results), "", "| mutant | fault | outcome | by | s |", "|---|---|---|---|---|"]
     for result in results:
         why = result.test or result.mutant.survives or "no test"

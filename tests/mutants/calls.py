@@ -63,6 +63,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write the notes."""
     if NOTED in os.environ:
         Path(os.environ[NOTED]).write_text(json.dumps(_notes), encoding="utf-8")

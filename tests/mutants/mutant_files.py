@@ -86,7 +86,6 @@ def _read(path: Path) -> list[Mutant]:
 
 
 def package_sources(root: Path) -> dict[Path, str]:
-    """Read all modules of the package below a root."""
     return {path: path.read_text(encoding="utf-8") for path in sorted((root / PACKAGE).rglob("*.py"))}
 
 

@@ -38,8 +38,6 @@ NOTICED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 class Outcome(StrEnum):
-    """What became of a mutant."""
-
     KILLED = "killed"
     SLOW = "killed by slow tests"
     SURVIVED = "survived"
@@ -47,15 +45,6 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one mutant.
-
-    Attributes:
-        mutant: The mutant.
-        outcome: Whether a test noticed it.
-        test: The test that did; empty if none.
-        seconds: How long that took.
-    """
-
     mutant: Mutant
     outcome: Outcome
     test: str
@@ -69,12 +58,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """The quick tests of a folder without a mutant.
-
-    Attributes:
-        seconds: How long they take.
-        functions: The functions that each of them calls, by module and line; tests of little time first.
-    """
+    """The quick tests of a folder without a mutant."""
 
     seconds: float
     functions: dict[str, frozenset[str]]
@@ -110,20 +94,7 @@ class Tree:
         path.write_text(text, encoding="utf-8")
 
     def test(self, folders: Sequence[str], chosen: str, most_seconds: float, **variables: str) -> str | None:
-        """Run tests until one fails.
-
-        Args:
-            folders: Folders or files of tests.
-            chosen: The marker that chooses among them.
-            most_seconds: After that long they count as failed.
-            variables: Variables of the environment for ``calls``.
-
-        Returns:
-            The test that failed; None if all passed.
-
-        Raises:
-            RuntimeError: if they could not be run.
-        """
+        """Run tests until one fails."""
         options = ["-x", "-q", "-n", "0", "-m", chosen, "--tb=no", "-p", "no:cacheprovider", "-p", calls.__name__]
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *folders, *options],
@@ -151,11 +122,7 @@ class Tree:
         return noticed[1] if noticed else f"exit code {process.returncode}"
 
     def usual(self, folder: str) -> Usual:
-        """Run the quick tests of a folder without a mutant.
-
-        Raises:
-            RuntimeError: if one fails.
-        """
+        """Run the quick tests of a folder without a mutant."""
         noted, begun = self.root / "noted.json", time.monotonic()
         if failed := self.test([folder], QUICK, 3600, **{calls.NOTED: str(noted)}):
             raise RuntimeError(f"{failed} fails without a mutant; mend it first")
@@ -170,14 +137,7 @@ def folders_of(mutant: Mutant) -> list[str]:
 
 
 def run_mutant(tree: Tree, mutant: Mutant, usual: dict[str, Usual], *, slow: bool) -> Result:
-    """Run the quick tests of a mutant's room, those of its neighbours that call what it changes, and the slow ones.
-
-    Args:
-        tree: A copy of the project.
-        mutant: The mutant.
-        usual: The quick tests of each folder without a mutant.
-        slow: Whether to try the slow tests.
-    """
+    """Run the quick tests of a mutant's room, those of its neighbours that call what it changes, and the slow ones."""
     begun, listed = time.monotonic(), tree.root / "listed.json"
     changed, (room, *neighbours) = changed_functions(mutant, tree), folders_of(mutant)
 
@@ -219,10 +179,8 @@ def changed_functions(mutant: Mutant, tree: Tree) -> frozenset[str]:
 
 
 def _functions(source: str) -> list[ast.FunctionDef]:
-    """List the functions of a module, outer ones first."""
     return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
 
 
 def _first_line(function: ast.FunctionDef) -> int:
-    """Return the first line of a function, that of its first decorator."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])

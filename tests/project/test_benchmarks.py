@@ -9,25 +9,23 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from signal import SIGTERM
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.servers import PostgresServer
 
 from benchmarks import inputs, processes
 from benchmarks.contenders import search
 from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets
 from benchmarks.performance import DOCUMENT, FOLDER, SUMMARIZED, SUMMARY, TABLES, replaced, summary_table, tables_of
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
-from benchmarks.series import CALL, IMPORTS, SHOW, STAGES, TABLE_COUNTS, TABLE_TRAIN, TABLE_UNWEIGHTED
+from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery
-from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
@@ -50,7 +48,6 @@ def runs_of(path: Path) -> pl.DataFrame:
 
 @pytest.fixture
 def installed() -> None:
-    """What a session needs."""
     for name in ("sklearn", "ipumspy", "lightgbm"):
         pytest.importorskip(name, reason="pip install '.[benchmark]'")
 
@@ -94,33 +91,6 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
 
 
 @pytest.mark.slow
-def test_stages_and_tables_of_databases_are_measured(
-    installed: None, postgres_process: PostgresServer, tmp_path: Path
-) -> None:
-    only = ("--only", "stages,databases", "--postgresql")
-    python("-m", "benchmarks", "--quick", "--rows", 400, "--turns", 1, *only, folder=tmp_path)
-    runs = runs_of(tmp_path / "performance.parquet")
-    assert sorted(runs.filter(series="stages", inside=True)["contender"]) == sorted(STAGES)
-    whole = {"dpnb-columnar train", "train, no attribute weights"}
-    of_table = {TABLE_TRAIN, TABLE_UNWEIGHTED, TABLE_COUNTS}
-    for series in ("duckdb", "postgresql"):
-        beside = runs.filter(series=series)
-        assert set(beside["contender"]) == whole | of_table
-        assert set(beside.filter("inside")["contender"]) == (of_table if series == "postgresql" else set())
-    assert runs.select((pl.col("read_mib", "input_mib") > 0).all()).row(0) == (True, True)
-
-
-@pytest.mark.slow
-def test_the_work_of_a_server_is_counted(installed: None, postgres_process: PostgresServer, tmp_path: Path) -> None:
-    """Its own client only waits: the rest of the processor time is that of the process that served it and has ended."""
-    python("-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", 100_000, folder=tmp_path)
-    served = ("-m", "benchmarks.contenders.databases", "served", "census.parquet", "bare")
-    found = json.loads(python(*served, folder=tmp_path).stdout)
-    assert found["cpu_seconds"] > 0.05
-    assert found["peak_mib"] < processes.SMALL
-
-
-@pytest.mark.slow
 def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path) -> None:
     session = ("-m", "benchmarks", "--only", "search", "--rows", 20, "--turns", 1)
     assert "[1/1] search" in python(*session, folder=tmp_path).stderr
@@ -132,32 +102,6 @@ def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path)
     again = runs_of(tmp_path / "performance.parquet")
     described = ["series", "rows", "contender", "turn"]
     assert again.select(described).equals(whole.select(described))
-
-
-@pytest.mark.slow
-def test_a_session_that_is_ended_leaves_its_runs_alone(installed: None, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks", "--only", "search", "--rows", "20", "--data", "rows"]
-    environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as ended:
-        assert ended.stderr is not None
-        measured = [line for line in iter(ended.stderr.readline, "") if not _ends_at("turn 1", line, ended)]
-        assert ended.wait() == 1
-    assert measured[-1] == "stopped; the same command goes on from here\n"
-    assert not [*(tmp_path / "rows").iterdir()]
-    assert 1 <= runs_of(tmp_path / "performance.parquet").height < 6
-
-
-def _ends_at(moment: str, line: str, process: subprocess.Popen[str]) -> bool:
-    """Send SIGTERM at a line of progress; whether it was that line."""
-    if moment in line:
-        process.send_signal(SIGTERM)
-    return moment in line
-
-
-def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    ended = python("-m", "benchmarks", "--only", "search,sorting", folder=tmp_path, expected=2)
-    assert "no sorting; the series are start, calls, train" in ended.stderr
-    assert not [*tmp_path.iterdir()]
 
 
 def test_who_measures_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -191,24 +135,10 @@ def test_what_a_process_and_its_children_read_is_counted_each_time(tmp_path: Pat
     assert 20 < float(python("-c", measure, folder=tmp_path).stdout) < 25
 
 
-def test_a_large_process_is_not_to_measure(tmp_path: Path) -> None:
-    large = f"held = b'1' * ({processes.SMALL} << 20)\ndel held\n"  # what was given back counts as well
-    ended = python("-c", large + MEASURE, folder=tmp_path, expected=1)
-    assert "would pass that peak on" in ended.stderr
-
-
-def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
-    code = "from benchmarks.processes import *; measured([PYTHON, '-c', 'raise ValueError(12345)'])"
-    ended = python("-c", code, folder=tmp_path, expected=1)
-    assert "failed: " in ended.stderr
-    assert "ValueError: 12345" in ended.stderr
-
-
 POINT = Point("train", (Contender("ours", ()), Contender("theirs", ())), 3, rows=1_000)
 
 
 def measurements(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Measurements:
-    """Made-up runs, written and read back."""
     runs = Runs(folder / "made.jsonl", MACHINE)
     for point, found in added:
         for run in found:
@@ -226,7 +156,6 @@ def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
 def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
     made = measurements(tmp_path, (POINT, [*turns("ours", 1, 2, 9), *turns("theirs", 2, 8, 3)]))
     found = made.of("train", "theirs", rows=1_000)
-    assert found is not None
     assert (found["seconds"], found["cpu_seconds"], found["peak_mib"], found["turns"]) == (3, 6, 53, 3)
     assert found["cpu_ratio"] == found["ratio"] == 0.5  # of 1/2, 2/8 and 9/3; the medians' ratio would be 2/3
     assert made.paired("train", "theirs", "ours", OWN - OTHERS) == 2  # of 2, 12 and -12
@@ -254,23 +183,6 @@ def test_a_file_is_read_as_often_as_what_is_read_grows_with_it(tmp_path: Path) -
     table = TABLES["train"].lines(made)
     place = [cell.strip() for cell in table[0].split("|")].index("times read")
     assert [line.split("|")[place].strip() for line in table[2:]] == ["", "", "", "2.30", "0.75", "", "", "0.75"]
-
-
-def test_runs_of_a_point_begun_again_are_forgotten(tmp_path: Path) -> None:
-    runs = Runs(tmp_path / "made.jsonl", MACHINE)
-    other = Point("predict", (Contender("ours", ()),), 1)
-    runs.add(other, turns("ours", 5)[0])
-    for run in [*turns("ours", 1, 2), *turns("theirs", 1, 2)]:
-        runs.add(POINT, run)
-    assert not runs.has(POINT)
-    runs.begin(POINT)
-    for run in [*turns("ours", 3, 4, 5), *turns("theirs", 3, 4, 5)]:
-        runs.add(POINT, run)
-    read = Runs(tmp_path / "made.jsonl", MACHINE | {"date": "2026-01-02"})
-    assert read.has(POINT)
-    assert read.has(other)
-    seconds = [json.loads(line)["seconds"] for line in (tmp_path / "made.jsonl").read_text().splitlines()[1:]]
-    assert seconds == [5, 3, 4, 5, 3, 4, 5]
 
 
 def test_runs_of_two_machines_do_not_mix(tmp_path: Path) -> None:
@@ -373,21 +285,6 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
             assert np.array_equal(one.counts, other.counts)
 
 
-@pytest.mark.slow
-def test_scikit_learn_writes_the_columns_that_predict_writes(census: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
-    theirs = ("-m", "benchmarks.contenders.scikit_learn")
-    python(*theirs, "partial_fit", census, "fitted.pickle", folder=tmp_path)
-    python(*theirs, "predict_proba", "fitted.pickle", census, "theirs.parquet", folder=tmp_path)
-    python("-m", "dpnb_columnar", "train", census, "--output", "model.json", folder=tmp_path)
-    python("-m", "dpnb_columnar", "predict", "model.json", census, "--output", "ours.parquet", folder=tmp_path)
-    own, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("ours", "theirs"))
-    assert own.columns == other.columns
-    assert own.height == other.height == 20_000
-    assert (own["predicted"] == other["predicted"].cast(pl.String)).mean() > 0.8
-    assert set(other["predicted"].cast(pl.String)) == set(own["predicted"])
-
-
 def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:
     pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
     code = "import json; from benchmarks.contenders.scikit_learn import BOUNDS; print(json.dumps(BOUNDS))"
@@ -397,7 +294,6 @@ def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:
         if isinstance(attribute, Numeric):
             declared[attribute.name] = [int(attribute.lower), int(attribute.upper)]
         else:
-            assert isinstance(attribute, Categorical)
             codes = [int(value) for value in (*attribute.values, *attribute.missing_values)]
             declared[attribute.name] = [min(codes), max(codes)]
     assert bounds == declared

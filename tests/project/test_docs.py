@@ -1,7 +1,8 @@
-"""The documentation names things that exist, and its commands print what it shows."""
+"""The documentation names things that exist, and its commands and notebook print what they show."""
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shlex
@@ -153,7 +154,6 @@ def test_the_readme_names_every_command_and_no_other(capsys: pytest.CaptureFixtu
 
 def test_the_readmes_declaration_is_a_domain() -> None:
     block = re.search(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert block is not None
     (table,) = tomllib.loads(block[1], parse_float=Decimal).values()
     domain = read_domain("census", {key: table[key] for key in ("label", "attributes")}, "README.md")
     assert len(domain.attributes) == 4
@@ -215,19 +215,15 @@ RUN = {
     "docs/audit.md": "test_commands_of_the_page_run",
     "docs/batch.md": "test_examples.py",
     "docs/sql.md": "test_sql_document.py",
-    "docs/exports.md": "test_exports_document.py",
-    "docs/scale.md": "test_scale_document.py",
+    "docs/exports.md": "test_every_command_of_the_page_runs",
+    "docs/scale.md": "test_every_command_on_spark_runs",
     "docs/python.md": "test_python_examples.py",
 }
 """Pages with commands or Python that a test runs, as they stand."""
 
 PARSED = (
-    "docs/extracts.md",
-    "docs/results.md",
-    "docs/performance.md",
-    "docs/journal/accuracy.md",
-    "docs/journal/peers.md",
-    "docs/journal/speed.md",
+    *("docs/extracts.md", "docs/results.md", "docs/performance.md", "docs/journal/accuracy.md"),
+    *("docs/journal/peers.md", "docs/journal/speed.md"),
 )
 """Pages whose commands need a publisher's extract, downloads, hours, or other environments: options are parsed."""
 
@@ -296,3 +292,40 @@ def test_the_command_line_reference_is_what_the_help_says() -> None:
         [sys.executable, "-c", program], cwd=ROOT / "docs", capture_output=True, text=True, check=True
     ).stdout
     assert printed == page
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+NOTEBOOK = DOCS / "first_model.ipynb"
+
+
+def code_cells(path: Path) -> list[dict[str, Any]]:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    return [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+
+
+def outputs_of(cell: dict[str, Any]) -> list[dict[str, list[str]]]:
+    return [output.get("data") or {"text/plain": output["text"]} for output in cell["outputs"]]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_shows_what_it_says(tmp_path: Path) -> None:
+    copy = tmp_path / NOTEBOOK.name
+    copy.write_bytes(NOTEBOOK.read_bytes())
+    program = [sys.executable, "-W", "error", DOCS / "notebook.py", copy]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    for shown, found in zip(code_cells(NOTEBOOK), code_cells(copy), strict=True):
+        if "noisy" in shown["metadata"].get("tags", []):
+            assert [each.keys() for each in outputs_of(shown)] == [each.keys() for each in outputs_of(found)]
+        else:
+            assert outputs_of(shown) == outputs_of(found), shown["source"]
+
+
+def test_the_notebook_has_been_run_and_shows_a_model_as_a_page() -> None:
+    cells = code_cells(NOTEBOOK)
+    assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
+    assert any(
+        "differentially private" in "".join(each.get("text/html", "")) for cell in cells for each in outputs_of(cell)
+    )

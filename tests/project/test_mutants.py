@@ -26,7 +26,6 @@ becomes = "x = 2"
 
 @pytest.fixture(scope="module")
 def sources() -> dict[Path, str]:
-    """The package as it is."""
     return package_sources(ROOT)
 
 

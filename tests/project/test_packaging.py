@@ -18,18 +18,8 @@ import dpnb_columnar
 
 CHECKOUT = Path(__file__).parents[2]
 RUN_TIME = {
-    "polars",
-    "pyarrow",
-    "numpy",
-    "scipy",
-    "duckdb",
-    "typer",
-    "rich",
-    "python-flint",
-    "sqlglot",
-    "defusedxml",
-    "jinja2",
-    "narwhals",
+    *("polars", "pyarrow", "numpy", "scipy", "duckdb", "typer", "rich", "python-flint", "sqlglot", "defusedxml"),
+    *("jinja2", "narwhals"),
 }
 DEVELOPMENT = {"pytest", "hypothesis", "mpmath", "ruff", "mypy", "build", "hatchling", "scikit-learn", "import-linter"}
 VERSION = f"dpnb-columnar {dpnb_columnar.__version__}\n"
@@ -101,28 +91,13 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {
-        "cli.py",
-        "datasets.toml",
-        "pyproject.toml",
-        "sql/ledger.sql",
-        "sql/queries/scores.sql",
+        *("cli.py", "datasets.toml", "pyproject.toml", "sql/ledger.sql", "sql/queries/scores.sql"),
         "tests/project/test_packaging.py",
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {
-        *(
-            "dpnb_columnar",
-            "sql",
-            "tests",
-            "docs",
-            "benchmarks",
-            "studies",
-            "cli.py",
-            "datasets.toml",
-            "mkdocs.yml",
-            ".ci",
-        ),
-        *("hatch_build.py", "Dockerfile", ".dockerignore", ".github"),
-        *("LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"),
+        *("dpnb_columnar", "sql", "tests", "docs", "benchmarks", "studies", "cli.py", "datasets.toml", "mkdocs.yml"),
+        *(".ci", "hatch_build.py", "Dockerfile", ".dockerignore", ".github", "LICENSE", "README.md"),
+        *("CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"),
     }
     assert not any(name.endswith((".pyc", ".model.json")) for name in names)
 

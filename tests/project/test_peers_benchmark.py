@@ -30,7 +30,6 @@ LIBRARIES = ("diffprivlib", "interpret", "dpmm", "opendp", "mbi", "sklearn", "pa
 
 @pytest.fixture(scope="module")
 def rows(census: Path) -> Rows:
-    """Two thousand rows of the simulated census."""
     made: Rows = peers.read_data(census, most=2_000)
     return made
 
@@ -159,25 +158,6 @@ def test_a_session_goes_on_where_it_was(census: Path, tmp_path: Path) -> None:
     assert session().stdout == again.stdout
 
 
-@pytest.mark.parametrize("option", ["--only", "--again"])
-def test_an_unknown_contender_is_refused(
-    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["peers", option, "oracle", "--cache", str(tmp_path / "cache.jsonl")])
-    with pytest.raises(SystemExit, match="2"):
-        peers.main()
-    assert "no oracle; the contenders are dpnb-columnar (default), " in capsys.readouterr().err
-    assert not [*tmp_path.iterdir()]
-
-
-def test_a_contender_that_fails_is_reported_and_the_others_go_on(
-    rows: Rows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    point = ("census", 2_000, "DP-EBM", "1")
-    assert [*peers.run(sys.executable, tmp_path / "missing.npz", point, [0])] == []
-    assert "DP-EBM on census at 1 failed: FileNotFoundError" in capsys.readouterr().err
-
-
 def test_figures_by_hand() -> None:
     probabilities = np.array([[0.75, 0.25], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])
     scored = figures(probabilities, np.array([0, 0, 1, 1]))
@@ -228,11 +208,6 @@ def test_the_tables_of_made_up_measurements() -> None:
     assert not any(line.startswith("| DP-EBM") for line in lines)  # not measured
 
 
-def test_more_than_two_classes_have_no_area() -> None:
-    line = tables([replace(each, auc=None) for each in MADE]).splitlines()[5]
-    assert line == "| AIM + logistic regression |  | 0.850, 0.500 | 2 | 50.00 | 100.0 |"
-
-
 def test_a_peer_is_ahead_where_it_is_better_on_the_folds_of_both() -> None:
     assert AHEAD in tables(MADE)
     assert ahead_table(MADE) == "Nowhere."  # 0.8 and 0.9 against 0.9 and 0.9; boosting has no guarantee
@@ -245,10 +220,6 @@ def test_a_peer_is_ahead_where_it_is_better_on_the_folds_of_both() -> None:
     unlucky = [replace(each, fold=8) for each in lucky]
     assert "| made | 0.1 | AIM + logistic regression | +0.050 |  | -0.010 | 1 | 1e-06 |" in ahead_table([*MADE, *lucky])
     assert "| made | 0.1 | AIM + logistic regression |  |  | -0.010 | 1 | 1e-06 |" in ahead_table([*MADE, *unlucky])
-
-
-def test_names_of_contenders_can_be_listed_with_commas() -> None:
-    assert not [name for name in CONTENDERS if "," in name]
 
 
 def test_the_most_folds_of_a_session_and_of_a_contender() -> None:

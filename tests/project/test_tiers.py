@@ -1,7 +1,10 @@
-"""Plain ``pytest`` runs what answers within half a minute, of every room, and says what it left out."""
+"""Plain ``pytest`` runs what answers within half a minute, of every room, with the same noise; a room has a folder."""
 
 from __future__ import annotations
 
+import ast
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +16,11 @@ from support.durations import (
     UNMEASURED,
     Recorder,
     expected_seconds,
-    function_of,
     read_durations,
     unmeasured_functions,
     write_durations,
 )
-from support.scheduling import FEW_FILES, files_named
-from support.tiers import KEPT, a_tenth, last_lines, quick_tests
+from support.tiers import KEPT, a_tenth, quick_tests
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,30 +44,9 @@ def test_every_room_keeps_its_cheapest_even_beyond_the_budget() -> None:
     assert quick_tests(DEAR | dearest, 0.0) <= DEAR.keys()
 
 
-def test_golden_digests_run_however_long_they_take() -> None:
-    pinned = {"tests/mechanisms/test_g.py::test_digest": 9.0}
-    chosen = quick_tests(CHEAP | pinned, 10.05, always=pinned)
-    assert chosen >= pinned.keys()
-    assert len(chosen & CHEAP.keys()) == 10  # for what it leaves
-
-
 def test_most_functions_are_measured() -> None:
     unmeasured, functions = unmeasured_functions()
     assert len(unmeasured) <= UNMEASURED * functions, "run pytest --all --write-durations"
-
-
-def test_a_function_that_no_run_measured_is_found(tmp_path: Path) -> None:
-    file = tmp_path / "tests" / "room" / "test_it.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("def test_old(): pass\n\n\ndef test_new(): pass\n")
-    path = tmp_path / "tests" / "durations.tsv"
-    write_durations({"tests/room/test_it.py::test_old": 0.1, "tests/room/test_it.py::test_gone": 0.1}, path)
-    assert unmeasured_functions(path.parent, path) == ({"tests/room/test_it.py::test_new"}, 2)
-
-
-def test_the_choice_does_not_depend_on_the_order_of_tests() -> None:
-    backwards = dict(reversed(CHEAP.items()))
-    assert quick_tests(CHEAP, 4.0) == quick_tests(backwards, 4.0)
 
 
 def test_tests_that_are_not_measured_count_like_their_file() -> None:
@@ -78,15 +58,7 @@ def test_tests_that_are_not_measured_count_like_their_file() -> None:
     assert list(expected_seconds(tests, durations).values()) == [0.5, 0.7, NEW_AND_SLOW, NEW]
 
 
-@pytest.mark.parametrize(
-    "nodeid", ["a.py::T::test_x", "a.py::T::test_x[b@c]", "a.py::T::test_x@g", "a.py::T::test_x[1]@g"]
-)
-def test_parameters_and_groups_are_no_part_of_a_function(nodeid: str) -> None:
-    assert function_of(nodeid) == "a.py::T::test_x"
-
-
 def reported(recorder: Recorder, test: str, setup: float, call: float, outcome: str = "passed", *markers: str) -> None:
-    """Report a test as pytest does."""
     keywords = dict.fromkeys(markers, 1)
     for when, duration, came in [("setup", setup, "passed"), ("call", call, outcome), ("teardown", 0.0, "passed")]:
         report = pytest.TestReport(test, ("", 0, ""), keywords, came, None, when, duration=duration)  # type: ignore[arg-type]
@@ -124,20 +96,6 @@ def test_a_tenth_is_the_same_one_each_time_and_another_of_each_test() -> None:
     assert a_tenth(["only"], "x") == ["only"]
 
 
-def test_the_last_line_says_how_to_run_what_was_left_out() -> None:
-    assert last_lines(4, False) == ["left out 4 tests that take longer: pytest --all"]
-    assert last_lines(0, False) == []
-    tenths, last = last_lines(4, True)
-    assert tenths.endswith("--exhaustive")
-    assert last.endswith("pytest --all")
-
-
-def test_files_are_named_by_folders_and_ids() -> None:
-    file = "tests/project/test_tiers.py"
-    assert files_named([file, f"{file}::test_x"]) == {Path(file)}
-    assert len(files_named([str(ROOT / "tests" / "cli")])) > FEW_FILES
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A project of four tests and an enumeration, one of which takes too long, with this project's plugin."""
@@ -161,7 +119,6 @@ def tree(tmp_path: Path) -> Path:
 
 
 def lines_of(tree: Path, *arguments: str) -> list[str]:
-    """Run pytest in a process of its own; return what it prints."""
     command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", *arguments]
     ended = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -179,3 +136,107 @@ def test_plain_pytest_all_and_named_tests(tree: Path, processes: str) -> None:
     assert "24 passed" in lines_of(tree, "-n", processes, "--all", "--exhaustive")[-1]
     assert "24 passed" in lines_of(tree, "-n", processes, "tests/room/test_it.py")[-1]
     assert "3 passed" in lines_of(tree, "-n", processes, "-m", "slow")[-1]
+
+
+DRAWING = """
+import secrets
+from pathlib import Path
+import pytest
+
+def note(name):
+    with Path("drawn").open("a") as file:
+        print(name, secrets.randbits(64), file=file)
+
+@pytest.fixture(scope="module")
+def shared():
+    note("shared")
+
+def test_one(shared):
+    note("one")
+
+def test_two(shared):
+    note("two")
+
+@pytest.mark.system_bits
+def test_system():
+    note("system")
+"""
+
+
+def drawn(folder: Path, *options: str) -> dict[str, str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "support.tiers", "-p", "support.repeatable", *options]
+    Path(folder / "drawn").unlink(missing_ok=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    return dict(line.split() for line in (folder / "drawn").read_text().splitlines())
+
+
+@pytest.mark.slow
+def test_noise_follows_from_the_names(tmp_path: Path) -> None:
+    """Catches: noise of the system's in a test, which fails once in some thousand runs; and a stream that all share."""
+    (tmp_path / "test_drawing.py").write_text(DRAWING)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    system_bits\n    slow\n    enumeration\n")
+    first, last = drawn(tmp_path), drawn(tmp_path, "-k", "two or system")
+    assert len({*first.values(), *last.values()}) == 5
+    assert (first["two"], first["shared"]) == (last["two"], last["shared"])
+    assert not {*first.values()} & {*drawn(tmp_path, "--fresh").values()}
+
+
+ALL_TESTS = Path(__file__).parents[1]
+PACKAGE = ALL_TESTS.parent / "dpnb_columnar"
+
+ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+DOORS = {"api", "estimator"}
+"""Modules on the package's top level with tests of their own. ``estimator`` tests ``sklearn``: a folder of that name
+would stand before the library's."""
+
+ACROSS = {
+    "batch": "unattended runs, by every room that one passes through",
+    "fuzz": "hostile files, for every reader",
+    "museum": "files that earlier states of the program wrote, for every reader",
+    "peers": "published faults of other programs, looked for in this one",
+    "project": "the project itself: packaging, contracts, documents, benchmarks",
+    "studies": "the paper's evaluation, which is no part of the program",
+}
+"""Folders whose tests belong to no single room, and what they are for."""
+
+NOT_QUICK = ("slow", "xdist_group")
+"""Markers without which a test runs with ``-m "not slow"``; all tests of a group are slow."""
+
+
+def test_every_room_has_a_folder_of_tests_and_every_folder_a_room() -> None:
+    folders = {path.name for path in ALL_TESTS.iterdir() if any(path.rglob("test_*.py"))}
+    assert folders == ROOMS | DOORS | set(ACROSS)
+
+
+@pytest.mark.parametrize("folder", sorted(ROOMS | DOORS | set(ACROSS)))
+def test_every_room_has_tests_that_answer_at_once(folder: str) -> None:
+    assert any(quick_of(path) for path in (ALL_TESTS / folder).glob("test_*.py"))
+
+
+def quick_of(path: Path) -> list[str]:
+    """Return the names of a file's tests that no marker makes slow."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    assigned = [node for node in body if isinstance(node, ast.Assign)]
+    if any(is_slow(node.value) for node in assigned if "pytestmark" in map(ast.unparse, node.targets)):
+        return []
+    functions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return [node.name for node in functions if not any(map(is_slow, node.decorator_list))]
+
+
+def is_slow(marker: ast.expr) -> bool:
+    return any(f"mark.{name}" in ast.unparse(marker) for name in NOT_QUICK)
+
+
+def test_tests_import_nothing_from_other_tests() -> None:
+    """Two folders have a ``conftest`` each, and one of which shadows the other: helpers are in support."""
+    looks_like_one = re.compile(r"^ *from (conftest|test_)", re.MULTILINE)  # many times faster than to parse all
+    texts = {path: path.read_text(encoding="utf-8") for path in ALL_TESTS.rglob("*.py")}
+    imported = {
+        (path.relative_to(ALL_TESTS).as_posix(), node.module)
+        for path, text in texts.items()
+        if looks_like_one.search(text)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+    }
+    assert not [pair for pair in imported if pair[1] == "conftest" or pair[1].startswith("test_")]

@@ -21,7 +21,6 @@ MOST_OFF = 0.1
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name."""
     found = {}
     for path in sorted((CHECKOUT / PACKAGE).rglob("*.py")):
         name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
@@ -46,7 +45,6 @@ def mixed(name: str, core: list[str]) -> bool:
 
 
 def core_files() -> dict[str, int]:
-    """The files of the core, relative to the package, with their lines."""
     core = contract()["source_modules"]
     return {
         path.relative_to(CHECKOUT / PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
@@ -83,7 +81,6 @@ def test_the_page_lists_the_core() -> None:
     files = core_files()
     assert list(listed()) == list(files)
     total = TOTAL.search(PAGE.read_text(encoding="utf-8"))
-    assert total is not None
     assert int(total["files"]) == len(files)
     counted, stated = sum(files.values()), int(total["lines"].replace(",", ""))
     assert abs(counted - stated) <= MOST_OFF * counted, (

@@ -53,21 +53,8 @@ NOT_OF_POLARS = {"nanoseconds", "zones", "spans", "mappings", "numpy"}
 """What Polars itself changes to make a column of it: microseconds, fields for all, True as 1.0."""
 
 ODD = (
-    "odd",
-    "",
-    "1",
-    "2.5e3",
-    "True",
-    "false",
-    "2020-02-30",
-    "2020-01-01",
-    "inf",
-    "12:30",
-    "0001-01-01 00:00+05:00",
-    "9" * 20,
-    "1e400",
-    "nan",
-    "-",
+    *("odd", "", "1", "2.5e3", "True", "false", "2020-02-30", "2020-01-01", "inf", "12:30", "0001-01-01 00:00+05:00"),
+    *("9" * 20, "1e400", "nan", "-"),
 )
 
 OBJECTS: Mapping[str, Sequence[Any]] = {
@@ -114,7 +101,6 @@ def read_by_pandas(text: str) -> pd.DataFrame:
 
 
 def is_of_dates(text: str) -> bool:
-    """Whether somebody would ask for dates, whatever one cell holds."""
     return text.count("-") > ROWS
 
 
@@ -180,7 +166,6 @@ def counted(frame: Any, domain: Domain) -> Counter[Any] | None:
 
 
 def held_out(frame: Any, seed: int, by: Sequence[str]) -> set[int]:
-    """The rows that are held out."""
     parts, _ = split_frame(frame, split_of("1/2", by, seed))
     return {int(row) for row in parts["test"]["row"].to_numpy()}
 

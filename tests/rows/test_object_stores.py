@@ -48,10 +48,7 @@ def stored(store: Served, content: bytes) -> StoredObject:
     return found
 
 
-@given(
-    st.lists(st.tuples(st.lists(NAMES, max_size=2), LAST)),
-    st.lists(PATTERNS, min_size=1, max_size=3),
-)
+@given(st.lists(st.tuples(st.lists(NAMES, max_size=2), LAST)), st.lists(PATTERNS, min_size=1, max_size=3))
 def test_patterns_match_the_keys_of_paths_that_glob_matches(
     tmp_path_factory: pytest.TempPathFactory, files: list[tuple[list[str], str]], pattern: list[str]
 ) -> None:
@@ -75,14 +72,7 @@ def test_any_range_is_that_of_the_content(store: Served) -> None:
     assert (found.size, str(found), found.name) == (len(content), f"s3://{store.bucket}/rows", "rows")
     store.log.clear()
     places = [
-        0,
-        1,
-        999,
-        BLOCK - 1,
-        len(content) - TAIL - 5,
-        len(content) - TAIL,
-        len(content) - 3,
-        len(content),
+        *(0, 1, 999, BLOCK - 1, len(content) - TAIL - 5, len(content) - TAIL, len(content) - 3, len(content)),
         len(content) + 9,
     ]
     with found.open() as stream:

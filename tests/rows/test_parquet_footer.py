@@ -19,7 +19,6 @@ ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [Non
 
 
 def written(**options: object) -> bytes:
-    """A file of Arrow's, in two row groups."""
     sink = io.BytesIO()
     rows = ROWS.to_arrow().replace_schema_metadata({"kept": "as it is", "set": "once"})
     pq.write_table(rows, sink, row_group_size=2, **options)

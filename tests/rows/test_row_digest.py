@@ -123,13 +123,8 @@ SAME: list[tuple[str, list[Values]]] = [
         "dates",
         [
             *(pa.array([date(1940, 4, 1)], type_) for type_ in (pa.date32(), pa.date64())),
-            *(
-                [date(1940, 4, 1)],
-                pa.array([datetime(1940, 4, 1)]),
-                [datetime(1940, 4, 1)],
-                ["1940-04-01"],
-                pa.array(["1940-04-01 00:00:00"]),
-            ),
+            *([date(1940, 4, 1)], pa.array([datetime(1940, 4, 1)]), [datetime(1940, 4, 1)], ["1940-04-01"]),
+            pa.array(["1940-04-01 00:00:00"]),
         ],
     ),
     (
@@ -205,26 +200,8 @@ def test_equal_values_of_any_type_have_equal_numbers(name: str, columns: list[Va
 def test_different_values_have_different_numbers() -> None:
     """Of every type: none is left out, nor a part of it."""
     values: list[Any] = [
-        *(
-            [1],
-            [2],
-            [-1],
-            [None],
-            ["a"],
-            ["b"],
-            [np.datetime64(50, "Y")],
-            [np.datetime64(51, "Y")],
-            ["x" * 1024],
-            ["x" * 1025],
-            ["x" * 1024 + "y"],
-            ["aaaaaaaab"],
-            [b"\xff"],
-            [b"\xfe"],
-            [0.5],
-            [-0.5],
-            [0.25],
-            [2**60],
-        ),
+        *([each] for each in (1, 2, -1, None, "a", "b", np.datetime64(50, "Y"), np.datetime64(51, "Y"), "x" * 1024)),
+        *([each] for each in ("x" * 1025, "x" * 1024 + "y", "aaaaaaaab", b"\xff", b"\xfe", 0.5, -0.5, 0.25, 2**60)),
         *([date(2000, 1, 1)], [datetime(2000, 1, 1, 1)], [time(1)], [timedelta(3)]),
         *(pa.array([each]) for each in ([], [1], [2], [1, 2], [2, 1], [1, None], [None, 1], [[1], [2]], [[1, 2]])),
         *(pa.array([each]) for each in ({"x": 1}, {"y": 1}, {"x": 2}, {"x": {"y": 1}}, [{"x": 1}], {"x": [1]})),

@@ -38,7 +38,6 @@ ROWS: list[Row] = [
 
 
 def parts(rows: Sequence[Row], **options: Any) -> tuple[Counter[str], ...]:
-    """The parts of a frame, as multisets."""
     divided = dpnb.split(pl.DataFrame(rows, SCHEMA, orient="row"), **options)
     return tuple(Counter(map(repr, part.rows())) for part in divided)
 

@@ -32,7 +32,6 @@ REMEDIES = {"Delta": "give the table itself", "Hudi": "spark.read.format('hudi')
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a guarantee."""
     model = dpnb.train(people(200), epsilon=1, domain=people_domain(), attribute_weights="none")
     path = tmp_path_factory.mktemp("released") / "model.json"
     dpnb.save(model, path)
@@ -179,15 +178,8 @@ def test_links_do_not_hide_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     searched: set[Path] = set()
     refuse_table_files([Path("../up/store.parquet"), Path("../deep/none.parquet")], searched)
     for item in (
-        "../file.parquet",
-        "../folder",
-        "../folder/part-0.parquet",
-        "../month",
-        "../month/x.parquet",
-        "../month/*.parquet",
-        "../up/lake/t/part-0.parquet",
-        "../../lake/t/out.parquet",
-        "../*.parquet",
+        *("../file.parquet", "../folder", "../folder/part-0.parquet", "../month", "../month/x.parquet"),
+        *("../month/*.parquet", "../up/lake/t/part-0.parquet", "../../lake/t/out.parquet", "../*.parquet"),
     ):
         with pytest.raises(DataError, match="belongs to the Delta table"):
             resolve_files([item])
@@ -229,9 +221,6 @@ def test_each_folder_is_searched_once(tmp_path: Path, monkeypatch: pytest.Monkey
     refuse_table_files(files)
     logs = [path for path in asked if path.name in ("_delta_log", ".hoodie", "metadata")]
     assert len(logs) == len(set(logs)) == 3 * (len(folders) + len(tmp_path.parts))
-
-
-# What a lazy frame of the live rows counts.
 
 
 def test_a_frame_of_the_live_rows_counts_these_alone(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dpnb_columnar.domain.column_kinds import kind_of, value_keys
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
-PEOPLE = pa.table(
+TEN_ROWS = pa.table(
     {
         "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
         "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),
@@ -74,7 +74,6 @@ CONDITIONS = [
 
 
 def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", group: int = 3) -> list[Path]:
-    """Each table as a file of several row groups."""
     folder.mkdir(exist_ok=True)
     files = [folder / f"{writer}_{position}.parquet" for position in range(len(tables))]
     for file, table in zip(files, tables, strict=True):
@@ -140,7 +139,6 @@ def check(
 def held(values: Sequence[object], type_: pa.DataType) -> list[object]:
     """Those of some declared values that a column of this type can hold: with any other, it would be refused."""
     kind = kind_of(pl.DataFrame(pa.table({"x": pa.nulls(0, type_)})).schema["x"])
-    assert kind is not None
     written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return [value for value, text in zip(values, written, strict=True) if value_keys([text], kind)]
 
@@ -173,3 +171,26 @@ CATEGORICAL_BODIES: Document = {
 }
 
 BOTH: Document = {"label": LABEL, "attributes": NUMERIC_BODIES | CATEGORICAL_BODIES}
+
+
+def recast(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
+
+
+LISTS = MIXED.append_column("extra", pa.array([[1]] * 7))
+FILES: dict[str, list[pa.Table]] = {
+    "two files": [MIXED, MIXED.slice(2, 3)],
+    "no row": [MIXED.slice(0, 0)],
+    "rows and none": [MIXED, MIXED.slice(0, 0)],
+    "none and rows": [MIXED.slice(0, 0), MIXED],
+    "other order": [MIXED, MIXED.select(["wage", "y", "code", "sex", "age"])],
+    "extra column": [MIXED, LISTS.select(["extra", "y", "code", "sex", "age", "wage"])],
+    "unlike extra columns": [LISTS, MIXED.append_column("extra", pa.array(["a"] * 7))],
+    "integer widths": [
+        *(recast(MIXED, "age", type_) for type_ in (pa.int64(), pa.int16(), pa.uint8(), pa.int32(), pa.uint32())),
+        recast(MIXED.slice(0, 4), "age", pa.int8()),
+    ],
+    "float widths": [recast(MIXED, "wage", pa.float32()), MIXED],
+    "texts": [MIXED, *(recast(MIXED, "sex", t) for t in (pa.dictionary(pa.int8(), pa.string()), pa.large_string()))],
+}
+"""Files of one extract that are not alike."""

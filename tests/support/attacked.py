@@ -16,7 +16,6 @@ from dpnb_columnar.model.model import Model
 
 
 def wide_document(attributes: int, categories: int) -> Mapping[str, Any]:
-    """Declare a label and categorical attributes."""
     values = [str(value) for value in range(categories)]
     return {
         "label": {"column": "income", "classes": ["low", "high"]},

@@ -55,7 +55,6 @@ def kept(attribute: Numeric | Categorical) -> pl.Expr:
 
 
 def outside(frame: pl.DataFrame, domain: Domain) -> int:
-    """Rows that the domain drops."""
     rules = [kept(attribute) for attribute in domain]
     if domain.label.column is not None:
         rules.append(pl.col(domain.label.column).cast(pl.String).is_in(list(domain.classes)).fill_null(False))

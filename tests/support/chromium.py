@@ -15,17 +15,9 @@ from typing import Any
 BINARIES = ("chromium", "chromium-browser", "google-chrome")
 
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--remote-debugging-pipe",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+    *("--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe"),
 )
 
 
@@ -108,7 +100,6 @@ class Browser:
             self.events.append(self._read())
 
     def value(self, expression: str) -> Any:
-        """What a script expression gives."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -125,7 +116,6 @@ class Browser:
         file.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", **options)["data"]))
 
     def printed(self, **options: Any) -> bytes:
-        """The page as a PDF."""
         return base64.b64decode(self.ask("Page.printToPDF", **options)["data"])
 
     def _read(self) -> dict[str, Any]:

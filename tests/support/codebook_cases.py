@@ -37,7 +37,6 @@ def codebook(variables: Iterable[Variable], **changes: object) -> Codebook:
 
 
 def ddi_of(book: Codebook, namespace: str = DDI) -> str:
-    """The codebook in XML, as IPUMS writes it."""
     key = """ keyvar='SERIAL'"""
     groups = "".join(
         f"<recGrp{key if place else ''} recidvar={quoteattr(book.record_type_variable or '')} "
@@ -73,7 +72,6 @@ def _var_of(one: Variable) -> str:
 
 
 def layout_of(book: Codebook) -> str:
-    """The codebook in the project's own form."""
     lines = [f"{key} = {toml(getattr(book, key))}" for key in ("name", "collection", "encoding")]
     if book.record_types:
         lines += [f"record_types = {toml(book.record_types)}"]
@@ -91,12 +89,10 @@ def layout_of(book: Codebook) -> str:
 
 
 def toml(value: object) -> str:
-    """A text, number or list as TOML writes it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:
-    """A file of this content."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path

@@ -21,7 +21,6 @@ from support.rows_in_python import counts_of, expected_counts
 
 
 def statistics_of(domain: Domain, rows: Sequence[Row]) -> Statistics:
-    """The statistics that the result of a query is."""
     assert {row["domain"] for row in rows} <= {digest(domain)}
     return assemble(
         domain,

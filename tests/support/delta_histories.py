@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,9 +18,8 @@ import polars as pl
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from support.people import TYPES, people
-
-Row = dict[str, Any]
+from support.lake_tables import History, Row
+from support.people import TYPES
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 """Digits of Z85, by which the log writes bytes."""
@@ -42,14 +40,7 @@ def bitmap(places: list[int]) -> bytes:
 
 
 def deletion_vector(table: Path, places: list[int], storage: str, identity: UUID) -> dict[str, Any]:
-    """Store a deletion vector, and return how the log names it.
-
-    Args:
-        table: Folder of the table.
-        places: The deleted places.
-        storage: ``i`` for the log itself, ``u`` for a file named by its id, ``p`` for one named by its address.
-        identity: The id of the file.
-    """
+    """Store a deletion vector, and return how the log names it."""
     content = bitmap(places)
     stored = {"storageType": storage, "cardinality": len(places), "sizeInBytes": len(content)}
     if storage == "i":
@@ -59,13 +50,13 @@ def deletion_vector(table: Path, places: list[int], storage: str, identity: UUID
     return {**stored, "offset": 1, "pathOrInlineDv": z85(identity.bytes) if storage == "u" else file.as_uri()}
 
 
-class DeltaHistory:
-    """A Delta table whose past is drawn, and what rows each version of it has.
+class DeltaHistory(History):
+    """A Delta table whose past is drawn, and what rows each version of it has."""
 
-    Attributes:
-        folder: The table.
-        versions: By the number of each version that can be read, its rows.
-    """
+    steps = (
+        *("append", "overwrite", "delete", "update", "compact", "vacuum", "delete_by_vector", "checkpoint"),
+        "add_column",
+    )
 
     def __init__(self, folder: Path, seed: int, partitioned: bool) -> None:
         self.folder = folder
@@ -76,22 +67,7 @@ class DeltaHistory:
         self.versions: dict[int, list[Row]] = {}
         self._keep()
 
-    @property
-    def steps(self) -> dict[str, Callable[[], None]]:
-        """What may happen to the table."""
-        own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.vacuum, self.delete_by_vector)
-        return {step.__name__: step for step in (*own, self.checkpoint, self.add_column)}
-
-    def go_on(self, steps: int) -> list[str]:
-        """Let some things happen, and return which."""
-        chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
-        for name in chosen:
-            self.steps[name]()
-            self._keep()
-        return chosen
-
     def append(self) -> None:
-        """Add rows, in some files."""
         for _ in range(self.draw.integers(1, 3)):
             added = self._new(int(self.draw.integers(1, 12)))
             write_deltalake(self.folder, self._frame(added).to_arrow(), mode="append", schema_mode="merge")
@@ -99,37 +75,30 @@ class DeltaHistory:
             self._keep()
 
     def overwrite(self) -> None:
-        """Replace all rows."""
         self.rows = self._new(int(self.draw.integers(1, 25)))
         write_deltalake(self.folder, self._frame(self.rows).to_arrow(), mode="overwrite", schema_mode="merge")
 
     def delete(self) -> None:
-        """Delete the rows of some ages."""
         least = int(self.draw.integers(15, 90))
         DeltaTable(self.folder).delete(f"age >= {least} AND age < {least + 15}")
         self.rows = [row for row in self.rows if not least <= row["age"] < least + 15]
 
     def update(self) -> None:
-        """Give the rows of some ages other hours."""
         least, hours = (int(self.draw.integers(15, 90)) for _ in range(2))
         DeltaTable(self.folder).update({"hours": str(hours)}, predicate=f"age >= {least} AND age < {least + 15}")
         self.rows = [{**row, "hours": hours} if least <= row["age"] < least + 15 else row for row in self.rows]
 
     def compact(self) -> None:
-        """Write several files as one."""
         DeltaTable(self.folder).optimize.compact()
 
     def checkpoint(self) -> None:
-        """Write the log so far as one file."""
         DeltaTable(self.folder).create_checkpoint()
 
     def vacuum(self) -> None:
-        """Remove the files that no row of the newest version is in."""
         DeltaTable(self.folder).vacuum(0, dry_run=False, enforce_retention_duration=False)
         self.versions = {}
 
     def add_column(self) -> None:
-        """Add rows with a column that earlier rows have no value of."""
         name = f"added{self.draw.integers(3)}"
         added = [{**row, name: 1.5} for row in self._new(2)]
         write_deltalake(self.folder, pl.DataFrame(added).to_arrow(), mode="append", schema_mode="merge")
@@ -172,12 +141,8 @@ class DeltaHistory:
         return listed
 
     def _read(self, file: dict[str, Any]) -> list[Row]:
-        """Read the rows of a file in their order."""
         rows = pq.ParquetFile(self.folder / file["path"]).read().to_pylist()
         return [{key: {**row, **file["partitionValues"]}[key] for key in TYPES} for row in rows]
-
-    def _new(self, rows: int) -> list[Row]:
-        return people(rows, int(self.draw.integers(2**31))).to_dicts()
 
     def _frame(self, rows: list[Row]) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=TYPES)

@@ -18,7 +18,6 @@ HUGE = 2**20_000
 
 
 def declared(toml: str) -> dict[str, Any]:
-    """A declaration as the catalogue reads it."""
     return tomllib.loads(toml, parse_float=Decimal)
 
 
@@ -41,14 +40,12 @@ CENSUS = declared(
 
 
 def census(change: Callable[[dict[str, Any]], object] = lambda document: None) -> dict[str, Any]:
-    """The census declaration after a change."""
     document = copy.deepcopy(CENSUS)
     change(document)
     return document
 
 
 def faults(document: object) -> dict[str, str]:
-    """What reading finds, by place."""
     with pytest.raises(DomainError) as caught:
         read_domain("census", document, "datasets.toml")
     message = str(caught.value)

@@ -111,7 +111,6 @@ def unit_pairs(draw: st.DrawFn, taken: Sequence[str]) -> tuple[Unit | None, tupl
 
 @st.composite
 def weights(draw: st.DrawFn, taken: Sequence[str]) -> Weight | None:
-    """A weight, or none."""
     if draw(st.booleans()):
         return None
     step, steps = abs(draw(FRACTIONS.filter(bool))), draw(st.integers(1, MOST_WEIGHT_STEPS))

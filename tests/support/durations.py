@@ -33,13 +33,11 @@ def function_of(nodeid: str) -> str:
 
 
 def read_durations(path: Path = FILE) -> dict[str, float]:
-    """Return the measured seconds of a test, by function."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {function: float(seconds) for function, seconds in (line.split("\t") for line in lines)}
 
 
 def write_durations(durations: Mapping[str, float], path: Path = FILE) -> None:
-    """Write seconds by function, in the order of their ids."""
     lines = [f"{function}\t{max(seconds, SHORTEST):.2g}\n" for function, seconds in sorted(durations.items())]
     path.write_text("".join(lines), encoding="utf-8")
 
@@ -58,10 +56,6 @@ def expected_seconds(tests: Iterable[tuple[str, bool]], durations: Mapping[str, 
     """Return the seconds that each test is expected to take.
 
     A test of a function that is not measured takes a second if it is marked slow; or else what is usual in its file.
-
-    Args:
-        tests: Ids of tests, and whether they are marked slow.
-        durations: The measured seconds.
     """
     of_file = defaultdict(list)
     for function, seconds in durations.items():

@@ -43,7 +43,6 @@ def declaration(classes: int, weight: bool = False, unit: bool = False) -> dict[
 
 
 def rows(classes: int, size: int = 6000) -> pl.DataFrame:
-    """Rows of that domain, some values missing."""
     generator = np.random.default_rng(5)
     y = generator.choice(classes, size, p=np.array([5, 3, 1][:classes]) / sum([5, 3, 1][:classes]))
     age = pl.Series(np.clip(generator.normal(30 + 9 * y, 12).round(), 0, 90))
@@ -145,5 +144,16 @@ def edits(value: Any) -> list[Any]:
 
 
 def edited(document: Mapping[str, Any], place: Place, value: Any) -> Any:
+<<<<<<< HEAD
     """The document with another value at one place."""
     return changed(place, value, document)
+=======
+    if len(place) == 1:
+        return {**document, place[0]: value} if isinstance(document, Mapping) else _replaced(document, place[0], value)
+    part = edited(document[place[0]], place[1:], value)  # type: ignore[index]
+    return {**document, place[0]: part} if isinstance(document, Mapping) else _replaced(document, place[0], part)
+
+
+def _replaced(items: Any, index: Any, value: Any) -> list[Any]:
+    return [*items[:index], value, *items[index + 1 :]]
+>>>>>>> 03003802

@@ -23,24 +23,32 @@ Row = Mapping[str, Any]
 
 
 class Engine(Protocol):
-    """A database with one table."""
+    """A database with one table, by a connection of DuckDB's or SQLite's form unless it says otherwise."""
 
     dialect: Dialect
+    connection: Any
 
     def load(self, table: pa.Table) -> None:
         """Make this the table ``rows``."""
 
     def load_terms(self, model: NaiveBayes) -> None:
-        """Make the table ``terms`` of a model's terms, by one of the files that the program writes."""
+        """Make the table ``terms`` of a model's terms, by what the program writes."""
+        self.execute("DROP TABLE IF EXISTS terms")
+        for statement in table_statements(model, "terms", self.dialect):
+            self.execute(statement)
 
     def run(self, query: str) -> list[Row]:
         """What the query gives."""
+        found = self.connection.execute(query)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def execute(self, statement: str) -> None:
         """Run what gives nothing."""
+        self.connection.execute(statement)
 
 
-class DuckDB:
+class DuckDB(Engine):
     """Reads Parquet, whose statistics leave NaN out."""
 
     dialect = Dialect.DUCKDB
@@ -60,16 +68,8 @@ class DuckDB:
         file = str(self.terms).replace("'", "''")
         self.connection.execute(f"CREATE OR REPLACE VIEW terms AS SELECT * FROM read_csv('{file}')")
 
-    def run(self, query: str) -> list[Row]:
-        result = self.connection.execute(query)
-        names = [column[0] for column in result.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def execute(self, statement: str) -> None:
-        self.connection.execute(statement)
-
-
-class SQLite:
+class SQLite(Engine):
     """Knows no NaN, no booleans, decimals or dates: they are stored as whole numbers and text."""
 
     dialect = Dialect.SQLITE
@@ -86,21 +86,8 @@ class SQLite:
         rows = [[_sqlite_value(value) for value in row.values()] for row in table.to_pylist()]
         self.connection.executemany(f"INSERT INTO rows VALUES ({marks})", rows)
 
-    def load_terms(self, model: NaiveBayes) -> None:
-        self.execute("DROP TABLE IF EXISTS terms")
-        for statement in table_statements(model, "terms", self.dialect):
-            self.execute(statement)
 
-    def run(self, query: str) -> list[Row]:
-        found = self.connection.execute(query)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-    def execute(self, statement: str) -> None:
-        self.connection.execute(statement)
-
-
-class Postgres:
+class Postgres(Engine):
     """A real server."""
 
     dialect = Dialect.POSTGRES
@@ -118,11 +105,6 @@ class Postgres:
                     places = f"numeric({column.type.precision}, {column.type.scale})"
                     cursor.execute(f"ALTER TABLE rows ALTER COLUMN {_quoted(field.name)} TYPE {places}")
 
-    def load_terms(self, model: NaiveBayes) -> None:
-        self.execute("DROP TABLE IF EXISTS terms")
-        for statement in table_statements(model, "terms", self.dialect):
-            self.execute(statement)
-
     def run(self, query: str) -> list[Row]:
         with self.connection.cursor() as cursor:
             cursor.execute(query)
@@ -133,7 +115,7 @@ class Postgres:
             cursor.execute(statement)
 
 
-class Spark:
+class Spark(Engine):
     """A local session."""
 
     dialect = Dialect.SPARK
@@ -182,7 +164,6 @@ def _sqlite_value(value: Any) -> Any:
 
 
 def _postgres_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that PostgreSQL has."""
     type_ = column.type
     if type_ == pa.uint64():
         return pc.cast(column, pa.decimal128(20, 0))

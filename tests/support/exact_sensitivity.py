@@ -147,6 +147,5 @@ def substituted(column: RunLengthColumn, old: int, new: int) -> RunLengthColumn:
 
 
 def runs_of(counts: dict[int, int]) -> RunLengthColumn:
-    """A column from a count per code."""
     codes = sorted(code for code, count in counts.items() if count)
     return RunLengthColumn(*(np.array(part, dtype=np.int64) for part in (codes, [counts[code] for code in codes])))

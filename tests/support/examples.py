@@ -13,12 +13,10 @@ EXAMPLES = DOCUMENT.parent / "examples"
 
 
 def section(name: str) -> str:
-    """The text under a heading."""
     return re.split(rf"^## {name}$", DOCUMENT.read_text(), flags=re.MULTILINE)[1].split("\n## ")[0]
 
 
 def blocks(kind: str, text: str) -> list[str]:
-    """Code of one kind."""
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
 
 

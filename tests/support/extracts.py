@@ -102,7 +102,6 @@ def _variable(book: Codebook, name: str, kind: str) -> Variable:
 
 
 def _field(line: str, declared: Variable) -> str:
-    assert declared.start is not None
     assert declared.width is not None
     return line[declared.start : declared.start + declared.width]
 

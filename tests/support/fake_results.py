@@ -18,29 +18,16 @@ from studies.paper.results import SCHEMA
 EPSILONS = (0.01, 0.03, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 ROWS = {
-    "acs2018": 900_000,
-    "acs_income_2018": 1_600_000,
-    "adult": 45_222,
-    "glass": 214,
-    "mushroom": 5_644,
-    "nevada": 110_000,
-    "oregon": 1_000_000,
-    "seeds": 210,
-    "skin": 245_057,
-    "washington": 1_700_000,
+    **{"acs2018": 900_000, "acs_income_2018": 1_600_000, "adult": 45_222, "glass": 214, "mushroom": 5_644},
+    **{"nevada": 110_000, "oregon": 1_000_000, "seeds": 210, "skin": 245_057, "washington": 1_700_000},
     "wyoming": 250_000,
 }
 
 NOISE = {"smooth": "polyplace", "paper": "cauchy", "trimmed-mean": "polyplace"}
 
 FACTOR = {
-    "smooth": 1.0,
-    "paper": 6.0,
-    "trimmed-mean": 2.5,
-    "global": 9.0,
-    "global-variance": 3.5,
-    "histogram": 0.9,
-    "adaptive-histogram": 1.1,
+    **{"smooth": 1.0, "paper": 6.0, "trimmed-mean": 2.5, "global": 9.0, "global-variance": 3.5},
+    **{"histogram": 0.9, "adaptive-histogram": 1.1},
 }
 """How much epsilon a mechanism wants, as against ``smooth``."""
 
@@ -67,28 +54,10 @@ METADATA = {
 def cell(**values: Any) -> dict[str, Any]:
     """One row of results; what is not given is made up."""
     plain: dict[str, Any] = {
-        "study": "evaluation",
-        "dataset": "adult",
-        "mechanism": "smooth",
-        "noise": None,
-        "epsilon": 1.0,
-        "delta": "0",
-        "delta_value": 0.0,
-        "weights": "own",
-        "attribute_weights": "none",
-        "chosen": "none",
-        "bounds": 1,
-        "iteration": 0,
-        "fold": 0,
-        "rows": 100,
-        "correct": 80,
-        "accuracy": 0.8,
-        "log_loss": 0.4,
-        "mean_error": None,
-        "variance_error": None,
-        "flattened": None,
-        "released_means": [],
-        "seconds": 0.25,
+        **{"study": "evaluation", "dataset": "adult", "mechanism": "smooth", "noise": None, "epsilon": 1.0},
+        **{"delta": "0", "delta_value": 0.0, "weights": "own", "attribute_weights": "none", "chosen": "none"},
+        **{"bounds": 1, "iteration": 0, "fold": 0, "rows": 100, "correct": 80, "accuracy": 0.8, "log_loss": 0.4},
+        **{"mean_error": None, "variance_error": None, "flattened": None, "released_means": [], "seconds": 0.25},
     }
     assert values.keys() <= plain.keys()
     return plain | values
@@ -101,7 +70,6 @@ def evaluation(
     epsilons: Sequence[float] = EPSILONS,
     methods: Sequence[Method] = (*PURE_METHODS, *APPROXIMATE_METHODS, *BASELINES),
 ) -> list[dict[str, Any]]:
-    """Rows of the study ``evaluation``."""
     return [
         made
         for dataset, method in itertools.product(datasets, methods)
@@ -111,7 +79,6 @@ def evaluation(
 
 
 def bounds(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> list[dict[str, Any]]:
-    """Rows of the study ``bounds``."""
     return [
         made
         for dataset, method, factor in itertools.product(
@@ -123,7 +90,6 @@ def bounds(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> lis
 
 
 def allocation(datasets: Iterable[str], iterations: int = 5, folds: int = 10) -> list[dict[str, Any]]:
-    """Rows of the study ``allocation``."""
     return [
         made
         for dataset, method, weights in itertools.product(
@@ -144,7 +110,6 @@ def _repeated(
     factor: int = 1,
     weights: str = "own",
 ) -> Iterable[dict[str, Any]]:
-    """One setting over all iterations and folds."""
     mechanism, noise, delta = method
     key = f"{study} {dataset} {method} {epsilon} {factor} {weights}"
     random = np.random.default_rng(zlib.crc32(key.encode()))
@@ -193,7 +158,6 @@ def write_results(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mappi
 
 
 def write_runtime(path: Path) -> Path:
-    """Running times of three methods."""
     sizes = (1_000, 5_000, 20_000, 100_000, 400_000, 1_700_000)
     rows = [(n, "smooth", 0.02 + n / 1.2e6) for n in sizes]
     rows += [(n, "global", 0.01 + n / 2.1e6) for n in sizes]

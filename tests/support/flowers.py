@@ -23,7 +23,6 @@ DECLARED: dict[str, Any] = {
 
 
 def flowers(rows: int, seed: int = 1) -> tuple[pl.DataFrame, pl.Series]:
-    """Measures in centimetres and colour; species."""
     generator = np.random.default_rng(seed)
     species = generator.integers(0, 3, rows)
     measures = np.round(np.abs(MEANS[species] + generator.normal(0, 0.3, (rows, 4))), 1)

@@ -38,25 +38,11 @@ def golden_model() -> Model:
         },
         ["no", "yes"],
     )
+    half, counts = Pure(Fraction(1, 6)), "one row changes one of these counts by 1"
+    sample = "one row changes the sample of one class only"
     shares = [
-        Share(
-            "class counts",
-            None,
-            2,
-            "one row changes one of these counts by 1",
-            "laplace",
-            Pure(Fraction(1, 3)),
-            Pure(Fraction(1, 6)),
-        ),
-        Share(
-            "mean",
-            "age",
-            2,
-            "one row changes the sample of one class only",
-            "polyplace",
-            Pure(Fraction(1, 6)),
-            Pure(Fraction(1, 12)),
-        ),
+        Share("class counts", None, 2, counts, "laplace", Pure(Fraction(1, 3)), half),
+        Share("mean", "age", 2, sample, "polyplace", half, Pure(Fraction(1, 12))),
     ]
     return Model(
         domain,
@@ -68,20 +54,14 @@ def golden_model() -> Model:
             Histogram("hours", (0, 5, 15), ((10, -2), (0, 9007199254740992)), ((0.5, 0.5), (1e-16, 1.0))),
             Table('job "x"', ((3, 0, 1, -1), (0, 0, 0, 0)), ((0.5, 0.125, 0.25, 0.125), (0.25, 0.25, 0.25, 0.25))),
             Normal(
-                "pension",
-                (350.5, 400.0),
-                (2500.0, 1e4),
-                (350.5, 400.0),
-                (50.0, 100.0),
+                *("pension", (350.5, 400.0), (2500.0, 1e4), (350.5, 400.0), (50.0, 100.0)),
                 presence=Presence(((300, 900), (0, -3)), ((0.25, 0.75), (0.5, 0.5))),
             ),
             Histogram("rent", (0, 10), ((700,), (5,)), ((1.0,), (1.0,)), Presence(((712,), (2,)), ((1.0,), (1.0,)))),
         ),
         {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
         AttributeWeights(
-            "public",
-            (0.5, 1.0, 0.0, 1.75, -0.25, 0.125),
-            (0.0, -1.5),
+            *("public", (0.5, 1.0, 0.0, 1.75, -0.25, 0.125), (0.0, -1.5)),
             PublicSource("public-use sample", "0123456789abcdef" * 4, ("sex",)),
         ),
     )

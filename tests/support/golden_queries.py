@@ -20,13 +20,8 @@ from support.golden_model import golden_model
 
 NAME = "person"
 KINDS = {
-    "age": Kind.INTEGER,
-    "wage": Kind.FLOAT,
-    "hours": Kind.INTEGER,
-    'job "x"': Kind.TEXT,
-    "pension": Kind.DECIMAL,
-    "rent": Kind.TEXT,
-    "label": Kind.TEXT,
+    **{"age": Kind.INTEGER, "wage": Kind.FLOAT, "hours": Kind.INTEGER, 'job "x"': Kind.TEXT, "pension": Kind.DECIMAL},
+    **{"rent": Kind.TEXT, "label": Kind.TEXT},
 }
 
 

@@ -60,19 +60,16 @@ UNIT = {"unit": {"column": "house", "rows": 2}}
 
 
 def pinned_digests() -> dict[str, str]:
-    """Read the digests that releases had when they were last written."""
     digests: dict[str, str] = json.loads(DIGESTS.read_text(encoding="utf-8"))
     return digests
 
 
 def write_digests() -> None:
-    """Write the digests that releases have now."""
     digests = {name: digest_of(name) for name in TEXTS}
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 
 
 def digest_of(name: str) -> str:
-    """Carry out a release, and digest its text."""
     return sha256(TEXTS[name]().encode()).hexdigest()
 
 
@@ -88,9 +85,6 @@ class Recorded:
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
         self.drawn.append(self._sampler(location, scale, noise, grid_bits))
         return self.drawn[-1]
-
-
-# The texts.
 
 
 def _release(document: Mapping[str, Any] = TWO, **options: Any) -> str:
@@ -139,9 +133,6 @@ def _sql(dialect: Dialect) -> str:
     """The query as it is, but for its first line, which names the program's version, and the digits of its numbers."""
     query = Model.of(golden_model()).to_sql(dialect.value, "person", ["id"]).split("\n", 1)[1]
     return re.sub(r"\d+\.\d+(?:[eE][+-]?\d+)?", lambda number: _rounded(float(number[0])), query)
-
-
-# What they are made of.
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,20 +17,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg import manifest
 from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.manifest import (
-    DataFile,
-    DataFileContent,
-    FileFormat,
-    ManifestContent,
-    ManifestEntry,
-    ManifestEntryStatus,
-    ManifestFile,
-    ManifestWriterV2,
-)
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
@@ -43,9 +33,8 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from support.delta_histories import bitmap
-from support.people import TYPES, people
-
-Row = dict[str, Any]
+from support.lake_tables import History, Row
+from support.people import TYPES
 
 SCHEMA = Schema(
     NestedField(1, "age", LongType(), required=False),
@@ -107,11 +96,9 @@ class FolderCatalogue(NoopCatalog, MetastoreCatalog):  # type: ignore[misc]
         (Path(self.warehouse) / "catalogue.json").write_text(json.dumps(known))
 
 
-class DeleteWriter(ManifestWriterV2):
-    """Writes a manifest of files of deleted rows."""
-
-    def content(self) -> ManifestContent:
-        return ManifestContent.DELETES
+class DeleteWriter(manifest.ManifestWriterV2):
+    def content(self) -> manifest.ManifestContent:
+        return manifest.ManifestContent.DELETES
 
     @property
     def _meta(self) -> dict[str, str]:
@@ -119,19 +106,17 @@ class DeleteWriter(ManifestWriterV2):
 
 
 class Deletes(_FastAppendFiles):
-    """A snapshot that adds files of deleted rows."""
+    files: list[manifest.DataFile]
 
-    files: list[DataFile]
-
-    def _manifests(self) -> list[ManifestFile]:
+    def _manifests(self) -> list[manifest.ManifestFile]:
         metadata = self._transaction.table_metadata
         with DeleteWriter(
             metadata.spec(), metadata.schema(), self.new_manifest_output(), self.snapshot_id, "deflate"
         ) as writer:
             for file in self.files:
                 writer.add(
-                    ManifestEntry.from_args(
-                        status=ManifestEntryStatus.ADDED,
+                    manifest.ManifestEntry.from_args(
+                        status=manifest.ManifestEntryStatus.ADDED,
                         snapshot_id=self.snapshot_id,
                         sequence_number=None,
                         file_sequence_number=None,
@@ -141,9 +126,10 @@ class Deletes(_FastAppendFiles):
         return [*self._existing_manifests(), writer.to_manifest_file()]
 
 
-def commit_deletes(table: Table, file: Path, content: DataFileContent, form: FileFormat, of: DataFile) -> None:
-    """Add a file of deleted rows of a data file to a table."""
-    added = DataFile.from_args(
+def commit_deletes(
+    table: Table, file: Path, content: manifest.DataFileContent, form: manifest.FileFormat, of: manifest.DataFile
+) -> None:
+    added = manifest.DataFile.from_args(
         _table_format_version=2,
         content=content,
         file_path=str(file),
@@ -151,7 +137,7 @@ def commit_deletes(table: Table, file: Path, content: DataFileContent, form: Fil
         partition=of.partition or Record(),
         record_count=1,
         file_size_in_bytes=file.stat().st_size,
-        equality_ids=[1] if content == DataFileContent.EQUALITY_DELETES else None,
+        equality_ids=[1] if content == manifest.DataFileContent.EQUALITY_DELETES else None,
     )
     added.spec_id = of.spec_id
     transaction = table.transaction()
@@ -162,7 +148,6 @@ def commit_deletes(table: Table, file: Path, content: DataFileContent, form: Fil
 
 
 def write_vector(file: Path, places: list[int], of: str) -> None:
-    """Write a deletion vector in a Puffin file."""
     stored = b"\xd1\xd3\x39\x64" + bitmap(places)[4:]
     blob = struct.pack(">I", len(stored)) + stored + struct.pack(">I", zlib.crc32(stored))
     named = {"type": "deletion-vector-v1", "fields": [], "snapshot-id": -1, "sequence-number": -1, "offset": 4}
@@ -172,13 +157,13 @@ def write_vector(file: Path, places: list[int], of: str) -> None:
     file.write_bytes(content)
 
 
-class IcebergHistory:
-    """An Iceberg table whose past is drawn, and what rows each snapshot of it has.
+class IcebergHistory(History):
+    """An Iceberg table whose past is drawn, and what rows each snapshot of it has."""
 
-    Attributes:
-        folder: The table.
-        versions: By the number of each snapshot that can be read, its rows.
-    """
+    steps = (
+        *("append", "overwrite", "delete", "update", "compact", "expire", "delete_places", "delete_by_vector"),
+        "rename",
+    )
 
     def __init__(self, warehouse: Path, seed: int, partitioned: bool) -> None:
         warehouse.mkdir(exist_ok=True)
@@ -193,34 +178,16 @@ class IcebergHistory:
         self.versions: dict[int, list[Row]] = {}
         self._keep()
 
-    @property
-    def steps(self) -> dict[str, Callable[[], None]]:
-        """What may happen to the table."""
-        own = (self.append, self.overwrite, self.delete, self.update, self.compact, self.expire)
-        by_hand = (self.delete_places, self.delete_by_vector, self.rename)
-        return {step.__name__: step for step in (*own, *by_hand)}
-
-    def go_on(self, steps: int) -> list[str]:
-        """Let some things happen, and return which."""
-        chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
-        for name in chosen:
-            self.steps[name]()
-            self._keep()
-        return chosen
-
     def append(self) -> None:
-        """Add rows."""
         added = self._new(int(self.draw.integers(1, 12)))
         self.table.append(self._arrow(added))
         self.rows = self.rows + added
 
     def overwrite(self) -> None:
-        """Replace all rows."""
         self.rows = self._new(int(self.draw.integers(1, 25)))
         self.table.overwrite(self._arrow(self.rows))
 
     def delete(self) -> None:
-        """Delete the rows of some ages."""
         least = int(self.draw.integers(15, 90))
         if any(least <= row["age"] < least + 15 for row in self.rows):
             name = self.names["age"]
@@ -228,7 +195,6 @@ class IcebergHistory:
             self.rows = [row for row in self.rows if not least <= row["age"] < least + 15]
 
     def update(self) -> None:
-        """Give the rows of some ages other hours."""
         least, hours = (int(self.draw.integers(15, 90)) for _ in range(2))
         changed = [{**row, "hours": hours} for row in self.rows if least <= row["age"] < least + 15]
         if changed:
@@ -237,7 +203,6 @@ class IcebergHistory:
             self.rows = [row for row in self.rows if not least <= row["age"] < least + 15] + changed
 
     def compact(self) -> None:
-        """Write all files anew as few."""
         self.table.overwrite(self.table.scan().to_arrow())
 
     def expire(self) -> None:
@@ -264,14 +229,12 @@ class IcebergHistory:
         self.versions = {}
 
     def delete_places(self) -> None:
-        """Delete places of a data file, by a file of places."""
-        self._delete(FileFormat.PARQUET)
+        self._delete(manifest.FileFormat.PARQUET)
 
     def delete_by_vector(self) -> None:
-        """Delete places of a data file, by a deletion vector."""
-        self._delete(FileFormat.PUFFIN)
+        self._delete(manifest.FileFormat.PUFFIN)
 
-    def _delete(self, form: FileFormat) -> None:
+    def _delete(self, form: manifest.FileFormat) -> None:
         tasks = [task for task in self.table.scan().plan_files() if not task.delete_files]
         if not tasks:
             return
@@ -280,17 +243,14 @@ class IcebergHistory:
         held = [dict(zip(TYPES, [*row.values()][:4], strict=True)) for row in held]
         places = sorted(self.draw.choice(len(held), int(self.draw.integers(1, len(held) + 1)), replace=False).tolist())
         file = self.folder / "data" / f"{UUID(bytes=self.draw.bytes(16), version=4)}-deletes.{form.value.lower()}"
-        if form == FileFormat.PUFFIN:
+        if form == manifest.FileFormat.PUFFIN:
             write_vector(file, places, data.file_path)
         else:
             pq.write_table(pa.table([[data.file_path] * len(places), places], schema=PLACES), file)
-        commit_deletes(self.table, file, DataFileContent.POSITION_DELETES, form, data)
+        commit_deletes(self.table, file, manifest.DataFileContent.POSITION_DELETES, form, data)
         self.table = self.catalogue.load_table("census.people")
         for place in places:
             self.rows.remove(held[place])
-
-    def _new(self, rows: int) -> list[Row]:
-        return people(rows, int(self.draw.integers(2**31))).to_dicts()
 
     def _arrow(self, rows: list[Row]) -> pa.Table:
         return pl.DataFrame(rows, schema=TYPES).rename(self.names).to_arrow(compat_level=pl.CompatLevel.oldest())

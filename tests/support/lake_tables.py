@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from support.people import write_people
+from support.people import people, write_people
+
+Row = dict[str, Any]
 
 
 def write_delta(folder: Path, versions: Sequence[pl.DataFrame]) -> Path:
@@ -18,39 +22,19 @@ def write_delta(folder: Path, versions: Sequence[pl.DataFrame]) -> Path:
     for version, rows in enumerate(versions):
         name = f"part-{version}.parquet"
         size = write_people(folder / name, rows).stat().st_size
-        actions: list[dict[str, object]] = [
-            {
-                "add": {
-                    "path": name,
-                    "size": size,
-                    "partitionValues": {},
-                    "modificationTime": version,
-                    "dataChange": True,
-                }
-            }
-        ]
+        added = {"path": name, "size": size, "partitionValues": {}, "modificationTime": version, "dataChange": True}
+        actions: list[dict[str, object]] = [{"add": added}]
         if version == 0:
-            fields = [{"name": column, "type": "long", "nullable": True, "metadata": {}} for column in ("age", "hours")]
-            fields += [
-                {"name": column, "type": "string", "nullable": True, "metadata": {}} for column in ("sex", "income")
-            ]
+            types = {"age": "long", "hours": "long", "sex": "string", "income": "string"}
+            fields = [{"name": each, "type": type_, "nullable": True, "metadata": {}} for each, type_ in types.items()]
             schema = json.dumps({"type": "struct", "fields": fields})
-            actions += [
-                {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
-                {
-                    "metaData": {
-                        "id": "00000000-0000-4000-8000-000000000000",
-                        "format": {"provider": "parquet", "options": {}},
-                        "schemaString": schema,
-                        "partitionColumns": [],
-                        "configuration": {},
-                    }
-                },
-            ]
+            actions.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
+            stored = {"format": {"provider": "parquet", "options": {}}, "schemaString": schema}
+            identity = {"id": "00000000-0000-4000-8000-000000000000", "partitionColumns": [], "configuration": {}}
+            actions.append({"metaData": identity | stored})
         else:
-            actions.append(
-                {"remove": {"path": f"part-{version - 1}.parquet", "deletionTimestamp": 1, "dataChange": True}}
-            )
+            gone = {"path": f"part-{version - 1}.parquet", "deletionTimestamp": 1, "dataChange": True}
+            actions.append({"remove": gone})
         (log / f"{version:020}.json").write_text("\n".join(map(json.dumps, actions)))
     return folder
 
@@ -63,3 +47,20 @@ def write_log(folder: Path, log: str) -> None:
     else:
         path.parent.mkdir(parents=True)
         path.write_text('{"format-version": 2}')
+
+
+class History:
+    """A table whose past is drawn, and what rows each version of it that can be read has."""
+
+    steps: Sequence[str]
+    draw: np.random.Generator
+
+    def go_on(self, steps: int) -> list[str]:
+        chosen = [str(name) for name in self.draw.choice([*self.steps], steps)]
+        for name in chosen:
+            getattr(self, name)()
+            self._keep()
+        return chosen
+
+    def _new(self, rows: int) -> list[Row]:
+        return people(rows, int(self.draw.integers(2**31))).to_dicts()

@@ -24,12 +24,10 @@ CONCENTRATED = Concentrated(Fraction(1, 1000))
 
 
 def charge(run: str, loss: PrivacyCost = TENTH, dataset: str = "census", **inputs: Any) -> Charge:
-    """A release of ``dataset``."""
     return Charge(dataset, run, loss, Neighbours.ADD_REMOVE, "smooth", None, {"data": ["census.parquet"], **inputs})
 
 
 def new_ledger(path: Path, limit: Approximate = PURE_LIMIT, dataset: str = "census") -> Path:
-    """A ledger with one account."""
     with Ledger.create(path) as ledger:
         ledger.open_account(dataset, limit, Neighbours.ADD_REMOVE)
     return path
@@ -83,7 +81,6 @@ def without_triggers(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def change(path: Path, place: int, **values: object) -> None:
-    """Change columns of the entry that stands in a place."""
     with without_triggers(path) as connection:
         for name, value in values.items():
             connection.execute(f"UPDATE entry SET {name} = ? WHERE number = ?", (value, place))
@@ -96,7 +93,6 @@ def forge(path: Path, place: int, **values: object) -> None:
 
 
 def relink(path: Path) -> None:
-    """Make the chain anew."""
     with without_triggers(path) as connection:
         digest = ORIGIN
         for row in connection.execute("SELECT * FROM entry ORDER BY number").fetchall():

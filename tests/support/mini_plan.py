@@ -86,12 +86,10 @@ def write_data(folder: Path) -> Path:
 
 
 def results(name: str = "results.parquet") -> pl.DataFrame:
-    """Read what a run wrote into the working directory."""
     return pl.read_parquet(name)
 
 
 def metadata_of(file: str) -> dict[str, str]:
-    """Read the key-value metadata of a Parquet file, without that of Arrow."""
     return {key: value for key, value in pl.read_parquet_metadata(file).items() if not key.startswith("ARROW")}
 
 
@@ -102,5 +100,4 @@ def tiny_domain() -> Domain:
 
 
 def fitting(file: Path, domain: Domain) -> pl.DataFrame:
-    """Return the rows that fit, in the order of the file."""
     return pl.read_parquet(file).filter(row_fits(domain, open_parquet([file], domain).kinds))

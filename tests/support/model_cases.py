@@ -77,7 +77,6 @@ def _matched(name: str) -> str | Fraction:
 
 
 def declared(attributes: Mapping[str, Any], classes: Sequence[str] = ("no", "yes")) -> Domain:
-    """A domain whose label is the column ``label``."""
     document = {"label": {"column": "label", "classes": list(classes)}, "attributes": attributes}
     return read_domain("test", document, "test")
 
@@ -101,7 +100,6 @@ def normal_of(attribute: str, mean: Sequence[float], deviation: Sequence[float])
 
 
 def table_of(attribute: str, *probability: Sequence[float]) -> Table:
-    """A table whose released counts nobody looks at."""
     return Table(attribute, tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability)))
 
 
@@ -152,7 +150,6 @@ def numeric_declarations(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def categorical_declarations(draw: st.DrawFn) -> dict[str, Any]:
-    """A categorical attribute with odd values."""
     values = draw(st.lists(names, min_size=1, max_size=5, unique_by=_matched))
     document: dict[str, Any] = {"values": values}
     if missing := draw(st.sampled_from([None, *Missing])):
@@ -190,7 +187,6 @@ def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> Attri
 
 @st.composite
 def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
-    """A valid model of a random domain."""
     classes = draw(st.lists(names, min_size=2, max_size=largest_classes, unique_by=_matched))
     found = draw(st.lists(names.filter(lambda name: name != "label"), min_size=1, max_size=4, unique=True))
     domain = declared(
@@ -268,5 +264,4 @@ def guarantees(draw: st.DrawFn) -> Guarantee:
 
 
 def is_log(attribute: Attribute) -> bool:
-    """Whether the attribute's scale is a logarithm."""
     return isinstance(attribute, Numeric) and attribute.transform.value == "log1p"

@@ -35,7 +35,6 @@ DIGITS = 9
 
 
 def unpack(commit: str, folder: Path) -> None:
-    """Put what a state has written into a folder."""
     with tarfile.open(MUSEUM / f"{commit}.tar.xz") as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # 3.11.2 has none yet
         archive.extractall(folder)
@@ -51,7 +50,6 @@ def unpack_ledger(folder: Path) -> Path:
 
 
 def files_of(folder: Path) -> list[str]:
-    """Name the files of a state, but for its rows."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(name for name in names if name != "people.parquet")
 

@@ -108,7 +108,6 @@ def every(families: list) -> pytest.MarkDecorator:
 
 
 def scaled(family: NoiseFamily, factor: float = 1.0) -> Density:
-    """Log-density of ``factor`` times the noise."""
     return lambda z: family.log_density(z / factor) - math.log(factor)
 
 

@@ -32,16 +32,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Served:
-    """What a server gives out, and how.
-
-    Attributes:
-        objects: Content by key.
-        written: When each was written, in seconds since 1970.
-        log: What was asked.
-        before: Called with each request of an object before it is answered; returns the status of the answer, "cut" to
-            close the connection midway, or None to go on.
-        left_out: Headers that are not sent.
-    """
+    """What a server gives out, and how."""
 
     port: int = 0
     bucket: str = ""
@@ -53,7 +44,6 @@ class Served:
     authorizations: list[str] = field(default_factory=list)
 
     def put(self, key: str, content: bytes, written: float | None = None) -> None:
-        """Write an object."""
         self.objects[key], self.written[key] = content, time.time() if written is None else written
 
     def address(self, key: str) -> str:
@@ -169,7 +159,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def object_server(bucket: str) -> Iterator[Served]:
-    """Run a server of one bucket."""
     server: Any = _Server(("127.0.0.1", 0), _Handler)
     server.served = Served(server.server_port, bucket)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

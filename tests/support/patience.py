@@ -44,7 +44,6 @@ def _shared_at_start() -> float:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until a condition holds."""
     end = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < end, "waited in vain"

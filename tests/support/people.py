@@ -52,7 +52,6 @@ sex = { values = ["f", "m"] }
 
 
 def people_domain(document: Document = PEOPLE) -> Domain:
-    """The domain of a declaration with a label."""
     return read_domain("people", document, "test")
 
 

@@ -24,10 +24,6 @@ def plant(patch: pytest.MonkeyPatch, *names: str) -> None:
     """Give the functions that faults change the code that these make of them, wherever they have been imported.
 
     Nothing is done in a copy of the project in which a fault has been made: then others have to notice it.
-
-    Args:
-        patch: Undoes it.
-        names: The faults, as ROOM/ID.
     """
     for mutant in (_mutants()[name] for name in names):
         if not any(mutant.was in source for source in _sources().values()):

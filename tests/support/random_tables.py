@@ -57,25 +57,14 @@ def bodies(draw: st.DrawFn, kind: str) -> Document:
     merged = draw(st.integers(0, 6))
     named = {f"group {number}": values[number:merged:2] for number in range(2)}
     groups = {name: members for name, members in named.items() if members}
-    return {
-        "values": [*groups, *values[merged:]],
-        "groups": groups,
-        "missing_values": missing,
-        **draw(TREATMENTS),
-    }
+    return {"values": [*groups, *values[merged:]], "groups": groups, "missing_values": missing, **draw(TREATMENTS)}
 
 
 @st.composite
 def conditions(draw: st.DrawFn) -> str:
     test = st.sampled_from(
         [
-            "n > 2.5",
-            "n <= 0",
-            "n <> 7",
-            "n BETWEEN -3 AND 7",
-            "n NOT IN (0, 1)",
-            "t = 'a'",
-            "t <> '7'",
+            *("n > 2.5", "n <= 0", "n <> 7", "n BETWEEN -3 AND 7", "n NOT IN (0, 1)", "t = 'a'", "t <> '7'"),
             "t IN ('', 'é')",
         ]
     )
@@ -131,10 +120,6 @@ def weighted(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
         tables[place] = table.append_column("w", pa.array(values, KINDS[kind][0]))
     missing = draw(st.integers(0, steps)) * step
     return tables, {**document, "weight": {"column": "w", "cap": step * steps, "step": step, "missing": missing}}
-
-
-def values_of(kind: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(HELD.get(kind, WHOLE))
 
 
 @st.composite

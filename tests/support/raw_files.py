@@ -75,6 +75,5 @@ def declared(name: str, contents: Mapping[str, bytes], folder: Path) -> Entry:
 
 
 def made(name: str, contents: Mapping[str, bytes], folder: Path) -> tuple[Prepared, pl.DataFrame]:
-    """What prepare makes of small raw files."""
     done = prepare(declared(name, contents, folder), folder, folder / "out.parquet", overwrite=False)
     return done, pl.read_parquet(done.path)

@@ -202,7 +202,6 @@ def _log_density(attribute: Numeric, parameters: Normal | Histogram, value: Any,
 
 
 def log_density(value: Any, mean: Any, deviation: Any, lower: Any, upper: Any) -> Any:
-    """Logarithm of the truncated normal density."""
     inside = mpmath.ncdf((upper - mean) / deviation) - mpmath.ncdf((lower - mean) / deviation)
     distance = (value - mean) / deviation
     return -distance * distance / 2 - mpmath.log(deviation * mpmath.sqrt(2 * mpmath.pi) * inside)

@@ -169,14 +169,12 @@ PUBLIC: dict[str, tuple[pl.DataFrame, Document | None]] = {
 
 
 def write_twice(path: Path) -> None:
-    """Write a Parquet file with two columns of one name."""
     table = people(50).to_arrow()
     twice = pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
     pq.write_table(twice.replace_schema_metadata(domain_metadata(people_domain())), path)
 
 
 def write_wrong_files() -> None:
-    """Write all of them into the working directory."""
     simulate_census(Path("census.parquet"), rows=1000, seed=1940)
     for suffix in ("json", "parquet"):
         completed("train", "census.parquet", "--epsilon", 1, "--output", f"census.model.{suffix}")

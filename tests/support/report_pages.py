@@ -12,16 +12,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from studies.paper.reproduction_page import write_report
-from support.fake_results import (
-    BASELINES,
-    METADATA,
-    PURE_METHODS,
-    allocation,
-    bounds,
-    evaluation,
-    write_results,
-    write_runtime,
-)
+from support import fake_results as fake
 
 AWKWARD = '<b>&"'
 """A name that is markup."""
@@ -31,8 +22,6 @@ EPSILONS = (0.01, 0.1, 1.0)
 
 @dataclass(frozen=True)
 class Page:
-    """A page and where its files are."""
-
     path: Path
     root: Element
     written: tuple[Path, ...]
@@ -53,15 +42,12 @@ class Page:
     def tables(self, figure: str) -> dict[str, dict[tuple[str, str], str]]:
         """Tables of a figure by the title above; each by (row, column)."""
         found = self.section(figure)
-        assert found is not None
         details = found.find("details")
-        assert details is not None
         titles = [text_of(part) for part in details.iter("h4")]
         return dict(zip(titles, map(cells, details.iter("table")), strict=True))
 
 
 def cells(table: Element) -> dict[tuple[str, str], str]:
-    """Texts of a table by (row, column)."""
     header, *rows = ([text_of(cell) for cell in row] for row in table.iter("tr"))
     return {(row[0], name): cell for row in rows for name, cell in zip(header[1:], row[1:], strict=True)}
 
@@ -77,28 +63,24 @@ def text_of(part: Element) -> str:
 
 
 def read(path: Path, written: Sequence[Path] = ()) -> Page:
-    """The page, which must be well-formed."""
     return Page(path, ElementTree.fromstring(path.read_text(encoding="utf-8")), tuple(written))
 
 
 def report(
-    folder: Path,
-    rows: Sequence[dict[str, Any]],
-    runtime: bool = False,
-    metadata: dict[str, str] | None = None,
+    folder: Path, rows: Sequence[dict[str, Any]], runtime: bool = False, metadata: dict[str, str] | None = None
 ) -> Page:
-    """Write results into a folder, and their report as ``report.html``."""
-    results = write_results(folder / "results.parquet", rows, METADATA if metadata is None else metadata)
-    times = write_runtime(folder / "runtime.parquet") if runtime else None
+    results = fake.write_results(folder / "results.parquet", rows, fake.METADATA if metadata is None else metadata)
+    times = fake.write_runtime(folder / "runtime.parquet") if runtime else None
     written = write_report(results, folder / "report.html", times)
     return read(written[0], written)
 
 
 def everything() -> list[dict[str, Any]]:
-    """Rows of all three studies, few of each."""
-    rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
-    rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
-    return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]
+    rows = fake.evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
+    rows += fake.evaluation(
+        (AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*fake.PURE_METHODS[:2], *fake.BASELINES)
+    )
+    return [*rows, *fake.bounds(("adult",), iterations=2, folds=2), *fake.allocation(("adult",), iterations=2, folds=2)]
 
 
 def check_structure(root: Element) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric, Weight
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.condition import Combination, Negation, Node
 
 Row = Mapping[str, Any]
 Document = dict[str, Any]
@@ -102,7 +102,6 @@ def truth_of(node: Node, row: Row, label: Label) -> bool | None:
         if decisive in parts:
             return decisive
         return None if None in parts else not decisive
-    assert isinstance(node, Comparison)
     value, constant = row[node.column], node.constant
     if isinstance(constant, str):
         found = text_of(value, label.missing_values)
@@ -155,7 +154,6 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
 
 
 def weight_of(row: Row, weight: Weight) -> int:
-    """The weight of a row in steps."""
     number = number_of(row[weight.column], ())
     if number is None or number < 0 or math.isinf(number):
         return int(weight.missing / weight.step)
@@ -202,9 +200,6 @@ def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
             if code is not None:
                 found[attribute.name, klass, code] += 1
     return {cell: count for cell, count in found.items() if count}
-
-
-# Files and engines.
 
 
 def counts_of(statistics: Statistics) -> Counts:

@@ -13,8 +13,6 @@ from dpnb_columnar.cli.program import verb_parser
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
-
     code: int
     out: str
     err: str

@@ -117,7 +117,6 @@ def expected_score_counts(rows: Sequence[Row], scores: ClassScores) -> Integers:
 
 
 def _score(tables: Sequence[ScoreTable], codes: Mapping[str, int | None]) -> int:
-    """The sum of the steps that a row's codes are in."""
     score = 0
     for table in tables:
         code = codes[table.attribute]

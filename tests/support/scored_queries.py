@@ -22,7 +22,6 @@ CLOSE = 1e-9
 
 
 def numbered(table: pa.Table) -> pa.Table:
-    """The table with a column that tells its rows apart."""
     return table.append_column("id", pa.array(range(table.num_rows), pa.int64()))
 
 

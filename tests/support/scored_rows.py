@@ -30,17 +30,14 @@ ROW = {"age": 33, "money": 1234.5, "hours": 38, "sex": "m", "job": 2}
 
 
 def scored(model: Model, rows: Sequence[Mapping[str, Any]] | pl.DataFrame, keep: Sequence[str] = ()) -> pl.DataFrame:
-    """Predictions of a few rows."""
     frame = rows if isinstance(rows, pl.DataFrame) else pl.DataFrame(rows, schema=types(model), strict=False)
     return model.predict(frame.lazy(), keep).collect()
 
 
 def types(model: Model) -> dict[str, pl.DataType | type[pl.DataType]]:
-    """Column types that hold any value of a test."""
     attributes = [model.domain[parameters.attribute] for parameters in model.attributes]
     return {attribute.name: pl.String if isinstance(attribute, Categorical) else pl.Float64 for attribute in attributes}
 
 
 def probabilities_of(model: Model, frame: pl.DataFrame) -> list[list[float]]:
-    """Rows of class probabilities."""
     return frame.select(probability_column(name) for name in model.domain.classes).to_numpy().tolist()

@@ -56,13 +56,7 @@ spark.sql.shuffle.partitions 4
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster.
-
-    Attributes:
-        master: Its address.
-        configuration: Folder with the configuration for who uses it.
-        pages: Address of the master's pages.
-    """
+    """A running cluster."""
 
     master: str
     configuration: Path
@@ -70,7 +64,6 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a process that uses it."""
         return environment(self.configuration)
 
     def state(self) -> dict[str, list[dict[str, object]]]:
@@ -81,14 +74,12 @@ class Cluster:
 
 
 def environment(configuration: Path) -> dict[str, str]:
-    """Variables for a process of Spark on loopback."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(("DPNB_", "SPARK_"))}
     spark = {"SPARK_CONF_DIR": str(configuration), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
     return others | spark | {"COLUMNS": "100"}
 
 
 def configured(folder: Path, text: str = DEFAULTS) -> Path:
-    """A folder with a configuration of Spark."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spark-defaults.conf").write_text(text)
     return folder
@@ -129,7 +120,6 @@ def with_usual_settings(session: Any) -> Any:
 
 @contextmanager
 def started_cluster(folder: Path) -> Iterator[Cluster]:
-    """Start a cluster whose files are in a folder."""
     port, page, *pages = (free_port() for _ in range(2 + WORKERS))
     address = f"spark://127.0.0.1:{port}"
     conf = configured(folder / "conf", f"{DEFAULTS}spark.master {address}\n")
@@ -165,7 +155,6 @@ def executors() -> dict[str, int]:
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Wait until it holds."""
     from support.patience import patience  # a plugin, which nothing may load before pytest does
 
     end = time.monotonic() + patience(PATIENCE)

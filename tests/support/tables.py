@@ -13,7 +13,6 @@ from support.servers import PostgresServer
 
 
 def into_duckdb(file: Path, rows: pl.DataFrame, table: str = "person") -> None:
-    """Write a table into a DuckDB file."""
     with duckdb.connect(file) as connection:
         connection.register("given", rows)
         connection.execute(f'CREATE TABLE "{table}" AS SELECT * FROM given')

@@ -53,7 +53,6 @@ def everything_asked(config: pytest.Config) -> bool:
 
 
 def is_quick(config: pytest.Config) -> bool:
-    """Test whether this is plain ``pytest``."""
     return everything_asked(config) and not config.option.all
 
 
@@ -63,7 +62,6 @@ def tries_a_tenth(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to measure if asked to."""
     option = config.option
     if option.write_durations and not hasattr(config, "workerinput"):
         everything = option.all and everything_asked(config) and not option.maxfail
@@ -77,13 +75,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def quick_tests(seconds: Mapping[str, float], budget: float = QUICK_SECONDS, always: Iterable[str] = ()) -> set[str]:
-    """Return the tests that plain ``pytest`` runs: ``always``, the cheapest of each room, then the cheapest of all.
-
-    Args:
-        seconds: What each test is expected to take, by its id.
-        budget: Seconds that they take together.
-        always: Tests that run in any case.
-    """
+    """Return the tests that plain ``pytest`` runs: ``always``, the cheapest of each room, then the cheapest of all."""
     # Tests of the same figure come in an order that has nothing to do with rooms, and is the same everywhere.
     cheapest = sorted(seconds, key=lambda test: (seconds[test], crc32(test.encode())))
     rooms = Counter[str]()

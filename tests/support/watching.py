@@ -28,5 +28,4 @@ class Watching:
 
 
 def progress_of(output: str) -> list[dict[str, Any]]:
-    """Return the events of progress in a log."""
     return [event for event in map(json.loads, output.splitlines()) if event["event"] == "progress"]

@@ -57,9 +57,7 @@ WRITES: Mapping[str, str] = {
 }
 """Command lines that write below the folder OUT, by what they are called here."""
 
-NOT_RUN: Mapping[str, str] = {
-    "demo": "runs other verbs",
-}
+NOT_RUN: Mapping[str, str] = {"demo": "runs other verbs"}
 """Commands that write and are not in the table, with the reason."""
 
 
@@ -81,7 +79,6 @@ def write_inputs(folder: Path) -> None:
 
 
 def names_below(folder: Path) -> set[str]:
-    """Return the paths of all files below a folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 

@@ -27,7 +27,6 @@ FILES, ROWS = 24, 4000
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of extracts."""
     folder = tmp_path_factory.mktemp("shards")
     for number in range(FILES):
         simulate_census(folder / f"census-{number:02}.parquet", rows=ROWS, seed=number)

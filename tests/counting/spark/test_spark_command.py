@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from support.examples import blocks, shell
 from support.people import DECLARATION, people, people_domain, spoil_rows, write_people
 from support.running import Run
+from support.spark import configured, environment
 from support.watching import Watching
 
 import dpnb_columnar as dpnb
@@ -247,3 +249,20 @@ def test_from_python(session: Any, people_file: Path) -> None:
     with pytest.raises(UsageError, match="a frame is counted here"):
         dpnb.aggregate(people(10), dataset="people", engine="spark")
     assert session.range(2).count() == 2
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "scale.md"
+
+
+ON_SPARK = 2
+"""Blocks of commands that need Spark: the first ones. ``tests/batch/test_examples.py`` runs the others."""
+
+
+def test_every_command_on_spark_runs(
+    spark_installed: None, program: None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(configured(tmp_path / "conf")).items():
+        monkeypatch.setenv(name, value)
+    commands = blocks("sh", DOCUMENT.read_text())
+    shell("".join(commands[:ON_SPARK]))
+    assert {"census.model.json", "both.model.json"} <= {path.name for path in folder.iterdir()}

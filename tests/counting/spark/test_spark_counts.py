@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import BOTH, LABEL, MIXED, declared, labelled, written
+from support.aggregation_cases import BOTH, FILES, LABEL, MIXED, declared, labelled, recast, written
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import local, spark
@@ -29,7 +29,6 @@ SMALLEST = 5e-324
 
 
 def by_spark(items: list[str], domain: Domain) -> Statistics:
-    """What Spark counts, in the session that there is."""
     with counting_session() as session:
         return spark.answer(open_files(session, read_footers(session, items), domain), CellQuery(domain))
 
@@ -149,30 +148,6 @@ def test_dates_of_the_julian_calendar(session: Any, tmp_path: Path) -> None:
     assert found.class_counts.sum() == 3
     rebased = session.read.parquet(str(tmp_path / "old.parquet")).selectExpr("CAST(x AS STRING)").collect()
     assert rebased[0][0] != "1500-03-01", "Spark by itself does not tell the calendars apart here; drop this test"
-
-
-def recast(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
-    return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
-
-
-FILES: dict[str, list[pa.Table]] = {
-    "no row": [MIXED.slice(0, 0)],
-    "rows and none": [MIXED, MIXED.slice(0, 0)],
-    "other order": [MIXED, MIXED.select(["wage", "y", "code", "sex", "age"])],
-    "unlike extra columns": [
-        MIXED.append_column("extra", pa.array([[1]] * 7)),
-        MIXED.append_column("extra", pa.array(["a"] * 7)),
-    ],
-    "integer widths": [
-        recast(MIXED, "age", type_) for type_ in (pa.int64(), pa.int16(), pa.uint8(), pa.int32(), pa.uint32())
-    ],
-    "float widths": [recast(MIXED, "wage", pa.float32()), MIXED],
-    "texts": [
-        MIXED,
-        recast(MIXED, "sex", pa.dictionary(pa.int8(), pa.string())),
-        recast(MIXED, "sex", pa.large_string()),
-    ],
-}
 
 
 @pytest.mark.parametrize("name", FILES)

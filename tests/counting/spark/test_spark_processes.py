@@ -50,7 +50,6 @@ def with_master(variables: dict[str, str], master: str) -> dict[str, str]:
 
 
 def left(variables: dict[str, str]) -> list[str]:
-    """What Spark has left behind."""
     return sorted(path.name for path in Path(variables["TMPDIR"]).iterdir() if not path.name.startswith("hsperfdata"))
 
 

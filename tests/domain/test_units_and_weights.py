@@ -1,4 +1,4 @@
-"""The weight of a domain's rows: declared, written, read again, and refused where it cannot be."""
+"""The unit of a domain and the weight of its rows: declared, written, read again, and refused where they cannot be."""
 
 from __future__ import annotations
 
@@ -8,16 +8,93 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.domain_cases import CENSUS
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.datasets.catalogue import entry_toml
-from dpnb_columnar.domain import Weight, digest, document_of, labelled, read_declaration, read_domain
+from dpnb_columnar.domain import Unit, Weight, digest, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
+
+HOUSEHOLD: dict[str, Any] = {"column": "SERIAL", "rows": 1}
+TOWN: dict[str, Any] = {
+    "label": {"column": "SEX", "classes": ["1", "2"]},
+    "attributes": {"AGE": {"lower": 0, "upper": 90, "step": 1}, "RACE": {"values": ["a", "b"]}},
+}
+
+
+def test_a_unit_is_read_from_one_column_or_from_several() -> None:
+    assert read_domain("town", {**TOWN, "unit": HOUSEHOLD}, "x").unit == Unit(("SERIAL",), 1)
+    several = {"columns": ["YEAR", "SERIAL"], "rows": 3}
+    assert read_domain("town", {**TOWN, "unit": several}, "x").unit == Unit(("YEAR", "SERIAL"), 3)
+    assert read_domain("town", TOWN, "x").unit is None
+
+
+@pytest.mark.parametrize("unit", [HOUSEHOLD, {"columns": ["YEAR", "SERIAL"], "rows": 3}])
+def test_toml_and_metadata_hold_the_unit(unit: dict[str, Any]) -> None:
+    domain = read_domain("town", {**TOWN, "unit": unit, "available_unit": ["SAMPLE", "SERIAL"]}, "x")
+    entry = parse_toml(entry_toml(domain))["town"]
+    for again in (read_domain("town", entry, "x"), domain_from_metadata(domain_metadata(domain), "x")):
+        assert again == domain
+        assert again.available_unit == ("SAMPLE", "SERIAL")
+
+
+def test_a_domain_without_a_unit_is_written_as_before() -> None:
+    assert list(document_of(read_domain("census", CENSUS, "x"))) == ["label", "attributes"]
+
+
+def test_another_unit_is_another_domain_and_one_that_is_merely_there_is_not() -> None:
+    per_row, household = (read_domain("town", {**TOWN, **more}, "x") for more in ({}, {"unit": HOUSEHOLD}))
+    pairs = read_domain("town", {**TOWN, "unit": {**HOUSEHOLD, "rows": 2}}, "x")
+    assert len({digest(each) for each in (per_row, household, pairs)}) == 3
+    there = read_domain("town", {**TOWN, "available_unit": ["SERIAL"]}, "x")
+    assert there == per_row
+    assert digest(there) == digest(per_row)
+
+
+def test_choosing_a_label_and_leaving_attributes_out_keep_the_unit() -> None:
+    tables = {**TOWN, "unit": HOUSEHOLD, "available_unit": ["SERIAL"]}
+    domain = labelled(read_domain("town", tables, "x"), "AGE > 30")
+    assert (domain.unit, domain.available_unit) == (Unit(("SERIAL",), 1), ("SERIAL",))
+    assert select_attributes(domain, ["RACE"]).unit == domain.unit
+    unlabelled = read_declaration("town", {key: tables[key] for key in ("unit", "attributes")}, "x")
+    assert labelled(unlabelled, "RACE").unit == domain.unit
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ({"column": "AGE", "rows": 1}, "town.unit.column: the column 'AGE' is an attribute or the label"),
+        ({"column": "SEX", "rows": 1}, "town.unit.column: the column 'SEX' is an attribute or the label"),
+        ({"column": "SERIAL"}, "town.unit.rows: expected how many rows of one unit count at most"),
+        ({"column": "SERIAL", "rows": 0}, "a whole number from 1 to 1000"),
+        ({"column": "SERIAL", "rows": 1001}, "a whole number from 1 to 1000"),
+        ({"column": "SERIAL", "rows": True}, "found True"),
+        ({"column": "SERIAL", "rows": "1"}, "town.unit.rows"),
+        ({"rows": 1}, "give either column"),
+        ({"column": "SERIAL", "columns": ["SERIAL"], "rows": 1}, "give either column"),
+        ({"columns": [], "rows": 1}, "names of 1 to 8 columns"),
+        ({"columns": "SERIAL", "rows": 1}, "names of 1 to 8 columns"),
+        ({"columns": ["A", "A"], "rows": 1}, "names the column 'A' twice"),
+        ({"column": 5, "rows": 1}, "town.unit.column: expected names"),
+        ({"column": "SERIAL", "rows": 1, "size": 3}, "town.unit.size: unknown key"),
+        ("SERIAL", "town.unit: expected a table"),
+    ],
+)
+def test_a_unit_that_cannot_be_is_refused_by_its_place(unit: object, words: str) -> None:
+    with pytest.raises(DomainError) as error:
+        read_domain("town", {**TOWN, "unit": unit}, "x")
+    assert words in str(error.value)
+
+
+def test_an_available_unit_is_checked_too() -> None:
+    with pytest.raises(DomainError, match=r"town\.available_unit"):
+        read_domain("town", {**TOWN, "available_unit": ["AGE"]}, "x")
+
 
 PERSONS: dict[str, Any] = {"column": "PERWT", "cap": 400}
 HUNDREDTHS: dict[str, Any] = {"column": "77", "cap": "19.5", "step": "0.25", "missing": "1.5"}
@@ -30,19 +107,9 @@ def weighted(weight: object = PERSONS, **more: Any) -> dict[str, Any]:
 def test_a_weight_has_whole_steps() -> None:
     persons, part = (read_domain("people", weighted(each), "x").weight for each in (PERSONS, HUNDREDTHS))
     assert persons == Weight("PERWT", Fraction(400))
-    assert part is not None
-    assert persons is not None
     assert (persons.steps, persons.missing_steps) == (400, 0)
     assert (part.steps, part.missing_steps) == (78, 6)
     assert people_domain().weight is None
-
-
-@pytest.mark.parametrize("weight", [PERSONS, HUNDREDTHS])
-def test_toml_and_metadata_hold_the_weight(weight: dict[str, Any]) -> None:
-    domain = read_domain("people", weighted(weight), "x")
-    entry = parse_toml(entry_toml(domain))["people"]
-    for again in (read_domain("people", entry, "x"), domain_from_metadata(domain_metadata(domain), "x")):
-        assert again == domain
 
 
 def test_another_weight_is_another_domain() -> None:

@@ -1,13 +1,19 @@
-"""What is printed and recorded of a database's address."""
+"""What is printed and recorded of a database's address, and batches of the rows of a DuckDB file."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import into_duckdb
 
-from dpnb_columnar.domain.database_address import parse_database
+from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.duckdb_query import read_duckdb
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,6 @@ from dpnb_columnar.errors import UsageError
 )
 def test_addresses_are_told_without_user_information(typed: str, told: str) -> None:
     database = parse_database(typed)
-    assert database is not None
     assert (str(database), database.name) == (told, told)
     assert database.address == typed.removeprefix("duckdb:")
 
@@ -35,3 +40,11 @@ def test_whatever_stands_between_a_colon_and_an_at_sign_is_refused(user: str, pa
     with pytest.raises(UsageError, match="PGPASSWORD") as refused:
         parse_database(f"postgresql://{user}:{password}@{place}")
     assert f":{password}@" not in str(refused.value) or not password
+
+
+def test_the_texts_of_a_batch_may_have_more_than_two_gibibytes(tmp_path: Path) -> None:
+    """Else one row more could refuse the run: 2^17 texts of 16 KiB are as many."""
+    into_duckdb(tmp_path / "rows.duckdb", pl.DataFrame({"sex": ["f"]}))
+    database = Database(Dialect.DUCKDB, str(tmp_path / "rows.duckdb"), "rows.duckdb")
+    with read_duckdb(database, "SELECT sex FROM person") as batches:
+        assert batches.schema.field("sex").type == pa.large_string()
