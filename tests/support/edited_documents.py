@@ -144,16 +144,4 @@ def edits(value: Any) -> list[Any]:
 
 
 def edited(document: Mapping[str, Any], place: Place, value: Any) -> Any:
-<<<<<<< HEAD
-    """The document with another value at one place."""
     return changed(place, value, document)
-=======
-    if len(place) == 1:
-        return {**document, place[0]: value} if isinstance(document, Mapping) else _replaced(document, place[0], value)
-    part = edited(document[place[0]], place[1:], value)  # type: ignore[index]
-    return {**document, place[0]: part} if isinstance(document, Mapping) else _replaced(document, place[0], part)
-
-
-def _replaced(items: Any, index: Any, value: Any) -> list[Any]:
-    return [*items[:index], value, *items[index + 1 :]]
->>>>>>> 03003802
