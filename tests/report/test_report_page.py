@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.fake_results import BASELINES, PRIVATE, PURE_METHODS, cell, evaluation, write_results
-from support.report_pages import AWKWARD, EPSILONS, Page, cells, report, text_of
+from support.fake_results import BASELINES, PRIVATE, PURE_METHODS, cell, evaluation, report, write_results
+from support.report_pages import AWKWARD, EPSILONS, Page, cells, text_of
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import COLOURS, slug

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from studies.paper.reproduction_page import write_report
 from studies.paper.results import SCHEMA
+from support.report_pages import AWKWARD, Page, read
+from support.report_pages import EPSILONS as PAGE_EPSILONS
 
 EPSILONS = (0.01, 0.03, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -166,3 +169,20 @@ def write_runtime(path: Path) -> Path:
         rows, schema={"rows": pl.Int64, "method": pl.String, "seconds": pl.Float64}, orient="row"
     ).write_parquet(path)
     return path
+
+
+def report(
+    folder: Path, rows: Sequence[dict[str, Any]], runtime: bool = False, metadata: dict[str, str] | None = None
+) -> Page:
+    results = write_results(folder / "results.parquet", rows, METADATA if metadata is None else metadata)
+    times = write_runtime(folder / "runtime.parquet") if runtime else None
+    written = write_report(results, folder / "report.html", times)
+    return read(written[0], written)
+
+
+def everything() -> list[dict[str, Any]]:
+    rows = evaluation(("adult",), iterations=3, folds=2, epsilons=PAGE_EPSILONS)
+    rows += evaluation(
+        (AWKWARD,), iterations=3, folds=2, epsilons=PAGE_EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES)
+    )
+    return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]

@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element
-
-from studies.paper.reproduction_page import write_report
-from support import fake_results as fake
 
 AWKWARD = '<b>&"'
 """A name that is markup."""
@@ -64,23 +60,6 @@ def text_of(part: Element) -> str:
 
 def read(path: Path, written: Sequence[Path] = ()) -> Page:
     return Page(path, ElementTree.fromstring(path.read_text(encoding="utf-8")), tuple(written))
-
-
-def report(
-    folder: Path, rows: Sequence[dict[str, Any]], runtime: bool = False, metadata: dict[str, str] | None = None
-) -> Page:
-    results = fake.write_results(folder / "results.parquet", rows, fake.METADATA if metadata is None else metadata)
-    times = fake.write_runtime(folder / "runtime.parquet") if runtime else None
-    written = write_report(results, folder / "report.html", times)
-    return read(written[0], written)
-
-
-def everything() -> list[dict[str, Any]]:
-    rows = fake.evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
-    rows += fake.evaluation(
-        (AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*fake.PURE_METHODS[:2], *fake.BASELINES)
-    )
-    return [*rows, *fake.bounds(("adult",), iterations=2, folds=2), *fake.allocation(("adult",), iterations=2, folds=2)]
 
 
 def check_structure(root: Element) -> None:
