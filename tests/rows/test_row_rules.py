@@ -120,9 +120,10 @@ def test_a_condition_on_texts_means_what_it_says(text: str, meant: list[bool | N
 
 
 @pytest.mark.parametrize("type_", [pl.Int64, pl.UInt64, pl.Float64])
-def test_numbers_beyond_any_declared_one_are_none_of_them(type_: Any) -> None:
-    """None wraps around to a declared one; and minus zero is zero."""
-    attribute = Categorical("x", ("-1", "0", "5", "7"))
+@pytest.mark.parametrize("last", ["7", "7.5"])
+def test_numbers_beyond_any_declared_one_are_none_of_them(last: str, type_: Any) -> None:
+    """None wraps around to a declared one; and minus zero is zero, among whole numbers and others."""
+    attribute = Categorical("x", ("-1", "0", "5", last))
     values: dict[Any, list[Any]] = {
         pl.Int64: [5, 0, -1, -(2**63), 2**63 - 1],
         pl.UInt64: [5, 0, 2**64 - 1, 2**63, 2**63 + 5],
