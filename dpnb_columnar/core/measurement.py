@@ -7,8 +7,9 @@ account for it, or to fit a model of their own to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 from dpnb_columnar.core.budget import Share
 
@@ -52,7 +53,7 @@ class Measurement:
         attribute: The attribute that it is about; None for queries about the classes.
         values: Numbers as they were drawn: a row for each class, or one where all classes are asked together. Counts
             and sums of weights are whole numbers, of at most ``LARGEST_COUNT`` in absolute size. Moments are in codes
-            of the attribute's scale, or squared codes.
+            of the attribute's scale, or squared codes, as the nearest float within ``LARGEST_RELEASED``.
         noise: Name of the noise family; ``EXACT`` where there is no noise.
         scale: Per row of ``values``, the scale of the family's standard shape in the unit of the values; None where it
             follows the sensitivity of the rows, which is confidential, or the family has no scale.
@@ -61,10 +62,27 @@ class Measurement:
 
     query: str
     attribute: str | None
-    values: tuple[tuple[int | Fraction, ...], ...]
+    values: tuple[tuple[int | float, ...], ...]
     noise: str
-    scale: tuple[Fraction, ...] | None
+    scale: tuple[float, ...] | None
     share: Share | None
+
+    @classmethod
+    def of(cls, share: Share, values: Iterable[Iterable[int | Fraction]], scale: Iterable[Fraction] | None) -> Self:
+        """Keep what was drawn for a query, as a file holds it: rounding and cutting off are post-processing.
+
+        Args:
+            share: What the query spent; bins are planned as the most there may be, so its ``values`` are those drawn.
+        """
+        kept = _kept(values)
+        share = replace(share, values=sum(map(len, kept)))
+        scales = None if scale is None else tuple(map(float, scale))
+        return cls(share.query, share.attribute, kept, share.noise, scales, share)
+
+    @classmethod
+    def exact(cls, query: str, attribute: str | None, values: Iterable[Iterable[int | Fraction]]) -> Self:
+        """Keep exact numbers of a mechanism that protects nobody: what holds them is confidential."""
+        return cls(query, attribute, _kept(values), EXACT, None, None)
 
     @property
     def key(self) -> Key:
@@ -77,7 +95,7 @@ class Measurement:
         return tuple(tuple(map(int, row)) for row in self.values)
 
     @property
-    def column(self) -> tuple[int | Fraction, ...]:
+    def column(self) -> tuple[int | float, ...]:
         """The first number of each row: the only one, of queries that release one number per class."""
         return tuple(row[0] for row in self.values)
 
@@ -91,15 +109,13 @@ def by_key(measurements: Iterable[Measurement]) -> dict[Key, Measurement]:
     return {each.key: each for each in measurements}
 
 
+def _kept(values: Iterable[Iterable[int | Fraction]]) -> tuple[tuple[int | float, ...], ...]:
+    return tuple(tuple(finite(each) if isinstance(each, Fraction) else int(each) for each in row) for row in values)
+
+
 def within_largest(count: int) -> int:
     """Bound a released count by what a file holds: no draw may make a run fail."""
     return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
-
-
-def to_file_float(released: Fraction | float, unit: float, origin: float = 0.0) -> float:
-    """Convert a released number of units above an origin to a model file's float, within ``LARGEST_RELEASED``."""
-    number = origin + unit * finite(released)
-    return min(max(number, -LARGEST_RELEASED), LARGEST_RELEASED)
 
 
 def finite(released: Fraction | float) -> float:

@@ -1,4 +1,4 @@
-"""What a model holds: released numbers, the parameters made of them, and the guarantee they were released under.
+"""What a model holds: measurements, the parameters made of them, and the guarantee they were released under.
 
 Public: no exact count, no sensitivity, no trimmed statistic of the rows and no seed has a field here.
 """
@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.measurement import CLASS_COUNTS, PRESENCE, WEIGHTED_COUNTS, Key, Measurement, by_key
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import class_texts
 from dpnb_columnar.domain.numbers import number_text
@@ -19,39 +20,31 @@ VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
 values included; a program reads the versions it knows and no other."""
 
-SPREADS = {
-    "released_variance": "variance",
-    "released_deviation": "standard deviation",
-    "released_square": "mean of squares",
-}
-"""Fields of ``Normal`` that may hold the released spread, each with the statistic it is; every ``Normal`` has one."""
+SPREADS = {"variance": "variance", "deviation": "standard deviation", "mean of squares": "mean of squares"}
+"""Queries for a spread, each with the statistic it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCounts:
-    """The classes' released counts, or sums of weights in steps, and the prior probabilities made of them.
+class Priors:
+    """The prior probabilities of the classes.
 
     Attributes:
-        released: Per class, the noisy count or sum as it was drawn; may be negative.
         probability: Per class, positive, adding up to 1.
     """
 
-    released: tuple[int, ...]
     probability: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """How many rows have a value of a numeric attribute, for one that declares what a missing value means.
+    """How likely a numeric attribute has a value, for one that declares what a missing value means.
 
     Attributes:
-        released: Per class, the noisy number of rows with a value as it was drawn; then, where to be missing is a
-            category, that of the rows without one. May be negative.
-        probability: Per class, the probability of each: positive, adding up to 1. Where rows without a value leave the
-            attribute out, the likelihood is that of the rows which have one, and the probability is 1.
+        probability: Per class, the probability of a value and, where to be missing is a category, of none: positive,
+            adding up to 1. Where rows without a value leave the attribute out, the likelihood is that of the rows which
+            have one, and the probability is 1.
     """
 
-    released: tuple[tuple[int, ...], ...]
     probability: tuple[tuple[float, ...], ...]
 
 
@@ -61,35 +54,18 @@ class Normal:
 
     Attributes:
         attribute: Attribute name.
-        released_mean: Per class, the noisy mean as it was drawn, in the scale's unit.
-        released_variance: Per class, the noisy variance as it was drawn, in the scale's unit squared; may be negative.
-            None where the spread was drawn as something else.
         mean: Per class, location of the distribution, within the declared bounds.
         deviation: Per class, its scale, positive and at most the width of the declared bounds.
-        released_deviation: Per class, the noisy standard deviation as it was drawn, in the scale's unit; may be
-            negative. None unless the spread was drawn so.
-        released_square: Per class, the noisy mean of the squared distances from the scale's origin as it was drawn, in
-            the scale's unit squared; may be negative. None unless the spread was drawn so.
-        presence: How many rows have a value; None where that was not asked.
+        presence: How likely there is a value; None where that was not asked.
         bound: Most that the log-likelihood of a class may differ from that of the class of the largest deviation, in
             nats; None for no bound. The tails of a normal distribution say more than a noisy deviation can know.
     """
 
     attribute: str
-    released_mean: tuple[float, ...]
-    released_variance: tuple[float, ...] | None
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
-    released_deviation: tuple[float, ...] | None = None
-    released_square: tuple[float, ...] | None = None
     presence: Presence | None = None
     bound: float | None = None
-
-    @property
-    def released_spread(self) -> tuple[str, tuple[float, ...]]:
-        """The field of ``SPREADS`` that is set, by name, and its released numbers."""
-        (spread,) = ((name, drawn) for name in SPREADS if (drawn := getattr(self, name)) is not None)
-        return spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +74,10 @@ class Table:
 
     Attributes:
         attribute: Attribute name.
-        released: Per class, the noisy count of every category as it was drawn; may be negative.
         probability: Per class, the probability of every category: positive, adding up to 1 within a class.
     """
 
     attribute: str
-    released: tuple[tuple[int, ...], ...]
     probability: tuple[tuple[float, ...], ...]
 
 
@@ -114,21 +88,14 @@ class Histogram:
     Attributes:
         attribute: Attribute name.
         edges: Bin b holds the scale's codes ``edges[b] <= code < edges[b + 1]``; from 0 to the last code plus 1.
-        released: Per class, the noisy count of every bin as it was drawn.
         probability: Per class, the probability of every bin: positive, adding up to 1 within a class.
-        presence: How many rows have a value; None where that was not asked.
-        released_mean: The noisy mean of all classes together that placed the bins, as it was drawn, in the scale's
-            unit. None where the declaration alone placed them.
-        released_variance: The noisy variance that did, in the scale's unit squared; may be negative. None likewise.
+        presence: How likely there is a value; None where that was not asked.
     """
 
     attribute: str
     edges: tuple[int, ...]
-    released: tuple[tuple[int, ...], ...]
     probability: tuple[tuple[float, ...], ...]
     presence: Presence | None = None
-    released_mean: float | None = None
-    released_variance: float | None = None
 
 
 AttributeParameters = Normal | Table | Histogram
@@ -233,22 +200,24 @@ class NaiveBayes:
     Attributes:
         domain: The declared domain that the classifier was trained for.
         guarantee: What was promised about the rows.
-        classes: Class counts and priors.
+        measurements: All that was drawn, in its order, and all that the model is made of.
+        classes: Priors of the classes by their counts.
         attributes: Parameters per attribute, in declared order; an attribute without a query has none.
         software: Versions of the program and of the libraries that drew the values.
         attribute_weights: Weights and intercepts of the score; None for ordinary naive Bayes.
-        weighted_classes: What the domain adds up over the rows of each class, in steps, and the priors made of it; None
-            where it adds up nothing. They take the place of the priors of ``classes`` in the score, and nowhere else:
-            whatever is fitted is fitted to unweighted rows.
+        weighted_classes: Priors by what the domain adds up over the rows of each class; None where it adds up nothing.
+            They take the place of the priors of ``classes`` in the score, and nowhere else: whatever is fitted is
+            fitted to unweighted rows.
     """
 
     domain: Domain
     guarantee: Guarantee
-    classes: ClassCounts
+    measurements: tuple[Measurement, ...]
+    classes: Priors
     attributes: tuple[AttributeParameters, ...]
     software: Mapping[str, str]
     attribute_weights: AttributeWeights | None = None
-    weighted_classes: ClassCounts | None = None
+    weighted_classes: Priors | None = None
 
     @property
     def priors(self) -> tuple[float, ...]:
@@ -267,13 +236,38 @@ class NaiveBayes:
         return (0.0,) * len(self.classes.probability) if weights is None else weights.intercepts
 
     @cached_property
+    def measured(self) -> Mapping[Key, Measurement]:
+        """The measurements by query and attribute."""
+        return by_key(self.measurements)
+
+    def counts(self, query: str, attribute: str | None = None) -> tuple[tuple[int, ...], ...]:
+        """The noisy counts, or sums of weights in steps, that a query released: per class, one per cell."""
+        return self.measured[query, attribute].counts
+
+    @property
+    def class_counts(self) -> tuple[int, ...]:
+        """Per class, the noisy count as it was drawn; may be negative."""
+        return tuple(int(count) for count in self.measured[CLASS_COUNTS, None].column)
+
+    @property
+    def weighted_counts(self) -> tuple[int, ...]:
+        """Per class, the noisy sum of weights in steps as it was drawn, where the domain declares some."""
+        return tuple(int(count) for count in self.measured[WEIGHTED_COUNTS, None].column)
+
+    def sizes(self, attribute: str | None) -> tuple[int, ...]:
+        """The released number of values of an attribute per class; where it was not asked for, the class counts."""
+        asked = self.measured.get((PRESENCE, attribute))
+        return self.class_counts if asked is None else tuple(present for present, *_ in asked.counts)
+
+    @cached_property
     def batches_by_types(self) -> dict[tuple[Any, ...], Any]:
         """How rows are scored, by the types of their columns: ``predict`` finds it out once. No part of the model."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "batches_by_types"}
+        made = ("batches_by_types", "measured")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
 
 # The classes of a released model as a table: noisy counts, noisy sums of weights, and the prior of the score.
@@ -287,10 +281,10 @@ def prior_header(model: NaiveBayes) -> list[str]:
 
 def prior_rows(model: NaiveBayes) -> Iterator[list[str | int]]:
     """Yield the cells of each class: its text, whole numbers, and its prior to four digits."""
-    weight, weighted = model.domain.weight, model.weighted_classes
+    weight, counts = model.domain.weight, model.class_counts
     for place, name in enumerate(class_texts(model.domain)):
-        row: list[str | int] = [name, model.classes.released[place]]
-        if weight is not None and weighted is not None:
-            total = weighted.released[place] * weight.step
+        row: list[str | int] = [name, counts[place]]
+        if weight is not None:
+            total = model.weighted_counts[place] * weight.step
             row.append(int(total) if total.denominator == 1 else number_text(total))
         yield [*row, f"{model.priors[place]:.4f}"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.code_limits import squares_shift
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, finite, to_file_float, within_largest
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, Key, Measurement, finite
 from dpnb_columnar.core.mechanisms.tuning import (
     Smoothness,
     pooled_rows,
@@ -23,20 +23,13 @@ from dpnb_columnar.core.mechanisms.tuning import (
 )
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.model.parameters import (
-    AttributeParameters,
-    ClassCounts,
-    Histogram,
-    Normal,
-    Presence,
-    Table,
-)
+from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Priors, Table
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
 
-Moments = Sequence[Fraction | float]
-"""Per class, a released moment: as it was drawn, or as a file holds it."""
+Moments = Sequence[float]
+"""Per class, a released moment."""
 
 HIDDEN = 1 / 3
 """Added to the size of every class, in deviations of the noise in it."""
@@ -44,14 +37,13 @@ HIDDEN = 1 / 3
 USUAL_TILT = 0.1
 """Of log-odds: by how much weights usually move the prior of a class; of ten labels of the ACS, .14 (mean square)."""
 
-SMALLEST_VARIANCE = Fraction(1, 12)
+SMALLEST_VARIANCE = 1 / 12
 """In squared codes: the variance of rounding to the grid, below which no model's variance is."""
 
 
-def class_counts(released: Sequence[int], row: int = 1) -> ClassCounts:
+def priors(released: Sequence[int], row: int = 1) -> Priors:
     """Make priors: counts below zero are truncated to zero, then one row, at its largest weight, is added to each."""
-    counts = tuple(map(within_largest, released))
-    return ClassCounts(counts, _normalised(counts, row))
+    return Priors(_normalised(released, row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +59,22 @@ class ClassSizes:
     deviation: float
 
 
-def class_sizes(
-    domain: Domain,
-    released: Sequence[int],
-    attributes: Sequence[AttributeParameters],
-    shares: Mapping[tuple[str, str | None], Share],
-) -> ClassSizes:
+def class_sizes(domain: Domain, measured: Mapping[Key, Measurement], *, tables: bool = True) -> ClassSizes:
     """Average the class counts, and the sums over the tables that every row is in, by their precision.
 
     A sum of K counts with noise of scale 1/e has the variance 2 K / e^2. Tables have most of the budget, so that the
     average has a fraction of the noise of the class counts alone.
+
+    Args:
+        tables: Whether tables are looked at.
     """
-    counted = [([[count] for count in released], shares[CLASS_COUNTS, None])]
-    for parameters in attributes:
-        share = shares.get((COUNTS, parameters.attribute))
-        if share is not None and not isinstance(parameters, Normal) and is_complete(domain[parameters.attribute]):
-            counted.append((list(map(list, parameters.released)), share))
-    precisions = [pure_epsilon(share.row_cost) ** 2 / (2 * len(rows[0])) for rows, share in counted]
+    counted = [
+        (each.counts, each.share.row_cost)
+        for each in measured.values()
+        if each.share is not None
+        and (each.query == CLASS_COUNTS or (tables and each.query == COUNTS and is_complete(domain[each.attribute or ""])))
+    ]
+    precisions = [pure_epsilon(cost) ** 2 / (2 * len(rows[0])) for rows, cost in counted]
     whole = math.fsum(precisions)
     sums = zip(
         *([sum(row) * each for row in rows] for (rows, _), each in zip(counted, precisions, strict=True)), strict=True
@@ -100,8 +91,8 @@ def class_shares(sizes: ClassSizes) -> tuple[float, ...]:
 
 
 def population_shares(
-    shares: Sequence[float], sizes: ClassSizes, weighted: ClassCounts, steps: int, share: Share
-) -> tuple[float, ...]:
+    shares: Sequence[float], sizes: ClassSizes, weighted: Sequence[int], steps: int, share: Share
+) -> Priors:
     """Move the shares of the rows towards those of the weights, each by the part that noise leaves of the difference.
 
     Let p be a class's share of the rows, p + d its share of the weights, and D their released difference, with noise of
@@ -118,12 +109,13 @@ def population_shares(
     (tests/model/test_population_shares.py).
     """
     row = steps * math.sqrt(2) / pure_epsilon(share.row_cost)
+    targets = priors(weighted, steps).probability
     noise, own = (
         deviation / max(total, 1)
-        for deviation, total in ((row, sum(weighted.released)), (sizes.deviation, math.fsum(sizes.rows)))
+        for deviation, total in ((row, sum(weighted)), (sizes.deviation, math.fsum(sizes.rows)))
     )
     moved = []
-    for part, target in zip(shares, weighted.probability, strict=True):
+    for part, target in zip(shares, targets, strict=True):
         # The noise of the share is that of its sum, less its part of the noise in the sum of all.
         spread = (1 - part) ** 2 + (len(shares) - 1) * part**2
         variance, usual = noise**2 * spread, own**2 * spread + (USUAL_TILT * part * (1 - part)) ** 2
@@ -131,27 +123,24 @@ def population_shares(
         signal = max((target - part) ** 2 - threshold, usual)
         moved.append(part + signal / (signal + variance) * (target - part))
     whole = math.fsum(moved)
-    return tuple(each / whole for each in moved)
+    return Priors(tuple(each / whole for each in moved))
 
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
     """Make category probabilities within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
-    return Table(attribute.name, counts, probabilities(counts, sizes, prior))
+    return Table(attribute.name, probabilities(released, sizes, prior))
 
 
 def histogram(
     attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
 ) -> Histogram:
     """Make bin probabilities within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
-    return Histogram(attribute.name, tuple(edges), counts, probabilities(counts, sizes, prior))
+    return Histogram(attribute.name, tuple(edges), probabilities(released, sizes, prior))
 
 
 def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
     """Make the probabilities of a value and of none within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
-    return Presence(counts, probabilities(counts, sizes, prior))
+    return Presence(probabilities(released, sizes, prior))
 
 
 def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
@@ -192,10 +181,11 @@ def normal(
         sizes: Public sizes of the samples.
     """
     scale = attribute.scale
-    codes, spreads = (list(map(finite, moments)) for moments in (means, variances))
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
-    corrected = [variance / correction for variance, correction in zip(spreads, corrections, strict=True)]
+    corrected = [
+        finite(variance) / correction for variance, correction in zip(variances, corrections, strict=True)
+    ]
 
     # It is then drawn towards the average of the classes, weighted with their released sizes: each class's own counts
     # for its size, the average for ``pooled_rows``. A variance that is not above that of rounding is noise, not spread,
@@ -214,12 +204,10 @@ def normal(
         centre = [scale.cells / 2] * len(used)
         deviations = [largest] * len(used)
     else:
-        centre = [min(max(mean, 0.0), largest) for mean in codes]
+        centre = [min(max(mean, 0.0), largest) for mean in means]
         deviations = [min(math.sqrt(variance), largest) for variance in used]
     return Normal(
         attribute=attribute.name,
-        released_mean=tuple(to_file_float(mean, scale.step, scale.origin) for mean in means),
-        released_variance=tuple(to_file_float(variance, scale.step**2) for variance in variances),
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in centre),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )
@@ -257,9 +245,7 @@ def squares_normal(attribute: Numeric, means: Moments, squares: Moments, sizes: 
         unit * square - min(max(mean, 0), scale.cells) ** 2 for mean, square in zip(means, squares, strict=True)
     ]
     rounding = unit / 2 if unit > 1 else 1 / 12
-    parameters = trimmed_normal(attribute, means, variances, sizes, share, rounding)
-    released = tuple(to_file_float(unit * square, scale.step**2) for square in squares)
-    return replace(parameters, released_variance=None, released_square=released)
+    return trimmed_normal(attribute, means, variances, sizes, share, rounding)
 
 
 def deviation_normal(
@@ -269,9 +255,7 @@ def deviation_normal(
     # A deviation below zero is noise, as a variance below zero is: the square keeps its sign, so that both are treated
     # alike.
     variances = [deviation * (deviation if deviation > 0 else -deviation) for deviation in deviations]
-    parameters = variance_normal(attribute, means, variances, sizes, share)
-    released = tuple(to_file_float(deviation, attribute.scale.step) for deviation in deviations)
-    return replace(parameters, released_variance=None, released_deviation=released)
+    return variance_normal(attribute, means, variances, sizes, share)
 
 
 def variance_normal(
@@ -280,10 +264,6 @@ def variance_normal(
     """Make parameters from means and variances of whole samples: noisy ones, or exact ones without a share."""
     weight = 0.0 if share is None else pooled_rows(share.row_cost)
     return normal(attribute, means, variances, [1.0] * len(sizes), sizes, weight)
-
-
-def _rows_within_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(map(within_largest, row)) for row in counts)
 
 
 # What follows is post-processing as the paper does it: values below zero are truncated to zero, and nothing else
@@ -296,14 +276,12 @@ def truncated_table(attribute: Categorical, released: Counts) -> Table:
 
     Counts below zero are truncated to zero, then one is added to each, since no probability of a model file is zero.
     """
-    rows = [class_counts(row) for row in released]
-    return Table(attribute.name, tuple(row.released for row in rows), tuple(row.probability for row in rows))
+    return Table(attribute.name, tuple(_normalised(row, 1) for row in released))
 
 
 def truncated_presence(released: Counts) -> Presence:
     """Make the probabilities of a value and of none within each class as priors are made."""
-    rows = [class_counts(row) for row in released]
-    return Presence(tuple(row.released for row in rows), tuple(row.probability for row in rows))
+    return Presence(tuple(_normalised(row, 1) for row in released))
 
 
 def truncated_normal(
@@ -319,13 +297,11 @@ def truncated_normal(
         means: Released mean per class, in codes of the attribute's scale.
     """
     scale = attribute.scale
-    cells = Fraction(scale.cells)
-    used = [float(min(max(mean, Fraction(0)), cells)) for mean in means]
+    cells = float(scale.cells)
+    used = [min(max(mean, 0.0), cells) for mean in means]
     deviations = [math.sqrt(min(max(variance, SMALLEST_VARIANCE), cells**2)) for variance in variances]
     return Normal(
         attribute=attribute.name,
-        released_mean=tuple(to_file_float(mean, scale.step, scale.origin) for mean in means),
-        released_variance=tuple(to_file_float(variance, scale.step**2) for variance in variances),
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in used),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Share
-from dpnb_columnar.core.measurement import COUNTS, Key, Measurement, to_file_float
+from dpnb_columnar.core.measurement import COUNTS, Key, Measurement
 from dpnb_columnar.core.mechanisms.tuning import (
     Smoothness,
     positive_sum,
@@ -52,17 +52,10 @@ def bin_edges(
     bins = share_bins(sizes, shares[COUNTS, name])
     if (PLACING_QUERIES[0], name) not in measured:
         return declared_edges(attribute, bins)
-    mean, variance = placed_by(attribute, measured)
+    (mean,), (variance,) = (measured[query, name].column for query in PLACING_QUERIES)
     share = shares[PLACING_QUERIES[-1], name]
     noise = smoothness(share.noise, share.row_cost)
     return adaptive_edges(attribute, bins, mean, variance, sample_size(positive_sum(sizes)), noise)
-
-
-def placed_by(attribute: Numeric, measured: Mapping[Key, Measurement]) -> tuple[float, float]:
-    """Return the mean and the variance that place bins, in the scale's unit, as a file holds them."""
-    (mean,), (variance,) = (measured[query, attribute.name].column for query in PLACING_QUERIES)
-    scale = attribute.scale
-    return to_file_float(mean, scale.step, scale.origin), to_file_float(variance, scale.step**2)
 
 
 def declared_edges(attribute: Numeric, bins: int) -> list[int]:
@@ -99,17 +92,14 @@ def adaptive_edges(
 ) -> list[int]:
     """Place bins where a released mean and variance say the values are; by the declaration where these are noise.
 
-    They are the very floats that a model's document holds, so that whoever reads it finds the same edges, however many
-    digits the rounding of a mean far from zero took.
-
     Args:
+        mean: In codes, as ``variance`` in squared codes.
         size: Public size of the sample.
     """
-    scale, cells = attribute.scale, attribute.scale.cells
-    code, squared = float((mean - scale.origin) / scale.step), float(variance / scale.step**2)
-    spread = min(max(squared, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
+    cells = attribute.scale.cells
+    spread = min(max(variance, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
     if spread > SMALLEST_VARIANCE:
-        return placed_edges(cells, bins, min(max(code, 0.0), float(cells)), math.sqrt(spread))
+        return placed_edges(cells, bins, min(max(mean, 0.0), float(cells)), math.sqrt(spread))
     return declared_edges(attribute, bins)
 
 

@@ -104,6 +104,6 @@ def draw_bins(
 
 def _measured(share: Share, rows: Iterable[Iterable[int | Fraction]], sensitivity: Fraction) -> Measurement:
     """Draw rows of numbers of one public sensitivity."""
-    values, noise = tuple(map(tuple, rows)), constant_noise(share)
-    scale = (noise.scale * sensitivity,) * len(values) if isinstance(noise, Scaled) else None
-    return Measurement(share.query, share.attribute, values, share.noise, scale, share)
+    values, noise = list(map(list, rows)), constant_noise(share)
+    scale = [noise.scale * sensitivity] * len(values) if isinstance(noise, Scaled) else None
+    return Measurement.of(share, values, scale)

@@ -17,7 +17,6 @@ from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.measurement import (
     CLASS_COUNTS,
     COUNTS,
-    EXACT,
     LAPLACE,
     PRESENCE,
     WEIGHTED_COUNTS,
@@ -76,14 +75,14 @@ class Drawing:
             sensitivity: The most that one row changes a number by. Public.
         """
         share = self.shares[query, attribute]
-        noisy = tuple(tuple(noisy_counts(row, share, self.sampler, sensitivity)) for row in rows)
+        noisy = [list(noisy_counts(row, share, self.sampler, sensitivity)) for row in rows]
         self.add(query, attribute, noisy, [sensitivity] * len(noisy))
 
     def add(
         self,
         query: str,
         attribute: str | None,
-        values: tuple[tuple[int | Fraction, ...], ...],
+        values: Sequence[Sequence[int | Fraction]],
         sensitivities: Sequence[Fraction] | None,
     ) -> None:
         """Keep what was drawn for a query.
@@ -95,13 +94,12 @@ class Drawing:
         share = self.shares[query, attribute]
         scale = None
         if sensitivities is not None and isinstance(noise := constant_noise(share), Scaled):
-            scale = tuple(noise.scale * sensitivity for sensitivity in sensitivities)
-        share = replace(share, values=sum(map(len, values)))  # bins are planned as the most there may be
-        self.measured[query, attribute] = Measurement(query, attribute, values, share.noise, scale, share)
+            scale = [noise.scale * sensitivity for sensitivity in sensitivities]
+        self.measured[query, attribute] = Measurement.of(share, values, scale)
 
-    def exact(self, query: str, attribute: str | None, values: tuple[tuple[int | Fraction, ...], ...]) -> None:
+    def exact(self, query: str, attribute: str | None, values: Sequence[Sequence[int | Fraction]]) -> None:
         """Keep exact numbers of a mechanism that protects nobody: what holds them is confidential."""
-        self.measured[query, attribute] = Measurement(query, attribute, values, EXACT, None, None)
+        self.measured[query, attribute] = Measurement.exact(query, attribute, values)
 
     def released_sizes(self, attribute: Numeric) -> list[int]:
         """Return the released number of values per class; where it was not asked for, the released class counts."""
