@@ -114,10 +114,10 @@ def time_pass(data: str, kind: str) -> None:
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
     from dpnb_columnar.counting.engines import local
     from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.model.score_calibration import margins_given
+    from dpnb_columnar.model.weight_rounds import start_rounds
     from dpnb_columnar.releases.model_plan import release
     from dpnb_columnar.releases.plan import plan
-    from dpnb_columnar.releases.score_calibration import margins_given
-    from dpnb_columnar.releases.weight_rounds import start_rounds
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 

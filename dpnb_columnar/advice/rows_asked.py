@@ -12,8 +12,8 @@ from dpnb_columnar.core.queries.query import Answer, Query
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.releases.score_calibration import planned_margins
-from dpnb_columnar.releases.weight_rounds import planned_gradient
+from dpnb_columnar.model.score_calibration import planned_margins
+from dpnb_columnar.model.weight_rounds import planned_gradient
 
 
 @dataclass(frozen=True, slots=True)

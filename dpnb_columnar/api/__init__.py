@@ -46,6 +46,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores
 from dpnb_columnar.evaluation.released_scores import load_scores as read_scores_file
 from dpnb_columnar.model.model_files import read_model
+from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.options import (
     AttributeWeights,
     Charged,
@@ -61,7 +62,6 @@ from dpnb_columnar.options import (
 from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import plan_scores
 from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame

@@ -37,7 +37,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 def query_of(given: Path) -> Margins:
     """Make what the later pass asks for the model in a file."""
-    from dpnb_columnar.releases.score_calibration import margins_given
+    from dpnb_columnar.model.score_calibration import margins_given
 
     model = plan_of(given).given
     assert model is not None

@@ -12,20 +12,20 @@ from typing import Any
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import PrivacyCost, cost_parameters
 from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS, Measurement
 from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.parameters import (
     SPREADS,
     VERSION,
     AttributeParameters,
-    ClassCounts,
     Histogram,
     NaiveBayes,
     Normal,
     Presence,
+    Priors,
     Table,
 )
-from dpnb_columnar.model.query_noise import QueryNoise, model_noise
 
 FORMAT = "dpnb_columnar model"
 
@@ -54,8 +54,9 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "software": dict(sorted(model.software.items())),
-        "guarantee": _with_noise(model),
+        "guarantee": _promise_document(model.guarantee),
         "domain": {"name": model.domain.name, **document_of(model.domain)},
+        "measurements": list(map(measurement_document, model.measurements)),
         "classes": _plain(model.classes),
         **({} if model.weighted_classes is None else {"weighted_classes": _plain(model.weighted_classes)}),
         "attributes": {parameters.attribute: _parameters_document(parameters) for parameters in model.attributes},
@@ -86,7 +87,7 @@ def _indented(value: Any, indent: str) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(parameters: ClassCounts | AttributeParameters | Presence) -> dict[str, Any]:
+def _plain(parameters: Priors | AttributeParameters | Presence) -> dict[str, Any]:
     """Fields of a parameter record as JSON values."""
     values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
     return {name: _listed(value) for name, value in values.items() if name != "attribute" and value is not None}
@@ -145,7 +146,15 @@ def _line_document(model: NaiveBayes) -> dict[str, Any]:
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
-    """Write the entry of a guarantee."""
+    """Write the entry of a guarantee with its composition table, for what is released beside no measurements."""
+    promise, rest = _promise_document(guarantee), {}
+    if "reserved" in promise:
+        rest["reserved"] = promise.pop("reserved")
+    return {**promise, "composition": list(map(_share_document, guarantee.composition)), **rest}
+
+
+def _promise_document(guarantee: Guarantee) -> dict[str, Any]:
+    """Write what is promised; of a model its measurements say of which queries that is composed."""
     return {
         "private": guarantee.private,
         "mechanism": guarantee.mechanism,
@@ -155,24 +164,21 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         **({} if guarantee.rho is None else {"rho": number_text(guarantee.rho)}),
         "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
         "seeded": guarantee.seeded,
-        "composition": list(map(_share_document, guarantee.composition)),
         **({} if guarantee.reserved is None else {"reserved": _share_document(guarantee.reserved)}),
     }
 
 
-def _with_noise(model: NaiveBayes) -> dict[str, Any]:
-    """Write the entry of a model's guarantee, each share with the scale of its noise."""
-    document = guarantee_document(model.guarantee)
-    shares = zip(document["composition"], model_noise(model).values(), strict=True)
-    document["composition"] = [{**share, **noise_document(noise)} for share, noise in shares]
-    return document
-
-
-def noise_document(noise: QueryNoise | None) -> dict[str, Any]:
-    """Write the scale of a query's noise: a number, or one per class, in a unit; null where it is not told."""
-    if noise is None:
-        return {"scale": None}
-    return {"scale": noise.scales[0] if len(noise.scales) == 1 else list(noise.scales), "unit": noise.unit}
+def measurement_document(measured: Measurement) -> dict[str, Any]:
+    """Write a measurement, whose JSON schema is ``docs/reference/measurement.schema.json``."""
+    share = measured.share
+    return {
+        "query": measured.query,
+        "attribute": measured.attribute,
+        "values": list(map(list, measured.values)),
+        "noise": measured.noise,
+        "scale": None if measured.scale is None else list(measured.scale),
+        "share": None if share is None else {"composition": share.composition, **_losses_document(share)},
+    }
 
 
 def _share_document(share: Share) -> dict[str, Any]:
@@ -182,9 +188,12 @@ def _share_document(share: Share) -> dict[str, Any]:
         "values": share.values,
         "composition": share.composition,
         "noise": share.noise,
-        **_loss_document(share.cost, ""),
-        **_loss_document(share.row_cost, "row_"),
+        **_losses_document(share),
     }
+
+
+def _losses_document(share: Share) -> dict[str, str]:
+    return {**_loss_document(share.cost, ""), **_loss_document(share.row_cost, "row_")}
 
 
 def _loss_document(loss: PrivacyCost, prefix: str) -> dict[str, str]:
@@ -198,6 +207,10 @@ LINE_PARAMETERS = {"margins": "margin", "log_odds": "log-odds", "others": "log-o
 """Lists of a line, each with the name of its numbers as parameters."""
 
 
+STATISTICS = {**SPREADS, "mean": "mean", WEIGHTED_COUNTS: "sum of weights"}
+"""What queries draw that do not count."""
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """One parameter within a document: what it is a parameter of, and the lists or objects that hold its numbers.
@@ -209,11 +222,12 @@ class Leaf:
             parameters that have no cells. Of ``presence``, ``present`` or ``missing``; of a line the point, from 1.
         parameter: ``probability``, ``weighted probability``, ``mean``, ``deviation``, ``presence``, ``weight``,
             ``intercept``, or of a line ``margin``, ``log-odds``, ``log-odds of others`` or ``evidence``.
-        released: What holds the number as it was drawn; None for a parameter that was made of others.
+        released: The row of a measurement that holds the number as it was drawn; None for a parameter that was made
+            of others.
         values: What holds the parameter.
-        position: Index or key in both.
+        position: Index or key in both; a moment is the only number of its row.
         whole: Whether the drawn number is a count, or a sum of weights in steps.
-        statistic: Name of the statistic that was drawn; a deviation is made of a variance, say.
+        query: The query that drew it; empty for none.
     """
 
     attribute: str | None
@@ -224,12 +238,22 @@ class Leaf:
     values: Any
     position: int | str
     whole: bool
-    statistic: str = "count"
+    query: str = COUNTS
 
     @property
     def drawn(self) -> float | None:
         """The number as it was drawn; None for a parameter that was made of others."""
-        return None if self.released is None else float(self.released[self.position])
+        return None if self.released is None else float(self.released[self.place])
+
+    @property
+    def statistic(self) -> str:
+        """Name of what was drawn; a deviation is made of a variance, say. Empty for nothing."""
+        return STATISTICS.get(self.query, "count") if self.query else ""
+
+    @property
+    def place(self) -> int:
+        """Where the drawn number is in its row."""
+        return self.position if self.query in (COUNTS, PRESENCE) and isinstance(self.position, int) else 0
 
 
 def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
@@ -238,30 +262,32 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
     Attribute weights come last: the classes' intercepts, a weight per attribute, and the points of the line.
     """
     classes: Sequence[str] = document["domain"]["label"]["classes"]
-    body = document["classes"]
-    for position, klass in enumerate(classes):
-        yield Leaf(None, klass, None, "probability", body["released"], body["probability"], position, True)
-    if "weighted_classes" in document:
-        body = document["weighted_classes"]
-        drawn, priors = body["released"], body["probability"]
-        for position, klass in enumerate(classes):
-            yield Leaf(None, klass, None, "weighted probability", drawn, priors, position, True, "sum of weights")
+    measured = {(each["query"], each["attribute"]): each["values"] for each in document["measurements"]}
+    for part, parameter, query in (
+        ("classes", "probability", CLASS_COUNTS),
+        ("weighted_classes", "weighted probability", WEIGHTED_COUNTS),
+    ):
+        if part in document:
+            values = document[part]["probability"]
+            for position, (klass, row) in enumerate(zip(classes, measured[query, None], strict=True)):
+                yield Leaf(None, klass, None, parameter, row, values, position, True, query)
     for name, body in document["attributes"].items():
+        if "presence" in body:
+            rows = zip(classes, measured[PRESENCE, name], body["presence"]["probability"], strict=True)
+            for klass, row, values in rows:
+                for index, part in enumerate(PRESENCE_CELLS[: len(values)]):
+                    yield Leaf(name, klass, part, "presence", row, values, index, True, PRESENCE)
+        if body["kind"] == "normal":
+            spread = next(query for query in SPREADS if (query, name) in measured)
+            for position, klass in enumerate(classes):
+                for parameter, query in (("mean", "mean"), ("deviation", spread)):
+                    row = measured[query, name][position]
+                    yield Leaf(name, klass, None, parameter, row, body[parameter], position, False, query)
+            continue
         cells = _cell_names(document["domain"]["attributes"][name], body)
-        presence = body.get("presence", {"released": [], "probability": []})
-        for klass, released, values in zip(classes, presence["released"], presence["probability"], strict=False):
-            for index, part in enumerate(PRESENCE_CELLS[: len(released)]):
-                yield Leaf(name, klass, part, "presence", released, values, index, True)
-        for position, klass in enumerate(classes):
-            if body["kind"] == "normal":
-                yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False, "mean")
-                (spread,) = (field for field in SPREADS if field in body)
-                released, statistic = body[spread], SPREADS[spread]
-                yield Leaf(name, klass, None, "deviation", released, body["deviation"], position, False, statistic)
-                continue
-            released, values = body["released"][position], body["probability"][position]
+        for klass, row, values in zip(classes, measured[COUNTS, name], body["probability"], strict=True):
             for index, cell in enumerate(cells):
-                yield Leaf(name, klass, cell, "probability", released, values, index, True)
+                yield Leaf(name, klass, cell, "probability", row, values, index, True)
     if "attribute_weights" in document:
         body = document["attribute_weights"]
         for position, klass in enumerate(classes):

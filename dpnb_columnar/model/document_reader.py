@@ -15,12 +15,22 @@ from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, Pri
 from dpnb_columnar.core.budget.composition import row_effect
 from dpnb_columnar.core.budget.costs import cost_parameters, group_cost_within, implies
 from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.measurement import (
+    CALIBRATION,
+    CLASS_COUNTS,
+    COUNTS,
+    LARGEST_RELEASED,
+    PRESENCE,
+    WEIGHTED_COUNTS,
+    Measurement,
+)
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Unit
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, check_version, excerpt
 from dpnb_columnar.model.document import DECLARED_PUBLIC, FORMAT
-from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
+from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.made_again import check_made_again
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
@@ -29,20 +39,18 @@ from dpnb_columnar.model.parameters import (
     LARGEST_WEIGHT,
     LEAST_STEP,
     MOST_MARGINS,
-    SPREADS,
     VERSION,
     AttributeParameters,
     AttributeWeights,
     CalibrationLine,
-    ClassCounts,
     Histogram,
     NaiveBayes,
     Normal,
     Presence,
+    Priors,
     PublicSource,
     Table,
 )
-from dpnb_columnar.model.recomputation import check_parameters
 
 LARGEST_DENOMINATOR = 10**1000
 """Of sums of shares: three weights and a budget of 300 digits each make no more."""
@@ -66,31 +74,68 @@ def _library(name: str, entry: Part) -> str:
     return name
 
 
-def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
+WHOLE = (CLASS_COUNTS, WEIGHTED_COUNTS, COUNTS, PRESENCE, CALIBRATION)
+"""Queries whose numbers are whole."""
+
+
+def _measurements(document: Part, unit: Unit | None) -> tuple[Measurement, ...]:
+    """Read what was drawn, each query with its numbers, its noise and what it spent."""
+    rows = _rows_apart(document["guarantee"], unit)
+    return tuple(_measurement(part, rows) for part in document["measurements"].items())
+
+
+def _measurement(part: Part, rows: int | None) -> Measurement:
+    query, attribute, noise = part["query"].text(), part["attribute"].text_or_none(), part["noise"].text()
+    listed = part["values"].items()
+    values: tuple[tuple[int | float, ...], ...]
+    if query in WHOLE:
+        values = tuple(row.counts() for row in listed)
+    else:
+        values = tuple(row.numbers(None, -LARGEST_RELEASED, LARGEST_RELEASED) for row in listed)
+    scale = None if part["scale"].value is None else part["scale"].numbers(len(values), 0.0)
+    share = None
+    if part["share"].value is not None:
+        share = _share(part["share"], rows, query, attribute, sum(map(len, values)), noise)
+    return Measurement(query, attribute, values, noise, scale, share)
+
+
+def _rows_apart(part: Part, unit: Unit | None) -> int | None:
+    """Read how many rows neighbours differ in; None where nothing is promised."""
+    neighbours = _neighbours(part["neighbours"])
+    return None if neighbours is None else neighbours.rows * (1 if unit is None else unit.rows)
+
+
+def read_guarantee(part: Part, unit: Unit | None, measured: Sequence[Measurement] | None = None) -> Guarantee:
     """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
+
+    Args:
+        measured: Whose shares the guarantee is composed of; None where it has a composition table of its own.
 
     Raises:
         InvalidPartError: if they are not.
     """
-    neighbours = _neighbours(part["neighbours"])
-    rows = None if neighbours is None else neighbours.rows * (1 if unit is None else unit.rows)
+    neighbours, rows = _neighbours(part["neighbours"]), _rows_apart(part, unit)
+    if measured is None:
+        composition = tuple(_listed_share(share, rows) for share in part["composition"].items())
+    else:
+        composition = tuple(each.share for each in measured if each.share is not None and neighbours is not None)
     guarantee = Guarantee(
         mechanism=part["mechanism"].text(),
         noise=part["noise"].text_or_none(),
         epsilon=part["epsilon"].amount_or_none(),
         delta=part["delta"].amount_or_none(),
         neighbours=neighbours,
-        composition=tuple(_share(share, rows) for share in part["composition"].items()),
+        composition=composition,
         seeded=part["seeded"].flag(),
         rho=part.entry("rho").amount_or_none(),
-        reserved=None if (left := part.entry("reserved")).value is None else _share(left, rows),
+        reserved=None if (left := part.entry("reserved")).value is None else _listed_share(left, rows),
         unit=unit,
     )
     if unit is not None and guarantee.delta:
         raise part["delta"].invalid("must be 0, since the guarantee is for whole units")
     if len({guarantee.epsilon is None, guarantee.delta is None, neighbours is None}) > 1:
         raise part.invalid("epsilon, delta and neighbours are stated together, or none of them is")
-    _check_total(part, guarantee)
+    _check_total(part, part["composition"] if measured is None else Part(None, "measurements"), guarantee)
     if part["private"].flag() is not guarantee.private:
         raise part["private"].invalid("contradicts epsilon and seeded")
     return guarantee
@@ -103,20 +148,18 @@ def _neighbours(part: Part) -> Neighbours | None:
     return None if value is None else Neighbours(value)
 
 
-def _share(part: Part, rows: int | None) -> Share:
+def _listed_share(part: Part, rows: int | None) -> Share:
+    """Read an entry of a composition table."""
+    query, attribute = part["query"].text(), part["attribute"].text_or_none()
+    return _share(part, rows, query, attribute, part["values"].count(), part["noise"].text())
+
+
+def _share(part: Part, rows: int | None, query: str, attribute: str | None, values: int, noise: str) -> Share:
     """Read a share; neighbours are so many rows apart, None where nothing is promised."""
-    query, cost, row_cost = part["query"].text(), _loss(part, ""), _loss(part, "row_")
+    cost, row_cost = _loss(part, ""), _loss(part, "row_")
     if rows is not None and not group_cost_within(row_cost, rows, cost, row_effect(query)):
         raise part[f"row_{next(iter(cost_parameters(row_cost)))}"].invalid("costs more than the share")
-    return Share(
-        query=query,
-        attribute=part["attribute"].text_or_none(),
-        values=part["values"].count(),
-        composition=part["composition"].text(),
-        noise=part["noise"].text(),
-        cost=cost,
-        row_cost=row_cost,
-    )
+    return Share(query, attribute, values, part["composition"].text(), noise, cost, row_cost)
 
 
 def _loss(part: Part, prefix: str) -> PrivacyCost:
@@ -129,14 +172,14 @@ def _loss(part: Part, prefix: str) -> PrivacyCost:
     return kind(*amounts)
 
 
-def _check_total(part: Part, guarantee: Guarantee) -> None:
+def _check_total(part: Part, composition: Part, guarantee: Guarantee) -> None:
     """Check that the shares add up to what is stated, and that a concentrated total implies it."""
     if guarantee.epsilon == 0:
         raise part["epsilon"].invalid("must be above 0")
     epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
     if delta >= 1:
         raise part["delta"].invalid("must be below 1")
-    shares, composition = guarantee.composition, part["composition"]
+    shares = guarantee.composition
     if not _have_common_denominator(guarantee.shares):
         raise composition.invalid("the shares have no common denominator")
     if len({isinstance(share.cost, Concentrated) for share in guarantee.shares}) > 1:
@@ -204,29 +247,25 @@ def model_in(document: Part, source: str) -> NaiveBayes:
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
     domain = read_domain(document["domain"]["name"].text(), declaration, f"{source}: domain")
     size, attributes = len(domain.classes), {attribute.name: attribute for attribute in domain.attributes}
-    bodies = document["attributes"].entries()
+    bodies, measured = document["attributes"].entries(), _measurements(document, domain.unit)
     model = NaiveBayes(
         domain=domain,
-        guarantee=read_guarantee(document["guarantee"], domain.unit),
-        classes=_class_counts(document["classes"], size),
+        guarantee=read_guarantee(document["guarantee"], domain.unit, measured),
+        measurements=measured,
+        classes=Priors(document["classes"]["probability"].probabilities(size)),
         attributes=tuple(_parameters(body, attributes.get(name), size) for name, body in bodies.items()),
         software=read_software(document["software"]),
         attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), domain.classes),
         weighted_classes=_weighted_classes(document, domain),
     )
-    check_parameters(model, document)
+    check_made_again(model, document)
     return model
 
 
-def _class_counts(part: Part, classes: int) -> ClassCounts:
-    """Released numbers of the classes, and their priors."""
-    return ClassCounts(part["released"].counts(classes), part["probability"].probabilities(classes))
-
-
-def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
-    """Sums of the rows of each class, where the domain declares them, and only there."""
+def _weighted_classes(document: Part, domain: Domain) -> Priors | None:
+    """Priors by sums of weights, where the domain declares them, and only there."""
     if domain.weight is not None:
-        return _class_counts(document["weighted_classes"], len(domain.classes))
+        return Priors(document["weighted_classes"]["probability"].probabilities(len(domain.classes)))
     part = document.entry("weighted_classes")
     if part.value is not None:
         raise part.invalid("the domain declares no weight")
@@ -295,26 +334,16 @@ def _parameters(body: Part, attribute: Attribute | None, classes: int) -> Attrib
         case "histogram", Numeric():
             edges = _edges(body["edges"], attribute.scale.cells)
             cells = _cells(body, classes, len(edges) - 1)
-            placed = (_number_or_none(body, name) for name in ("released_mean", "released_variance"))
-            return Histogram(attribute.name, edges, *cells, _presence(body, attribute, classes), *placed)
+            return Histogram(attribute.name, edges, cells, _presence(body, attribute, classes))
         case "table", Categorical():
-            return Table(attribute.name, *_cells(body, classes, attribute.size))
+            return Table(attribute.name, _cells(body, classes, attribute.size))
     raise kind.invalid(f"{excerpt(kind.value)} does not suit this attribute")
-
-
-def _number_or_none(body: Part, name: str) -> float | None:
-    return None if body.entry(name).value is None else body[name].number(LARGEST_FLOAT)
 
 
 def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
     scale = attribute.scale
-    spread, *others = [name for name in SPREADS if name in body.value] or ["released_variance"]
-    if others:
-        raise body.invalid(f"holds only one of {', '.join(SPREADS)}")
     return Normal(
         attribute=attribute.name,
-        released_mean=body["released_mean"].numbers(classes),
-        **{name: body[name].numbers(classes) if name == spread else None for name in SPREADS},
         mean=body["mean"].numbers(classes, scale.origin, scale.end),
         deviation=body["deviation"].numbers(classes, scale.step * SMALLEST_DEVIATION, scale.end - scale.origin),
         presence=_presence(body, attribute, classes),
@@ -325,21 +354,18 @@ def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
 def _presence(body: Part, attribute: Numeric, classes: int) -> Presence | None:
     """Read how many rows have a value: always where to be missing is a category, if released where rows skip it."""
     if attribute.missing is Missing.CATEGORY:
-        return Presence(*_cells(body["presence"], classes, 2))
+        return Presence(_cells(body["presence"], classes, 2))
     part = body.entry("presence")
     if part.value is None:
         return None
     if attribute.missing is not Missing.SKIP:
         raise part.invalid("does not suit an attribute that does not declare missing values so")
-    return Presence(*_cells(part, classes, 1))
+    return Presence(_cells(part, classes, 1))
 
 
-def _cells(body: Part, classes: int, size: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[float, ...], ...]]:
-    """Released counts and probabilities: a tuple per class, with a number per category or bin."""
-    return (
-        tuple(row.counts(size) for row in body["released"].items(classes)),
-        tuple(row.probabilities(size) for row in body["probability"].items(classes)),
-    )
+def _cells(body: Part, classes: int, size: int) -> tuple[tuple[float, ...], ...]:
+    """Probabilities: a tuple per class, with a number per category or bin."""
+    return tuple(row.probabilities(size) for row in body["probability"].items(classes))
 
 
 def _edges(part: Part, cells: int) -> tuple[int, ...]:

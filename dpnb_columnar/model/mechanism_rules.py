@@ -1,16 +1,8 @@
-"""Names and bounds of what a model holds: the fields of released spreads, and ways to weight attributes."""
+"""Names and bounds of what a model holds: ways to weight attributes."""
 
 from __future__ import annotations
 
 CALIBRATION_RANGES = 24
-
-SPREAD_FIELDS = {
-    "variance": "released_variance",
-    "deviation": "released_deviation",
-    "mean of squares": "released_square",
-}
-"""Field of ``Normal`` that holds the answers to a query for the spread."""
-
 
 # Ways to weight attributes (``releases.attribute_weights`` says what each does).
 

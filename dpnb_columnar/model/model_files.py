@@ -100,7 +100,7 @@ def _write_parquet(document: Mapping[str, Any], partial: Path) -> None:
         "class": pa.array([leaf.klass for leaf in rows], pa.string()),
         "cell": pa.array([leaf.cell for leaf in rows], pa.string()),
         "parameter": pa.array([leaf.parameter for leaf in rows], pa.string()),
-        "released": pa.array([leaf.drawn for leaf in rows], pa.float64()),
+        "released": pa.array([leaf.drawn if leaf.whole else None for leaf in rows], pa.float64()),
         "value": pa.array([leaf.values[leaf.position] for leaf in rows], pa.float64()),
     }
     blank = json.dumps(_without_numbers(document), ensure_ascii=False)
@@ -120,8 +120,8 @@ def _without_numbers(document: Mapping[str, Any]) -> Mapping[str, Any]:
 def _fill(leaf: Leaf, released: float | None, value: float | None) -> None:
     """Set the numbers of a parameter in the document that holds them."""
     leaf.values[leaf.position] = value
-    if leaf.released is not None:
-        leaf.released[leaf.position] = released
+    if leaf.whole:
+        leaf.released[leaf.place] = released
 
 
 def _read_parquet(content: bytes, path: Path) -> Any:

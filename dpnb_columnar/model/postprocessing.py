@@ -72,7 +72,10 @@ def class_sizes(domain: Domain, measured: Mapping[Key, Measurement], *, tables: 
         (each.counts, each.share.row_cost)
         for each in measured.values()
         if each.share is not None
-        and (each.query == CLASS_COUNTS or (tables and each.query == COUNTS and is_complete(domain[each.attribute or ""])))
+        and (
+            each.query == CLASS_COUNTS
+            or (tables and each.query == COUNTS and is_complete(domain[each.attribute or ""]))
+        )
     ]
     precisions = [pure_epsilon(cost) ** 2 / (2 * len(rows[0])) for rows, cost in counted]
     whole = math.fsum(precisions)
@@ -183,9 +186,7 @@ def normal(
     scale = attribute.scale
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
-    corrected = [
-        finite(variance) / correction for variance, correction in zip(variances, corrections, strict=True)
-    ]
+    corrected = [finite(variance) / correction for variance, correction in zip(variances, corrections, strict=True)]
 
     # It is then drawn towards the average of the classes, weighted with their released sizes: each class's own counts
     # for its size, the average for ``pooled_rows``. A variance that is not above that of rounding is noise, not spread,

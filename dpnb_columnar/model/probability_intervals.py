@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS, Key
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.errors import UsageError, excerpt
@@ -43,18 +43,13 @@ from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import Leaf, leaves, to_document
 from dpnb_columnar.model.intervals import QUANTILE
-from dpnb_columnar.model.mechanism_rules import SPREAD_FIELDS
-from dpnb_columnar.model.parameters import SPREADS, Histogram, NaiveBayes, Normal
-from dpnb_columnar.model.query_noise import NOT_TOLD, Interval, Key, QueryNoise, model_noise
+from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal
+from dpnb_columnar.model.query_noise import NOT_TOLD, Interval, QueryNoise, in_unit, model_noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-
-QUERIES = {SPREADS[field]: query for query, field in SPREAD_FIELDS.items()} | {"mean": "mean"}
-"""Query of each drawn statistic of a numeric attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +74,21 @@ class NoiseIntervals:
 
     def __init__(self, model: NaiveBayes) -> None:
         self._model, self._noises = model, model_noise(model)
-        self._shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
         self._rules = record_named(model.guarantee.mechanism)
-        self._parts = {part.attribute: part for part in model.attributes}
         self._sizes: postprocessing.ClassSizes | None = None
         if self._rules is not None and self._noises.get((CLASS_COUNTS, None)) is not None:
-            parts = () if self._rules.truncated else model.attributes
-            self._sizes = postprocessing.class_sizes(model.domain, model.classes.released, parts, self._shares)
+            tables = not self._rules.truncated
+            self._sizes = postprocessing.class_sizes(model.domain, model.measured, tables=tables)
 
     def of(self, leaf: Leaf) -> LeafIntervals:
         """Compute the intervals of one parameter of the model's document."""
         if leaf.drawn is None or leaf.klass is None:
             return LeafIntervals()
-        key, klass = _key(leaf), self._model.domain.classes.index(leaf.klass)
+        key, klass = (leaf.query, leaf.attribute), self._model.domain.classes.index(leaf.klass)
         noise = self._noises.get(key)
         if noise is None:
             return LeafIntervals()
-        released = noise.interval(leaf.drawn, klass=klass)
+        released = noise.interval(in_unit(self._model.domain, *key, leaf.drawn), klass=klass)
         if not noise.whole or self._rules is None or self._sizes is None:
             return LeafIntervals(released)
         if len(leaf.values) == 1:
@@ -120,11 +113,12 @@ class NoiseIntervals:
         if query == WEIGHTED_COUNTS:
             weight = self._model.domain.weight
             added = 1.0 if weight is None else float(weight.steps)
-            return _part_of_sum(count + added, halves, sum(leaf.released) + cells * added, cells - 1, others)
-        added = 1.0
-        if not self._rules.truncated:
-            sizes = [max(size, 0) + 1 for size in self._model.classes.released]
-            added = float(cell_prior(self._shares[key])) * sizes[klass] * len(sizes) / sum(sizes)
+            whole = sum(self._model.weighted_counts) + cells * added
+            return _part_of_sum(count + added, halves, whole, cells - 1, others)
+        added, share = 1.0, self._model.measured[key].share
+        if not self._rules.truncated and share is not None:
+            sizes = [max(size, 0) + 1 for size in self._model.class_counts]
+            added = float(cell_prior(share)) * sizes[klass] * len(sizes) / sum(sizes)
         if query == COUNTS and not is_complete(self._model.domain[name or ""]):
             return _part_of_sum(count + added, halves, sum(leaf.released) + cells * added, cells - 1, others)
         whole = self._sizes.rows[klass] + cells * added
@@ -149,15 +143,6 @@ def intervals_document(model: NaiveBayes, document: Mapping[str, Any]) -> list[d
             value = None if found.value is None else list(found.value)
             listed.append({**place, "statistic": leaf.statistic, "released": list(found.released), "value": value})
     return listed
-
-
-def _key(leaf: Leaf) -> Key:
-    """Return the query that a drawn number answers."""
-    if leaf.attribute is None:
-        return (WEIGHTED_COUNTS if leaf.parameter == "weighted probability" else CLASS_COUNTS), None
-    if leaf.parameter == "presence":
-        return PRESENCE, leaf.attribute
-    return QUERIES.get(leaf.statistic, COUNTS), leaf.attribute
 
 
 def _part_of_sum(part: float, halves: Interval, whole: float, rest: int, other: float) -> Interval:
@@ -254,7 +239,7 @@ def score_noise(model: NaiveBayes) -> ScoreNoise:
     }
     counted = _class_sizes(model)
     sizes, size_variance = _moments(np.array(counted.rows), counted.deviation)
-    positive = np.maximum(np.array(model.classes.released), 0) + 1.0
+    positive = np.maximum(np.array(model.class_counts), 0) + 1.0
     ratio = positive / positive.mean()  # what is added to each count, in proportion to the classes
     mean, variance, moves = _prior(model, noises, sizes, size_variance)
     attributes = []
@@ -264,7 +249,7 @@ def score_noise(model: NaiveBayes) -> ScoreNoise:
         added = np.ones(len(sizes)) if _is_truncated(model) else ratio * priors[COUNTS, name]
         own = noises[COUNTS, name]
         assert own is not None
-        counts = np.array(parameters.released, dtype=np.float64)
+        counts = np.array(model.counts(COUNTS, name), dtype=np.float64)
         cells = counts.shape[1]
         rows, rows_variance = sizes, None
         absent, absent_spread = np.zeros((len(sizes), 1)), np.zeros((len(sizes), 1))
@@ -272,7 +257,7 @@ def score_noise(model: NaiveBayes) -> ScoreNoise:
         if isinstance(parameters, Histogram) and parameters.presence is not None:
             noise = noises[PRESENCE, name]
             assert noise is not None
-            drawn = np.array(parameters.presence.released, dtype=np.float64)
+            drawn = np.array(model.counts(PRESENCE, name), dtype=np.float64)
             rows, rows_variance = _moments(drawn[:, 0], noise.deviation())
             if drawn.shape[1] == 2:
                 extra = ratio * priors[PRESENCE, name]
@@ -319,8 +304,7 @@ def _check(model: NaiveBayes, noises: Iterable[QueryNoise | None]) -> None:
 
 def _class_sizes(model: NaiveBayes) -> postprocessing.ClassSizes:
     """Average what all released counts say of the sizes of the classes."""
-    shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
-    return postprocessing.class_sizes(model.domain, model.classes.released, model.attributes, shares)
+    return postprocessing.class_sizes(model.domain, model.measured)
 
 
 def _is_truncated(model: NaiveBayes) -> bool:
@@ -337,7 +321,7 @@ def _prior(model: NaiveBayes, noises: Noises, sizes: Floats, size_variance: Floa
     if weighted is not None and weight is not None:
         noise = noises[WEIGHTED_COUNTS, None]
         assert noise is not None
-        drawn = np.array(weighted.released, dtype=np.float64)[:, None]
+        drawn = np.array(model.weighted_counts, dtype=np.float64)[:, None]
         logs, variance = _log_counts(
             drawn, np.full(len(drawn), float(weight.steps)), noise, np.maximum(drawn[:, 0], 1.0)
         )

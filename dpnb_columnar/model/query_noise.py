@@ -4,10 +4,11 @@ A release adds S Z to an exact answer: Z of a noise family that is calibrated to
 Where S is a public constant the distribution of the noise is public: of all counts, of sums of weights, and of moments
 of whole samples of public size. Where S follows the rows (trimmed moments) its size is confidential, and there is None.
 
-Everything is in closed form, so that a model is read without the library that noise is drawn by;
-tests/model/test_query_noise.py compares with the families of ``noise``. The scales there are rounded up, by a relative
-2^-100, and moments are released to 2^-20 of a code: neither shows in a float. That counts are rounded to whole numbers
-is reckoned with. That they are cut off at 2^53 is not: a count within an interval's width of that is no census.
+Of what was drawn a measurement holds it. Before that, for a plan, and to check a file, it is computed in closed form,
+so that a model is read without the library that noise is drawn by; tests/model/test_query_noise.py compares with the
+families of ``noise``. The scales there are rounded up, by a relative 2^-100, and moments are released to 2^-20 of a
+code: neither shows in a float. That counts are rounded to whole numbers is reckoned with. That they are cut off at 2^53
+is not: a count within an interval's width of that is no census.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.core.budget import Pure, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
-from dpnb_columnar.core.measurement import LAPLACE, WEIGHTED_COUNTS
+from dpnb_columnar.core.code_limits import squares_shift
+from dpnb_columnar.core.measurement import LAPLACE, WEIGHTED_COUNTS, Key, Measurement
 from dpnb_columnar.core.mechanisms.tuning import POLYPLACE_ALPHA, beta_of, sample_size
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.model.parameters import NaiveBayes, Table
+from dpnb_columnar.model.parameters import NaiveBayes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,11 +43,11 @@ NOT_TOLD = "its scale follows the sensitivity of the rows themselves, which is c
 
 ROWS = "rows"
 
+SUMS = "sums of log-ratios"
+"""Unit of gradients."""
+
 MOMENTS = ("mean", "variance", "deviation", "mean of squares")
 """Queries whose sensitivity is a public constant only where their noise needs one."""
-
-Key = tuple[str, str | None]
-"""A query, and the attribute that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,14 @@ class QueryNoise:
         scales: Scale of the family's standard shape in the number's unit: one for all numbers, or one per class.
         unit: The unit of the released numbers.
         whole: Whether they are rounded to whole numbers that are not negative before noise: counts and sums of weights.
+        factor: The unit in that of the measurement's values: codes of the attribute's scale, or squared ones.
     """
 
     family: str
     scales: tuple[float, ...]
     unit: str
     whole: bool
+    factor: float = 1.0
 
     def scale(self, klass: int = 0) -> float:
         """Return the scale of the noise in a class's numbers."""
@@ -125,24 +129,61 @@ def query_noise(domain: Domain, share: Share, sizes: Sequence[int] | None = None
         return None
     if share.query.startswith(GRADIENT):
         return QueryNoise(share.noise, (standard,), "what one row adds at most", whole=False)
-    if share.query == WEIGHTED_COUNTS and domain.weight is not None:
-        unit = ROWS if domain.weight is None else f"steps of {quoted(domain.weight.column)}"
-        return QueryNoise(share.noise, (domain.weight.steps * standard,), unit, whole=True)
-    return QueryNoise(share.noise, (standard,), ROWS, whole=True)
+    steps = domain.weight.steps if share.query == WEIGHTED_COUNTS and domain.weight is not None else 1
+    return QueryNoise(share.noise, (steps * standard,), _count_text(domain, share.query), whole=True)
+
+
+def measured_noise(domain: Domain, measured: Measurement) -> QueryNoise | None:
+    """Tell the noise of a measurement, in the unit that people read its numbers in."""
+    if measured.scale is None or measured.share is None:
+        return None
+    scales = measured.scale if len(set(measured.scale)) > 1 else measured.scale[:1]
+    if measured.query in MOMENTS:
+        attribute = domain[measured.attribute or ""]
+        assert isinstance(attribute, Numeric)
+        factor, _ = moment_unit(attribute, measured.query)
+        unit = _moment_text(attribute, measured.query)
+        return QueryNoise(measured.noise, tuple(factor * scale for scale in scales), unit, whole=False, factor=factor)
+    if measured.query.startswith(GRADIENT):
+        return QueryNoise(measured.noise, scales, SUMS, whole=False)
+    return QueryNoise(measured.noise, scales, _count_text(domain, measured.query), whole=True)
 
 
 def model_noise(model: NaiveBayes) -> Mapping[Key, QueryNoise | None]:
-    """Tell the noise of each query of a model's composition table, as ``query_noise`` does."""
-    presence = {part.attribute: part.presence for part in model.attributes if not isinstance(part, Table)}
+    """Tell the noise of each query of a model's composition table."""
+    keys = [(share.query, share.attribute) for share in model.guarantee.composition]
+    return {key: measured_noise(model.domain, model.measured[key]) for key in keys}
 
-    def sizes(attribute: str | None) -> Sequence[int]:
-        counted = None if attribute is None else presence.get(attribute)
-        return model.classes.released if counted is None else [present for present, *_ in counted.released]
 
-    return {
-        (share.query, share.attribute): query_noise(model.domain, share, sizes(share.attribute))
-        for share in model.guarantee.composition
-    }
+def moment_unit(attribute: Numeric, query: str) -> tuple[float, float]:
+    """Return how much a released moment grows from 0 to 1 in the attribute's unit, or its square, and what 0 is."""
+    scale = attribute.scale
+    if query in ("mean", "deviation"):
+        return scale.step, scale.origin if query == "mean" else 0.0
+    return scale.step**2 * (2 ** squares_shift(scale.cells) if query == "mean of squares" else 1), 0.0
+
+
+def in_unit(domain: Domain, query: str, attribute: str | None, number: float) -> float:
+    """Convert a released number to the unit that people read it in: that of the attribute, of moments."""
+    if query not in MOMENTS:
+        return number
+    declared = domain[attribute or ""]
+    assert isinstance(declared, Numeric)
+    factor, origin = moment_unit(declared, query)
+    return origin + factor * number
+
+
+def _moment_text(attribute: Numeric, query: str) -> str:
+    """Name the unit of a moment."""
+    name = quoted(attribute.name)
+    unit = name if attribute.transform is Transform.IDENTITY else f"log(1 + {name})"
+    return f"{unit}, squared" if query in ("variance", "mean of squares") else unit
+
+
+def _count_text(domain: Domain, query: str) -> str:
+    """Name the unit of counts, or of sums of weights."""
+    weighted = query == WEIGHTED_COUNTS and domain.weight is not None
+    return f"steps of {quoted(domain.weight.column)}" if weighted and domain.weight is not None else ROWS
 
 
 def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None) -> QueryNoise | None:
@@ -158,17 +199,15 @@ def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None)
         return None
     if sizes is None:
         raise ValueError("the noise of a moment needs the public sizes of its samples")
-    width, name = attribute.scale.cells * attribute.scale.step, quoted(attribute.name)
-    unit = name if attribute.transform is Transform.IDENTITY else f"log(1 + {name})"
-    changes = []
+    width, changes = attribute.scale.cells * attribute.scale.step, []
     for size in map(sample_size, sizes):
         if share.query == "variance":
             changes.append((size - 1) / size**2 * width**2)
         else:
             changes.append(width / size * (math.sqrt(size - 1) if share.query == "deviation" else 1))
-    unit = f"{unit}, squared" if share.query == "variance" else unit
-    epsilon = float(share.row_cost.epsilon)
-    return QueryNoise(share.noise, tuple(change / epsilon for change in changes), unit, whole=False)
+    epsilon, (factor, _) = float(share.row_cost.epsilon), moment_unit(attribute, share.query)
+    scales = tuple(change / epsilon for change in changes)
+    return QueryNoise(share.noise, scales, _moment_text(attribute, share.query), whole=False, factor=factor)
 
 
 def count_variance(epsilon: float) -> float:

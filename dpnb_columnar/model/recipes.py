@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS, Key, Measurement, by_key
 from dpnb_columnar.core.mechanisms.bins import bin_edges
 from dpnb_columnar.core.mechanisms.tuning import cell_prior, sample_size
@@ -113,8 +112,8 @@ def _histogram(
 ) -> Histogram:
     """Make a histogram over bins that the declaration, or what was measured of them, places."""
     counted = measured[COUNTS, attribute.name]
-    shares: dict[Key, Share] = {key: each.share for key, each in measured.items() if each.share is not None}
-    edges = bin_edges(attribute, sizes, shares, measured)
+    assert counted.share is not None
+    edges = bin_edges(attribute, sizes, counted.share, measured)
     bins = postprocessing.histogram(attribute, edges, counted.counts, sizes, _prior(counted))
     return replace(bins, presence=presence)
 

@@ -55,7 +55,7 @@ from dpnb_columnar.model.parameters import (
     prior_rows,
 )
 from dpnb_columnar.model.probability_intervals import prior_intervals
-from dpnb_columnar.model.query_noise import query_noise
+from dpnb_columnar.model.query_noise import in_unit, query_noise
 from dpnb_columnar.papers.release_papers import NO_PAPERS, ReleasePapers
 from dpnb_columnar.papers.signing import signing_content
 from dpnb_columnar.report.figures import PLAIN
@@ -172,7 +172,7 @@ def _bars(
     kept = sorted(np.argsort(-telling, kind="stable")[:MOST_CELLS].tolist())
     share = shares.get((COUNTS, part.attribute))
     noise = counts_noise(model.domain, share)
-    errors = [(noise or 0.0) / max(model.classes.released[klass], 1) for klass in classes]
+    errors = [(noise or 0.0) / max(model.class_counts[klass], 1) for klass in classes]
     shown = probability[np.ix_(list(classes), kept)]
     whole = float((shown + np.array(errors)[:, None]).max())
     cells = [
@@ -229,11 +229,12 @@ def _curves(model: NaiveBayes, part: Normal, shares: Shares, classes: Sequence[i
     ticks = [f"{math.expm1(value) if logarithmic else value:.4g}" for value in values]
     share = shares.get(("mean", part.attribute))
     public = share is not None and constant(share)
-    sizes = model.classes.released if part.presence is None else [row[0] for row in part.presence.released]
+    sizes = model.sizes(part.attribute)
     rows, names = [], class_texts(model.domain)
     for klass in classes:
         noise = f" ± {expected_error(model.domain, share, max(sizes[klass], 1)):.2g}" if share and public else ""
-        moments = (f"{part.released_mean[klass]:.4g}{noise}", f"{part.mean[klass]:.4g}", f"{part.deviation[klass]:.4g}")
+        drawn = in_unit(model.domain, "mean", part.attribute, model.measured["mean", part.attribute].column[klass])
+        moments = (f"{drawn:.4g}{noise}", f"{part.mean[klass]:.4g}", f"{part.deviation[klass]:.4g}")
         rows.append([names[klass], *moments])
     note = "The curve is cut off at the declared bounds, so that its mean is not its peak. "
     note += "All three numbers are of log(1 + value). " if logarithmic else ""

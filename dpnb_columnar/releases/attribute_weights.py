@@ -17,8 +17,8 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 unequal; of more than two classes it helps some at the cost of others.
 
 ``calibrated`` and ``learned`` spend a part of the budget on later passes, in which the rows themselves are asked: how
-the odds of the classes follow from the margin of the tempered score (``releases.score_calibration``), or about a
-weight of each attribute (``releases.weight_rounds``). ``learned`` is for two classes alone: it starts from their
+the odds of the classes follow from the margin of the tempered score (``model.score_calibration``), or about a
+weight of each attribute (``model.weight_rounds``). ``learned`` is for two classes alone: it starts from their
 calibration, and without one a bad start is not held back (docs/journal/weights.md).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon

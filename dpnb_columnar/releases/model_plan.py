@@ -40,10 +40,10 @@ from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.mechanism_rules import TEMPERED
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.recipes import parameters_of
+from dpnb_columnar.model.score_calibration import calibrated_weights, margins_given
+from dpnb_columnar.model.weight_rounds import start_rounds
 from dpnb_columnar.releases.attribute_weights import attribute_weights
 from dpnb_columnar.releases.public_weights import PublicWeights
-from dpnb_columnar.releases.score_calibration import calibrated_weights, margins_given
-from dpnb_columnar.releases.weight_rounds import start_rounds
 from dpnb_columnar.version import __version__
 
 
@@ -167,10 +167,9 @@ class ReleasePlan:
 
     def model_of(self, measurements: Sequence[Measurement], *, seeded: bool) -> NaiveBayes:
         """Make a model of what was drawn of the first pass."""
-        made = parameters_of(self.released, measurements, self.record, weighted=self.attribute_weights is not None)
-        # A plan knows only the most bins there may be.
-        drawn = {each.key: each.share for each in measurements}
-        composition = tuple(drawn.get((share.query, share.attribute)) or share for share in self.shares)
+        order = {(share.query, share.attribute): place for place, share in enumerate(self.shares)}
+        drawn = tuple(sorted(measurements, key=lambda each: order.get(each.key, 0)))
+        made = parameters_of(self.released, drawn, self.record, weighted=self.attribute_weights is not None)
         # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this
         # model has the best weights that are free.
         classes = len(self.domain.classes)
@@ -178,17 +177,16 @@ class ReleasePlan:
         weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(made.attributes), classes)
         if self.public is not None:
             weights = self.public.attribute_weights
-        guarantee = self.guarantee(composition, seeded=seeded)
+        guarantee = self.guarantee(tuple(each.share for each in drawn if each.share is not None), seeded=seeded)
         tables = made.classes, made.attributes
-        return NaiveBayes(self.domain, guarantee, *tables, dict(software()), weights, made.weighted)
+        return NaiveBayes(self.domain, guarantee, drawn, *tables, dict(software()), weights, made.weighted)
 
     def calibrated(self, model: NaiveBayes, measured: Measurement, *, seeded: bool) -> NaiveBayes:
         """Add the weights that are fitted to the counts of a later pass, at once or given the model alone."""
-        assert measured.share is not None
-        weights, guarantee = calibrated_weights(model, measured), model.guarantee
-        if self.given is not None:
-            guarantee = _completed(guarantee, measured.share, seeded=seeded)
-        return replace(model, attribute_weights=weights, guarantee=guarantee)
+        completed = _measured_besides(replace(model, attribute_weights=calibrated_weights(model, measured)), measured)
+        if self.given is None:
+            return completed
+        return replace(completed, guarantee=_completed(completed.guarantee, seeded=seeded))
 
     def passes(self, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
         """Yield the questions to the rows, each of them made of what was released of the answers before.
@@ -207,7 +205,7 @@ class ReleasePlan:
     def later_passes(self, model: NaiveBayes, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
         """Yield the questions given a model of the tables."""
         if self.rounds:
-            weights = start_rounds(model)
+            weights, gradients = start_rounds(model), []
             for share in self.rounds:
                 gradient = yield Pass(
                     weights.query,
@@ -216,7 +214,8 @@ class ReleasePlan:
                     drawing=f"releasing {share.query}",
                 )
                 weights = weights.after(gradient)
-            model = replace(model, attribute_weights=weights.weights)
+                gradients.append(gradient)
+            model = _measured_besides(replace(model, attribute_weights=weights.weights), *gradients)
         if self.calibration is not None:
             margins = margins_given(model)
             measured = yield Pass(
@@ -293,13 +292,20 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBa
     return plan.model_of(plan.draw(statistics, draw), seeded=not draw.private)
 
 
-def _completed(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee:
+def _measured_besides(model: NaiveBayes, *measured: Measurement) -> NaiveBayes:
+    """Add measurements of later passes to those of a model, and to the composition of what is promised."""
+    guarantee, shares = model.guarantee, [each.share for each in measured if each.share is not None]
+    if guarantee.epsilon is not None:
+        guarantee = replace(guarantee, composition=(*guarantee.composition, *shares))
+    return replace(model, measurements=(*model.measurements, *measured), guarantee=guarantee)
+
+
+def _completed(guarantee: Guarantee, *, seeded: bool) -> Guarantee:
     """State what a model and the weights that were released given it promise together."""
-    composition = (*guarantee.composition, share)
-    spent, seeded = total(composition), seeded or guarantee.seeded
+    spent, seeded = total(guarantee.composition), seeded or guarantee.seeded
     # The epsilon and delta that were stated follow from both rhos together.
     stated: dict[str, Any] = {"rho": spent.rho} if isinstance(spent, Concentrated) else {"epsilon": spent.epsilon}
-    return replace(guarantee, **stated, composition=composition, seeded=seeded, reserved=None)
+    return replace(guarantee, **stated, seeded=seeded, reserved=None)
 
 
 @cache

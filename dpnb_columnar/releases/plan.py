@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from dpnb_columnar.core.budget import (
     Budget,
@@ -22,8 +23,18 @@ from dpnb_columnar.core.budget import (
     compose,
     total,
 )
+from dpnb_columnar.core.budget.composition import GRADIENT, Request
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.measurement import CALIBRATION, COUNTS, LARGEST_COUNT
+from dpnb_columnar.core.measurement import (
+    CALIBRATION,
+    CLASS_COUNTS,
+    COUNTS,
+    EXACT,
+    LARGEST_COUNT,
+    PRESENCE,
+    WEIGHTED_COUNTS,
+    Measurement,
+)
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism, weighted_counts_request
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
@@ -40,24 +51,32 @@ from dpnb_columnar.model.document import (
     to_document,
     to_json,
 )
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, CALIBRATION_RANGES, LEARNED, PUBLIC
 from dpnb_columnar.model.parameters import (
     MOST_MARGINS,
     AttributeParameters,
     AttributeWeights,
     CalibrationLine,
-    ClassCounts,
     Histogram,
     NaiveBayes,
     Normal,
     Presence,
+    Priors,
     Table,
 )
-from dpnb_columnar.releases.attribute_weights import AUTO, NONE, divide_by_size, resolved_method, sized_attribute
+from dpnb_columnar.model.score_calibration import PART, calibration_request
+from dpnb_columnar.model.weight_rounds import LEARNING, round_requests
+from dpnb_columnar.releases.attribute_weights import (
+    AUTO,
+    MOST_LEARNED,
+    NONE,
+    divide_by_size,
+    resolved_method,
+    sized_attribute,
+)
 from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.public_weights import PublicWeights
-from dpnb_columnar.releases.weight_rounds import later_requests
 
 LONGEST_FLOAT = -2.2250738585072014e-308
 """Of all floats in their shortest exact form none is longer than this one: sign, 17 digits and a point, exponent."""
@@ -124,14 +143,16 @@ def largest_model(plan: ReleasePlan) -> ModelSize:
       numbers is on one line.
 
     A histogram has at most the bins that its share pays for, so at most one more edge. Names may be of any alphabet,
-    and are measured in bytes; numbers are ASCII. Every number of a model is a parameter or the released number that it
-    was made of, so each cell of a table or histogram, and each class of a moment, is one parameter.
+    and are measured in bytes; numbers are ASCII. Each cell of a table or histogram, and each class of a moment, is one
+    parameter.
     """
-    attributes = list(_skeletons(plan))
-    classes, skeleton = len(plan.domain.classes), _skeleton(plan, attributes)
+    attributes, measured = list(_skeletons(plan)), list(_measured(plan))
+    classes, skeleton = len(plan.domain.classes), _skeleton(plan, attributes, measured)
     text = to_json(to_document(skeleton))
     longer = sum(_characters(part, cells, classes) for part, cells in attributes)
-    lists = sum(2 * classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
+    longer += sum(_table_characters(columns, rows, width) for _, rows, columns, width in measured)
+    lists = sum(classes * (isinstance(part, Table | Histogram) + _is_counted(part)) for part, _ in attributes)
+    lists += sum(rows for _, rows, *_ in measured)
     cells = sum(cells + 2 * _is_counted(part) for part, cells in attributes)
     priors = classes * (1 if plan.domain.weight is None else 2)
     return ModelSize(
@@ -163,20 +184,58 @@ def _skeletons(plan: ReleasePlan) -> Iterator[tuple[AttributeParameters, int]]:
     for name, cells in _cells(plan):
         attribute = declared[name]
         if isinstance(attribute, Categorical):
-            yield Table(name, (), ()), cells
+            yield Table(name, ()), cells
             continue
-        presence = Presence((), ()) if attribute.missing in (Missing.SKIP, Missing.CATEGORY) else None
+        presence = Presence(()) if attribute.missing in (Missing.SKIP, Missing.CATEGORY) else None
         if plan.mechanism.binned:
-            placed = LONGEST_FLOAT if plan.mechanism.smooth else None  # by a released mean and variance
-            yield Histogram(name, (), (), (), presence, placed, placed), cells
+            yield Histogram(name, (), (), presence), cells
         else:
-            yield Normal(name, (), None, (), (), released_deviation=(), presence=presence, bound=LONGEST_FLOAT), cells
+            yield Normal(name, (), (), presence, LONGEST_FLOAT), cells
 
 
-def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int]]) -> NaiveBayes:
+Skeleton: TypeAlias = tuple[Measurement, int, int, int]
+"""A measurement without its numbers, its rows of numbers, the most in each, and the most characters of one."""
+
+
+def _measured(plan: ReleasePlan) -> Iterator[Skeleton]:
+    """Yield what is measured."""
+    classes, cells = len(plan.domain.classes), dict(_cells(plan))
+    if not plan.mechanism.private:
+        yield _unmeasured(CLASS_COUNTS, None, None, classes, 1)
+        if plan.domain.weight is not None:
+            yield _unmeasured(WEIGHTED_COUNTS, None, None, classes, 1)
+        for attribute in plan.released.attributes:
+            if isinstance(attribute, Categorical):
+                yield _unmeasured(COUNTS, attribute.name, None, classes, cells[attribute.name])
+            else:
+                yield _unmeasured(PRESENCE, attribute.name, None, classes, 2)
+                for query in plan.record.moments:
+                    yield _unmeasured(query, attribute.name, None, classes, 1)
+    for share in plan.shares:
+        if share.query == CALIBRATION:
+            rows = CALIBRATION_RANGES
+        elif share.query.startswith(GRADIENT) or share.values == 1:
+            rows = share.values
+        elif not plan.mechanism.private:
+            continue
+        else:
+            rows = classes
+        yield _unmeasured(share.query, share.attribute, share, rows, share.values // rows)
+
+
+def _unmeasured(query: str, attribute: str | None, share: Share | None, rows: int, columns: int) -> Skeleton:
+    """Return a measurement without its numbers, its scales as long as they may be."""
+    noise, scale = (EXACT, None) if share is None else (share.noise, (LONGEST_FLOAT,) * rows)
+    width = COUNT if query in (CLASS_COUNTS, WEIGHTED_COUNTS, COUNTS, PRESENCE, CALIBRATION) else FLOAT
+    return Measurement(query, attribute, (), noise, scale, share), rows, columns, width
+
+
+def _skeleton(
+    plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int]], measured: list[Skeleton]
+) -> NaiveBayes:
     """Make a model of what a plan decides, with the longest numbers per class and none per attribute."""
     classes, names = len(plan.domain.classes), len(attributes)
-    counts = ClassCounts((-LARGEST_COUNT,) * classes, (LONGEST_FLOAT,) * classes)
+    priors = Priors((LONGEST_FLOAT,) * classes)
     weights = None if plan.public is None else plan.public.attribute_weights
     if plan.attribute_weights is not None and weights is None:
         fitted = (LONGEST_FLOAT,) * names, (LONGEST_FLOAT,) * classes
@@ -184,11 +243,12 @@ def _skeleton(plan: ReleasePlan, attributes: list[tuple[AttributeParameters, int
     return NaiveBayes(
         domain=plan.domain,
         guarantee=plan.guarantee(plan.shares, seeded=False),
-        classes=counts,
+        measurements=tuple(each for each, *_ in measured),
+        classes=priors,
         attributes=tuple(part for part, _ in attributes),
         software={},
         attribute_weights=weights,
-        weighted_classes=None if plan.domain.weight is None else counts,
+        weighted_classes=None if plan.domain.weight is None else priors,
     )
 
 
@@ -214,13 +274,13 @@ def _characters(part: AttributeParameters, cells: int, classes: int) -> int:
     """Bound the characters that the numbers of an attribute add to its empty lists."""
     presence = _table_characters(2, classes) if _is_counted(part) else 0
     if isinstance(part, Normal):
-        return presence + 4 * classes * FLOAT
+        return presence + 2 * classes * FLOAT
     return presence + _table_characters(cells, classes) + (cells + 1) * EDGE * isinstance(part, Histogram)
 
 
-def _table_characters(cells: int, classes: int) -> int:
-    """Bound the characters of a table of counts, and of one of the probabilities that are made of them."""
-    return classes * (cells * (COUNT + FLOAT) + 2 * ROW) + 2 * LISTED
+def _table_characters(cells: int, rows: int, width: int = FLOAT) -> int:
+    """Bound the characters of rows of numbers."""
+    return rows * (cells * width + ROW) + LISTED
 
 
 def _is_counted(part: AttributeParameters) -> bool:
@@ -407,3 +467,28 @@ def _beta(share: Share) -> Fraction:
 
 def _size(loss: PrivacyCost) -> Fraction:
     return loss.rho if isinstance(loss, Concentrated) else loss.epsilon
+
+
+def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
+    """Make the queries of later passes, with weights that give them their part of the budget.
+
+    Args:
+        method: How attributes are weighted; None for ordinary naive Bayes.
+    """
+    if method not in (CALIBRATED, LEARNED):
+        return []
+    if all(request.attribute is None for request in others):
+        raise UsageError(
+            f"attribute weights: {method} is for mechanisms that release attributes with noise; choose another one, "
+            f"such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
+        )
+    first = sum((request.weight for request in others), Fraction(0))
+    if method == LEARNED:
+        if len(domain.attributes) > MOST_LEARNED:
+            raise UsageError(
+                f"attribute weights: learned is for at most {MOST_LEARNED} attributes, and the domain declares "
+                f"{len(domain.attributes)}; choose calibrated"
+            )
+        whole = first / (1 - LEARNING - PART)
+        return [*round_requests(domain, whole * LEARNING), calibration_request(domain, whole * PART)]
+    return [calibration_request(domain, first / (1 - PART) * PART)]

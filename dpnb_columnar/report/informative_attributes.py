@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS, Key
 from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.domain.attributes import is_complete
@@ -29,7 +29,7 @@ from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_sizes
-from dpnb_columnar.model.query_noise import LEVEL, Key, QueryNoise, count_variance, model_noise
+from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, count_variance, in_unit, model_noise
 
 SMOOTH = 6.0
 """Probabilities below this many scales of their noise count by a parabola (``information``). The larger, the less noise
@@ -578,12 +578,8 @@ def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
     What noise adds is subtracted from the bits, and values are named where they are beyond it (``noisy_tables``).
     """
     noises = model_noise(model)
-    shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
-    sizes = (
-        class_sizes(model.domain, model.classes.released, model.attributes, shares)
-        if noises.get((CLASS_COUNTS, None)) is not None
-        else None
-    )
+    noisy = noises.get((CLASS_COUNTS, None)) is not None
+    sizes = class_sizes(model.domain, model.measured) if noisy else None
     tables = [_noisy_table(model, part, noises, sizes) for part in model.attributes]
     with np.errstate(all="ignore"):  # a file may hold counts and moments beyond all that rows give
         evidence = iter(speaking_values([table for table in tables if table is not None]))
@@ -650,14 +646,15 @@ def _noisy_table(
     Args:
         sizes: What all counts say of the classes' sizes; None without noise.
     """
-    released = [] if isinstance(part, Normal) else [(COUNTS, np.array(part.released))]
-    presence = None if isinstance(part, Table) or part.presence is None else np.array(part.presence.released)
+    released = [] if isinstance(part, Normal) else [(COUNTS, np.array(model.counts(COUNTS, part.attribute)))]
+    asked = not isinstance(part, Table) and part.presence is not None
+    presence = np.array(model.counts(PRESENCE, part.attribute)) if asked else None
     if presence is not None and presence.shape[1] == 2:
         released.append((PRESENCE, presence if isinstance(part, Normal) else presence[:, 1:]))
     scales = [_scale(noises, query, part.attribute) for query, _ in released]
-    sums, query = model.classes, CLASS_COUNTS
+    sums, query = model.class_counts, CLASS_COUNTS
     if model.weighted_classes is not None:
-        sums, query = model.weighted_classes, WEIGHTED_COUNTS
+        sums, query = model.weighted_counts, WEIGHTED_COUNTS
     prior_scale = _scale(noises, query)
     if not released or prior_scale is None or None in scales:
         return None
@@ -667,7 +664,7 @@ def _noisy_table(
         np.hstack([counts for _, counts in released]).astype(np.float64),
         np.repeat(np.array(scales, dtype=np.float64), [counts.shape[1] for _, counts in released]),
         np.array(model.priors),
-        prior_scale / max(positive_sum(sums.released), 1),
+        prior_scale / max(positive_sum(sums), 1),
         np.array(sizes.rows) if complete and sizes is not None else None,
         sizes.deviation if complete and sizes is not None else 0.0,
     )
@@ -771,9 +768,8 @@ def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRati
     drawn = [noises.get(query) for query in queries]
     if None in drawn or len(drawn) != 2:
         return None
-    share = next(each for each in model.guarantee.composition if (each.query, each.attribute) == queries[1])
-    sizes = model.classes.released if part.presence is None else [present for present, *_ in part.presence.released]
-    public, scale = list(map(sample_size, sizes)), attribute.scale
+    share = model.measured[queries[1]].share
+    public, scale = list(map(sample_size, model.sizes(part.attribute))), attribute.scale
     generator = np.random.default_rng(len(prior))
     errors = [
         np.column_stack([noise.draws(generator, SIMULATED, klass) for klass in range(len(prior))])
@@ -826,7 +822,8 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
     name = "trimmed mean" if rules is not None and rules.smooth else "mean"
     name += " of log(1 + x)" if attribute.transform is Transform.LOG1P else ""
     texts = []
-    for klass, released in enumerate(part.released_mean):
+    for klass, drawn in enumerate(model.measured["mean", part.attribute].column):
+        released = in_unit(model.domain, "mean", part.attribute, drawn)
         ends = (released, released) if noise is None else noise.interval(released, klass=klass)
         mean, low, high = (min(max(scale.origin, each), scale.end) for each in (released, *ends))
         if noise is None:

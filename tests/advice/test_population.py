@@ -44,10 +44,10 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
+from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.model.scoring import score
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
 
 KINDS = {
     "label": {"column": "y", "classes": ["a", "b", "c"]},

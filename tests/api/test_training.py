@@ -21,10 +21,10 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.weight_rounds import WeightRounds
 from dpnb_columnar.releases import plan as planning
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.weight_rounds import WeightRounds
 from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
 
 LEDGER = Path("people.ledger")

@@ -21,8 +21,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.api import load_model
 from dpnb_columnar.core.budget import Approximate, Pure
 from dpnb_columnar.core.measurement import CALIBRATION
+from dpnb_columnar.model.weight_rounds import WeightRounds
 from dpnb_columnar.releases import model_plan as model_release
-from dpnb_columnar.releases.weight_rounds import WeightRounds
 
 TARGET = Path("m.json")
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")

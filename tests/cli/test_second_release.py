@@ -29,8 +29,8 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_calibration import margins_given
 
 REPEATED = repeated_document(6)
 repeated = partial(repeated_people, copies=6)

@@ -26,9 +26,9 @@ from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.rows import streaming
 from dpnb_columnar.rows.parquet import open_parquet
 

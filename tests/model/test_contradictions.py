@@ -33,7 +33,7 @@ from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import read_guarantee
 from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES
 from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.releases.score_calibration import planned_margins
+from dpnb_columnar.model.score_calibration import planned_margins
 
 Document = Mapping[str, Any]
 

@@ -28,9 +28,9 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Normal
+from dpnb_columnar.model.score_calibration import margins_given
+from dpnb_columnar.model.weight_rounds import start_rounds
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.score_calibration import margins_given
-from dpnb_columnar.releases.weight_rounds import start_rounds
 from dpnb_columnar.rows.parquet import open_parquet
 from studies.paper.accuracy import exact_moments, moment_errors
 from studies.paper.coded_rows import Folds, HeldOut, code_rows, split

@@ -18,7 +18,7 @@ from dpnb_columnar.counting.answer_files import load_answer, load_statistics
 from dpnb_columnar.errors import Error
 from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.releases.score_calibration import margins_given
+from dpnb_columnar.model.score_calibration import margins_given
 
 MUSEUM = Path(__file__).parents[1] / "museum"
 

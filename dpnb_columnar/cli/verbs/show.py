@@ -113,10 +113,10 @@ def command(
       dpnb-columnar show census.model.json --card --output card.md
     """
     from dpnb_columnar.evaluation.released_scores import holds_scores
-    from dpnb_columnar.model.document import leaves, to_document, to_json
+    from dpnb_columnar.model.document import to_document, to_json
     from dpnb_columnar.model.guarantee_text import statement
     from dpnb_columnar.model.model_files import read_model
-    from dpnb_columnar.model.parameters import SPREADS, Normal
+    from dpnb_columnar.model.parameters import Normal
 
     papers = Papers(record, ledger, scores, audit)
     kinds = [name for name, chosen in (("--html", html), ("--registry", registry), ("--card", card)) if chosen]
@@ -193,10 +193,9 @@ def command(
     if guarantee.reserved is not None:
         print_line()
         print_line(awaits(guarantee.reserved, model))
-    square = SPREADS["released_square"]
-    if every and any(leaf.statistic == square for leaf in leaves(document)):
+    if every and any(measured.query == "mean of squares" for measured in loaded.measurements):
         print_line()
-        print_line(f"{square}: of the distances from the lower end of the attribute's scale")
+        print_line("mean of squares: of the distances from the lower end of the attribute's scale")
 
 
 def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: bool, *, as_json: bool) -> None:
@@ -357,7 +356,7 @@ def _print_parameters(model: NaiveBayes) -> None:
     from dpnb_columnar.model.document import leaves, to_document
     from dpnb_columnar.model.parameters import Histogram
     from dpnb_columnar.model.probability_intervals import NoiseIntervals
-    from dpnb_columnar.model.query_noise import NOT_TOLD, model_noise
+    from dpnb_columnar.model.query_noise import NOT_TOLD, in_unit, model_noise
     from dpnb_columnar.report.informative_attributes import bin_texts
 
     bins: dict[tuple[str | None, str | None], str] = {}
@@ -387,7 +386,7 @@ def _print_parameters(model: NaiveBayes) -> None:
                 bins.get((leaf.attribute, leaf.cell))
                 or value_with_label(leaf.cell or "", labels.get(leaf.attribute or "", {})),
                 leaf.statistic,
-                "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
+                "" if leaf.drawn is None else f"{in_unit(model.domain, leaf.query, leaf.attribute, leaf.drawn):.10g}",
                 _ends_text(known.released, 10),
                 leaf.parameter,
                 f"{leaf.values[leaf.position]:.6g}",

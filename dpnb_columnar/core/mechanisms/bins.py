@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Share
-from dpnb_columnar.core.measurement import COUNTS, Key, Measurement
+from dpnb_columnar.core.measurement import Key, Measurement
 from dpnb_columnar.core.mechanisms.tuning import (
     Smoothness,
     positive_sum,
@@ -39,7 +39,7 @@ GROWTH = 3
 
 
 def bin_edges(
-    attribute: Numeric, sizes: Sequence[int], shares: Mapping[Key, Share], measured: Mapping[Key, Measurement]
+    attribute: Numeric, sizes: Sequence[int], counts: Share, measured: Mapping[Key, Measurement]
 ) -> list[int]:
     """Place the bins of an attribute: as many as its share can count precisely.
 
@@ -47,13 +47,15 @@ def bin_edges(
 
     Args:
         sizes: Released numbers of values, per class.
+        counts: The share that counts the bins.
     """
     name = attribute.name
-    bins = share_bins(sizes, shares[COUNTS, name])
+    bins = share_bins(sizes, counts)
     if (PLACING_QUERIES[0], name) not in measured:
         return declared_edges(attribute, bins)
     (mean,), (variance,) = (measured[query, name].column for query in PLACING_QUERIES)
-    share = shares[PLACING_QUERIES[-1], name]
+    share = measured[PLACING_QUERIES[-1], name].share
+    assert share is not None
     noise = smoothness(share.noise, share.row_cost)
     return adaptive_edges(attribute, bins, mean, variance, sample_size(positive_sum(sizes)), noise)
 

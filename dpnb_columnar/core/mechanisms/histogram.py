@@ -59,7 +59,9 @@ class BinCounts(PrivateCounts):
 
 def measure_bins(drawing: Drawing, attribute: Numeric) -> None:
     """Measure the counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
-    edges = bin_edges(attribute, drawing.released_sizes(attribute), drawing.shares, drawing.measured)
+    edges = bin_edges(
+        attribute, drawing.released_sizes(attribute), drawing.shares[COUNTS, attribute.name], drawing.measured
+    )
     exact = []
     for column in drawing.statistics.columns[attribute.name]:
         scaled = on_scale(attribute, column)

@@ -10,22 +10,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpnb_columnar.core.budget.composition import GRADIENT
 from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.core.mechanisms.smooth import GRID_BITS
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily
-from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.extensions.audit.distinguishers import band
 from dpnb_columnar.extensions.audit.neighbours import AdversarialPair
 from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
 from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.extensions.audit.universe import Universe
-from dpnb_columnar.model.parameters import Normal, Table
+from dpnb_columnar.model.query_noise import MOMENTS
 from dpnb_columnar.training import Release
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
@@ -111,45 +113,23 @@ def _off_grid(domain: Domain, records: Sequence[Record]) -> Iterator[Finding]:
                 seen = f"draw {place}, {drawn.noise.name}: {drawn.answer} is not a multiple of 2**-{drawn.grid_bits}"
                 yield Finding(GRID, "released draws", seen)
                 return
-        if each.release is not None and (name := _off_grid_number(domain, each.release)):
+        if each.release is not None and (name := _off_grid_number(each.release)):
             yield Finding(GRID, "released numbers", f"{name} is not on the public grid")
             return
 
 
-def _off_grid_number(domain: Domain, model: Release) -> str | None:
+def _off_grid_number(model: Release) -> str | None:
     """Name of a released number that no point of the grid is carried to."""
     if isinstance(model, ScoreValues):
         return next((name for name, number in numbers(model).items() if number != int(number)), None)
-    if any(count != int(count) for count in model.classes.released):
-        return "a class count"
-    for parameters in model.attributes:
-        presence = None if isinstance(parameters, Table) else parameters.presence
-        if presence is not None and any(count != int(count) for row in presence.released for count in row):
-            return f"a number of values of {parameters.attribute}"
-        if not isinstance(parameters, Normal):
-            if any(count != int(count) for row in parameters.released for count in row):
-                return f"a count of {parameters.attribute}"
-            continue
-        attribute = domain[parameters.attribute]
-        assert isinstance(attribute, Numeric)
-        scale = attribute.scale
-        for mean in parameters.released_mean:
-            if not _carried(mean, scale.origin, scale.step):
-                return f"a mean of {parameters.attribute}"
-        drawn, spreads = parameters.released_spread
-        unit = scale.step if drawn == "released_deviation" else scale.step**2
-        for number in spreads:
-            if not _carried(number, 0.0, unit):
-                return f"a {drawn} of {parameters.attribute}"
+    for measured in model.measurements:
+        bits = GRID_BITS if measured.query in MOMENTS else GRADIENT_BITS if measured.query.startswith(GRADIENT) else 0
+        for number in chain.from_iterable(measured.values):
+            # Of larger numbers the float's own spacing is wider than the grid's.
+            if abs(number) < 2.0**50 / 2**bits and number * 2**bits != round(number * 2**bits):
+                about = "" if measured.attribute is None else f" of {measured.attribute}"
+                return f"a number of {measured.query}{about}"
     return None
-
-
-def _carried(number: float, origin: float, step: float) -> bool:
-    """Return whether a point of the grid of moments, carried to this scale in floating point, is this number."""
-    point = round((number - origin) / step * 2**GRID_BITS)
-    if abs(point) > 2**40:  # the float's own spacing is wider than the grid's
-        return True
-    return any(origin + step * float(Fraction(near, 2**GRID_BITS)) == number for near in (point - 1, point, point + 1))
 
 
 def _uneven(draws: Sequence[Drawn], error: float) -> Iterator[Finding]:

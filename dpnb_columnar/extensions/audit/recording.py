@@ -10,6 +10,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from dpnb_columnar.core import measurement
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.core.sensitivity import RunLengthColumns, end_to_end
@@ -124,11 +125,11 @@ def is_drawn(name: str) -> bool:
 
 
 def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
-    for klass, (count, prior) in enumerate(zip(model.classes.released, model.classes.probability, strict=True)):
+    for klass, (count, prior) in enumerate(zip(model.class_counts, model.classes.probability, strict=True)):
         yield f"count of class {klass}", count
         yield f"prior of class {klass} *", prior
     if (weighted := model.weighted_classes) is not None:
-        for klass, (total, prior) in enumerate(zip(weighted.released, weighted.probability, strict=True)):
+        for klass, (total, prior) in enumerate(zip(model.weighted_counts, weighted.probability, strict=True)):
             yield f"sum of weights of class {klass}", total
             yield f"weighted prior of class {klass} *", prior
     if model.attribute_weights is not None:
@@ -144,16 +145,17 @@ def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
         if model.attribute_weights is not None:
             yield f"weight of {name} *", weight
         if not isinstance(parameters, Table) and parameters.presence is not None:
-            yield from _cells(f"presence of {name}", parameters.presence)
+            yield from _cells(f"presence of {name}", model.counts(measurement.PRESENCE, name), parameters.presence)
         if isinstance(parameters, Normal):
-            for part, drawn_numbers in (("released_mean", parameters.released_mean), parameters.released_spread):
-                for klass, number in enumerate(drawn_numbers):
-                    yield f"{part} of {name}, class {klass}", number
+            for query, attribute in model.measured:
+                if attribute == name and query != measurement.PRESENCE:
+                    for klass, number in enumerate(model.measured[query, name].column):
+                        yield f"released {query} of {name}, class {klass}", number
             for part in ("mean", "deviation"):
                 for klass, number in enumerate(getattr(parameters, part)):
                     yield f"{part} of {name}, class {klass} *", number
             continue
-        yield from _cells(name, parameters)
+        yield from _cells(name, model.counts(measurement.COUNTS, name), parameters)
 
 
 def _scores(scores: ScoreValues) -> Iterator[tuple[str, float]]:
@@ -171,8 +173,10 @@ def _scores(scores: ScoreValues) -> Iterator[tuple[str, float]]:
             yield f"sum of probabilities of {columns} {group}", total
 
 
-def _cells(name: str, cells: Table | Histogram | Presence) -> Iterator[tuple[str, float]]:
-    for klass, (counts, shares) in enumerate(zip(cells.released, cells.probability, strict=True)):
+def _cells(
+    name: str, released: Sequence[Sequence[int]], cells: Table | Histogram | Presence
+) -> Iterator[tuple[str, float]]:
+    for klass, (counts, shares) in enumerate(zip(released, cells.probability, strict=True)):
         for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
             yield f"count of {name} {cell}, class {klass}", count
             yield f"probability of {name} {cell}, class {klass} *", share

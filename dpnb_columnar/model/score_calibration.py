@@ -113,14 +113,10 @@ def calibrated_weights(model: NaiveBayes, measured: Measurement) -> AttributeWei
     """Fit a line to the calibration counts."""
     margins, share = margins_given(model), measured.share
     assert share is not None
-    # Where nothing is promised, the model names no shares; then the classes are taken for as noisy as these counts.
+    # Where nothing is promised, classes have no noise; they are taken for as noisy as these counts.
     noise = math.sqrt(2) / pure_epsilon(share.row_cost)
-    given = {(each.query, each.attribute): each for each in model.guarantee.composition}
-    deviation = (
-        class_sizes(model.domain, model.classes.released, model.attributes, given).deviation
-        if (CLASS_COUNTS, None) in given
-        else noise
-    )
+    exact = model.measured[CLASS_COUNTS, None].share is None
+    deviation = noise if exact else class_sizes(model.domain, model.measured).deviation
     shares, size = model.classes.probability, len(model.attributes)
     line = fit_line(measured.counts, centres(margins), noise, shares, deviation, margins.largest, size)
     known = model.attribute_weights

@@ -41,12 +41,10 @@ from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, GradientQuery, ScoreTable
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.log_ratios import Floats, LogRatios, model_log_ratios
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, ROUND_LOG_ODDS, ROUND_WEIGHTS
+from dpnb_columnar.model.mechanism_rules import LEARNED, ROUND_LOG_ODDS, ROUND_WEIGHTS
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
-from dpnb_columnar.releases.attribute_weights import MOST_LEARNED
-from dpnb_columnar.releases.score_calibration import PART, TELLING, calibration_request
+from dpnb_columnar.model.score_calibration import TELLING
 
 SCHEDULE = (1, 2)
 """Relative shares of the rounds: each starts from better weights than the last one."""
@@ -101,6 +99,11 @@ class WeightRounds:
         change = (self.query.log_odds - _log_odds(self.model)) / UNITS**2
         return [*(weight / UNITS for weight in self.query.weights), change]
 
+    @property
+    def bound(self) -> Fraction:
+        """The most that one row adds to all sums of a round together."""
+        return Fraction(self.query.sensitivity, UNITS * CERTAIN)
+
     def after(self, measured: Measurement) -> WeightRounds:
         """Step, by the gradient of a round."""
         assert measured.share is not None
@@ -116,8 +119,7 @@ class WeightRounds:
     def _stepped(self, gradient: Floats, share: Share) -> WeightRounds:
         """Update the normal distribution of the weights by one released gradient."""
         assert isinstance(share.row_cost, Pure)
-        bound = Fraction(self.query.sensitivity, UNITS * CERTAIN)
-        variance = 2 * float(bound / share.row_cost.epsilon) ** 2
+        variance = 2 * float(self.bound / share.row_cost.epsilon) ** 2
         least, basis = np.linalg.eigh(CURVATURE * self._information())
         information = np.maximum(least, 0.0)
         # Along each eigenvector the observation is h (true - present) with variance h + variance.
@@ -147,32 +149,7 @@ def _log_odds(model: NaiveBayes) -> int:
     return round((second - first) * UNITS**2)
 
 
-def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
-    """Make the queries of later passes, with weights that give them their part of the budget.
-
-    Args:
-        method: How attributes are weighted; None for ordinary naive Bayes.
-    """
-    if method not in (CALIBRATED, LEARNED):
-        return []
-    if all(request.attribute is None for request in others):
-        raise UsageError(
-            f"attribute weights: {method} is for mechanisms that release attributes with noise; choose another one, "
-            f"such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
-        )
-    first = sum((request.weight for request in others), Fraction(0))
-    if method == LEARNED:
-        if len(domain.attributes) > MOST_LEARNED:
-            raise UsageError(
-                f"attribute weights: learned is for at most {MOST_LEARNED} attributes, and the domain declares "
-                f"{len(domain.attributes)}; choose calibrated"
-            )
-        whole = first / (1 - LEARNING - PART)
-        return [*_requests(domain, whole * LEARNING), calibration_request(domain, whole * PART)]
-    return [calibration_request(domain, first / (1 - PART) * PART)]
-
-
-def _requests(domain: Domain, weight: Fraction) -> list[Request]:
+def round_requests(domain: Domain, weight: Fraction) -> list[Request]:
     """Make the queries of all rounds, which share a weight."""
     asked = planned_gradient(domain, len(domain.attributes))
     return [
@@ -222,7 +199,7 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
         row[:] = np.clip(nats, -clip / UNITS, clip / UNITS)
     bound = _bound(made_up[:-1], likely)
     query = GradientQuery(model.domain, tuple(tables), (0,) * size, 0, bound)
-    rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
+    rows = min(max(float(sum(model.class_counts)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
     rounds = WeightRounds(model, query, np.eye(size + 1), made_up, likely * rows).at((size**-0.25,) * size, (0.0, 0.0))
     deviations = [max(DEVIATION * start, LEAST_DEVIATION) for start in rounds.weights.weights]
     return replace(rounds, precision=np.diag(np.array([*deviations, DEVIATION_OF_LOG_ODDS]) ** -2.0))

@@ -41,16 +41,16 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model import score_calibration, weight_rounds
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.mechanism_rules import LEARNED
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
-from dpnb_columnar.releases import score_calibration, weight_rounds
+from dpnb_columnar.model.score_calibration import margins_given
+from dpnb_columnar.model.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_calibration import margins_given
 from dpnb_columnar.releases.score_plan import FINER, model_scores
-from dpnb_columnar.releases.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
 

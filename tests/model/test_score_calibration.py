@@ -43,9 +43,9 @@ from dpnb_columnar.model.parameters import (
     Presence,
     Table,
 )
+from dpnb_columnar.model.score_calibration import STEPS, calibrated_weights, centres, margins_given
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
-from dpnb_columnar.releases.score_calibration import STEPS, calibrated_weights, centres, margins_given
 
 # Margins of correlated attributes.
 
