@@ -369,6 +369,7 @@ class Model(NaiveBayes):
         return cls(
             values.domain,
             values.guarantee,
+            values.measurements,
             values.classes,
             values.attributes,
             values.software,

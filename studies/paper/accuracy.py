@@ -17,6 +17,7 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.model.parameters import NaiveBayes, Normal
+from dpnb_columnar.model.query_noise import in_unit
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.plan import plan
@@ -189,8 +190,10 @@ def moment_errors(model: NaiveBayes, exact: Mapping[str, tuple[Moments | None, .
     for parameters in normals:
         known = [(place, *moments) for place, moments in enumerate(exact[parameters.attribute]) if moments is not None]
         if known:
-            drawn = [(parameters.released_mean[place] - mean) ** 2 / variance for place, mean, variance in known]
-            released[parameters.attribute] = math.sqrt(averages.fmean(drawn))
+            name, measured = parameters.attribute, model.measured["mean", parameters.attribute]
+            means_drawn = [in_unit(model.domain, "mean", name, number) for number in measured.column]
+            drawn = [(means_drawn[place] - mean) ** 2 / variance for place, mean, variance in known]
+            released[name] = math.sqrt(averages.fmean(drawn))
         if is_flattened(model, parameters):
             continue
         for place, mean, variance in known:

@@ -45,7 +45,7 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
     text = run("show", "people.model.json", "--all").out
     lines = [" ".join(line.split()) for line in text.splitlines()]
     for position, klass in enumerate(("low", "high")):
-        counted = f"{klass} count {model.classes.released[position]} "
+        counted = f"{klass} count {model.class_counts[position]} "
         assert any(line.startswith(counted) and " probability " in line for line in lines)
         for attribute in model.attributes:
             if isinstance(attribute, Normal):

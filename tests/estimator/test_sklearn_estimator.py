@@ -166,7 +166,7 @@ def test_values_that_do_not_fit_are_left_out_and_nothing_says_so() -> None:
     )
     labels = pl.concat([y, y.head(4), pl.Series("species", ["tulip", None])])
     fitted = estimator(mechanism="none").fit(pl.concat([X, odd, X.head(2)]), labels)
-    assert sum(fitted.model_.classes.released) == 304
+    assert sum(fitted.model_.class_counts) == 304
     present = {MEASURES[0]: (2, 4), "colour": (0, 2)}
     for place, name in enumerate(X.columns):
         first, end = present.get(name, (0, 4))
@@ -325,7 +325,7 @@ def test_a_row_without_a_group_does_not_count() -> None:
     without: list[str | None] = [None if place % 2 else house for place, house in enumerate(HOUSES)]
     assert fitted(without).model_ != fitted(HOUSES).model_
     nobody = fitted([None] * len(HOUSES)).model_
-    assert abs(nobody.classes.released[0]) < 100
+    assert abs(nobody.class_counts[0]) < 100
 
 
 def test_a_declared_unit_keeps_its_column_and_its_rows() -> None:

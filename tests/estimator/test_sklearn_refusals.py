@@ -155,7 +155,7 @@ def test_odd_cells_are_no_errors() -> None:
         warnings.simplefilter("error")
         fitted = SmoothNaiveBayes(bounds=(0, 10), classes=SPECIES, mechanism="none").fit(odd, labels)
     labelled = np.arange(40) // 2 != 2
-    assert sum(fitted.model_.classes.released) == sum(labelled)
+    assert sum(fitted.model_.class_counts) == sum(labelled)
     for place, attribute in enumerate(fitted.model_.attributes):
         kept = labelled & (np.arange(40) != place)
         alone = SmoothNaiveBayes(bounds=(0, 10), classes=SPECIES, mechanism="none").fit(rows[kept], species[kept])

@@ -160,7 +160,7 @@ def test_the_classes_of_a_domain_are_numbers_whatever_a_label_in_a_list_is() -> 
         rows = [(1, 1, odd), *ROWS]
         by_domain = fitted(rows, domain=domain, bounds=None, categories=None, classes=None)
         assert by_domain.classes_.tolist() == [0, 1]
-        assert by_domain.model_.classes.released[1] == fitted(ROWS).model_.classes.released[1]
+        assert by_domain.model_.class_counts[1] == fitted(ROWS).model_.class_counts[1]
 
 
 @pytest.mark.parametrize("odd", [True, "1", None], ids=str)

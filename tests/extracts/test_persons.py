@@ -61,8 +61,8 @@ def test_the_file_declares_the_unit_and_its_weight(folder: Path) -> None:
     model = dpnb.train("town.parquet", epsilon=1000, mechanism="histogram")
     assert (model.domain.unit.columns, model.domain.unit.rows) == (("SERIAL",), 1)
     assert model.domain.weight == Weight(UNIT_WEIGHT, Fraction(2), unit=("SERIAL",))
-    assert sum(model.weighted_classes.released) == 5
-    assert sum(model.classes.released) == 3
+    assert sum(model.weighted_counts) == 5
+    assert sum(model.class_counts) == 3
 
 
 def test_the_own_weight_of_a_row_is_multiplied_up_to_the_cap_of_the_product(folder: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_model_with_one_number_changed_is_refused_or_unpaid(people_ledger: Pat
     rows.reverse()
     Path("swapped.json").write_text(json.dumps(document))
     refused = run("ledger", "verify", people_ledger, "--model", "swapped.json", expected=65).err
-    assert "follows from the released values" in refused
+    assert "follows from the measurements" in refused
     document = json.loads(PAID.read_text())
     document["software"]["numpy"] += ".1"
     Path("edited.json").write_text(json.dumps(document))

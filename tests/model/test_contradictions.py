@@ -1,4 +1,4 @@
-"""A model that contradicts itself is not read: parameters follow from the released values beside them."""
+"""A model that contradicts itself is not read: parameters follow from the measurements beside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,56 +84,51 @@ OVERSTATED = re.compile(r"guarantee (epsilon|delta)")
 """Of a concentrated release: a larger epsilon or delta than its rho implies is true as well."""
 
 
+STEPS = {"learned": 2 / 256, "calibrated": 2e-3}
+"""By how much fitted weights may differ from those that are made again: two of the steps that they are rounded to."""
+
+
 def says_the_same(document: Document, place: Place, value: Any, new: Any) -> bool:
     """Whether a change leaves every parameter what it is, by what docs/privacy.md says of them."""
     if OVERSTATED.fullmatch(" ".join(map(str, place))):
         return "rho" in document["guarantee"] and Fraction(new) > Fraction(value)
-    mechanism = document["guarantee"]["mechanism"]
-    if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but their form is known
-        if place[1] == "line":
-            return is_line(inside(edited(document, place, new), place[:2]))
-        rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
-        unit = new * (256 if rounds else 1000)
-        return document["attribute_weights"]["method"] == "learned" and abs(unit - round(unit)) < 1e-9
+    if place[0] == "attribute_weights":
+        return abs(new - value) <= STEPS[document["attribute_weights"]["method"]]
     if "scale" in place:  # a scale of ten digits is the same with a quarter more
         return math.isclose(value, new)
-    if place[0] == "classes":
-        return max(value, 0) == max(new, 0)
-    if place[0] != "attributes" or "released" not in str(place[2:]):
+    if place[0] != "measurements" or "values" not in place:
         return False
-    body = document["attributes"][place[1]]
-    scale = getattr(from_document(document, "x").domain[str(place[1])], "scale", None)
+    mechanism, measured = document["guarantee"]["mechanism"], inside(document, place[:2])
+    query, name = measured["query"], measured["attribute"]
+    if query == "calibration counts" or "gradient" in query:  # what is fitted moves by less than a step
+        return abs(new - value) <= max(3, 2e-6 * abs(value)) or (query != "weight gradient 1" and abs(value) < 40)
+    if query in ("class counts", "weighted class counts"):
+        return max(value, 0) == max(new, 0)
+    body = document["attributes"][name]
+    cells = getattr(from_document(document, "x").domain[str(name)], "scale", None)
+    last = 0 if cells is None else cells.cells
     # Noise throughout: the attribute says nothing.
-    nothing = body["kind"] == "normal" and body["deviation"] == [scale.end - scale.origin] * len(body["deviation"])
-    if "released" in place:
-        alone = "presence" in place and len(inside(document, place[:-1])) == 1
+    widest = 0 if cells is None else cells.end - cells.origin
+    nothing = body["kind"] == "normal" and body["deviation"] == [widest] * len(body["deviation"])
+    if query in ("counts", "values present"):
+        alone = query == "values present" and len(measured["values"][0]) == 1
         # Counts below zero count as zero. One number's share of itself is 1; it is the size of the sample, beside that.
-        return max(value, 0) == max(new, 0) or (alone and (mechanism == "paper" or nothing))
+        return max(value, 0) == max(new, 0) or (alone and (mechanism in ("paper", "none") or nothing))
     if abs(new - value) < 1e-8 * abs(value) or nothing:
         return True
     if body["kind"] == "histogram":  # what placed the bins moves no edge by very little, and is not used if it is noise
-        unit = scale.step if place[2] == "released_mean" else scale.step**2
-        widest = 2.5 * math.sqrt(max(body["released_variance"], 0)) >= scale.end - scale.origin
-        beyond = place[2] == "released_mean" and (max(value, new) <= scale.origin or min(value, new) >= scale.end)
-        noise = beyond or body["released_variance"] <= 0 or (widest and (new > 0 or place[2] == "released_mean"))
-        return noise or abs(new - value) <= unit or abs(new - value) <= 1e-3 * abs(value)
-    if place[2] == "released_mean" and is_beyond(value, scale) and is_beyond(new, scale):
-        return (value > scale.end) is (new > scale.end)
+        moments = {
+            each["query"]: each["values"][0][0] for each in document["measurements"] if each["attribute"] == name
+        }
+        wide = 2.5 * math.sqrt(max(moments["variance"], 0)) >= last
+        beyond = query == "mean" and (max(value, new) <= 0 or min(value, new) >= last)
+        noise = beyond or moments["variance"] <= 0 or (wide and (new > 0 or query == "mean"))
+        return noise or abs(new - value) <= 1 or abs(new - value) <= 1e-3 * abs(value)
+    if query == "mean" and not (0 < value < last or 0 < new < last):
+        return (value > last) is (new > last)
     if mechanism == "paper":  # each class by itself: below rounding, or above the widest
-        least, most = scale.step**2 / 12, (scale.end - scale.origin) ** 2
-        return min(max(value, least), most) == min(max(new, least), most)
+        return min(max(value, 1 / 12), last**2) == min(max(new, 1 / 12), last**2)
     return False
-
-
-def is_line(line: Any) -> bool:
-    """Whether points may be those of a fit, which the file does not hold."""
-    rising = all(before < after for name in ("margins", "log_odds") for before, after in pairwise(line[name]))
-    small = all(abs(each) <= 50 for each in [*line["log_odds"], *line.get("others", [])])
-    return rising and small and 0 <= line.get("evidence", 0) <= 1
-
-
-def is_beyond(mean: float, scale: Any) -> bool:
-    return not scale.origin < mean < scale.end
 
 
 def inside(document: Any, place: Place) -> Any:
@@ -196,19 +190,19 @@ def test_no_parameter_may_be_a_little_off(document: Callable[[str], Any], name: 
 
 def test_swapped_probabilities_are_refused(document: Callable[[str], Any]) -> None:
     rows = document("histogram")["attributes"]["age"]["probability"]
-    says = f"attributes.age.probability.0.0: says {rows[1][0]!r}, and {rows[0][0]!r} follows from the released values"
+    says = f"attributes.age.probability.0.0: says {rows[1][0]!r}, and {rows[0][0]!r} follows from the measurements"
     with pytest.raises(DataError, match=f"^x: not a valid model: {says}; restore the file as it was written$"):
         from_document(edited(document("histogram"), ("attributes", "age", "probability"), rows[::-1]), "x")
 
 
 GUARANTEE = ("guarantee",)
-SHARE = ("guarantee", "composition")
+FIRST = ("measurements", 0)
 
 
 @pytest.mark.parametrize(
     ("name", "place", "value", "words"),
     [
-        ("smooth", (*GUARANTEE, "mechanism"), "histogram", "lacks the query 'counts' of attribute 'age'|noise"),
+        ("smooth", (*GUARANTEE, "mechanism"), "histogram", "releases no such parameters|noise"),
         ("smooth", (*GUARANTEE, "mechanism"), "global-variance", "guarantee.noise: mechanism global-variance has no"),
         ("smooth", (*GUARANTEE, "mechanism"), "none", "guarantee.epsilon: mechanism none: protects nobody"),
         ("smooth", (*GUARANTEE, "mechanism"), "smoother", "guarantee.mechanism: 'smoother' is no mechanism"),
@@ -217,22 +211,23 @@ SHARE = ("guarantee", "composition")
         ("smooth", (*GUARANTEE, "neighbours"), "replace-one", "row_epsilon: costs more than the share"),
         ("replaced", (*GUARANTEE, "neighbours"), "add-remove", "row_epsilon: is not the share's loss divided by"),
         ("histogram", (*GUARANTEE, "noise"), "polyplace", "guarantee.noise: mechanism histogram has no noise family"),
-        ("smooth", (*SHARE, 0, "query"), "counts", "lacks the query 'class counts'"),
-        ("smooth", (*SHARE, 0, "values"), 3, r"composition.0.values: says 3, and the model holds 2"),
-        ("smooth", (*SHARE, 3, "attribute"), "wage", "lacks the query"),
-        ("smooth", (*SHARE, 0, "noise"), "polyplace", "composition.0.noise: 'polyplace' is not the noise"),
-        ("learned", ("attribute_weights",), DELETED, "attribute_weights: is missing, and the composition has"),
-        ("calibrated", ("attribute_weights", "method"), "tempered", "'tempered' does not suit the composition"),
-        ("tempered", ("attribute_weights", "method"), "calibrated", "'calibrated' does not suit the composition"),
-        ("tempered", ("attribute_weights", "weights", "age"), 0.5, r"weights.age: says 0.5, and 1.0 is the weight"),
+        ("smooth", (*FIRST, "query"), "counts", "lacks the query 'class counts'"),
+        ("smooth", (*FIRST, "values"), [[1], [2], [3]], "measurements.0.scale: expected a list of 3"),
+        ("histogram", (*FIRST, "values"), [[1, 2], [2, 3]], "measurements.0.values: expected 2 rows of 1 numbers"),
+        ("histogram", (*FIRST, "values", 0), [0.5], "measurements.0.values.0: 0.5 is not a possible value"),
+        ("smooth", ("measurements", 3, "attribute"), "wage", "lacks the query"),
+        ("smooth", (*FIRST, "noise"), "polyplace", "measurements.0.noise: 'polyplace' is not the noise"),
+        ("smooth", (*FIRST, "share"), None, "measurements.0: lacks a share, which does not suit|do not add up"),
+        ("none", (*FIRST, "noise"), "laplace", "measurements.0: has a share or noise, which does not suit"),
+        ("learned", ("attribute_weights",), DELETED, "attribute_weights: is missing, and they were measured"),
+        ("calibrated", ("attribute_weights", "method"), "tempered", "'tempered' does not suit what was measured"),
+        ("tempered", ("attribute_weights", "method"), "calibrated", "'calibrated' does not suit what was measured"),
+        ("tempered", ("attribute_weights", "weights", "age"), 0.5, r"weights.age: says 0.5, and 1.0 follows"),
         ("learned", ("attribute_weights", "weights", "age"), 513 / 256, r"weights.age: says 2.00390625, and"),
-        ("learned", ("attribute_weights", "weights", "age"), -129 / 256, r"weights.age: says -0.50390625, and such"),
         ("calibrated", ("attributes", "age", "bound"), 5.0, "attributes.age.bound: says 5.0, and 3.0 follows"),
         ("calibrated", ("attributes", "age", "bound"), None, "attributes.age.bound: says None, and 3.0 follows"),
-        ("adaptive-histogram", ("attributes", "age", "released_mean"), DELETED, "holds no released_mean"),
-        ("histogram", ("attributes", "age", "released_mean"), 3.0, "mechanism histogram releases none"),
         ("smooth", ("attributes", "age"), DELETED, "'age' is missing or out of place"),
-        ("smooth", ("attributes", "rent", "presence"), DELETED, "'values present' of attribute 'rent' is no query"),
+        ("smooth", ("attributes", "rent", "presence"), DELETED, "attributes.rent.presence: says None, and .* follows"),
     ],
 )  # fmt: skip
 def test_what_contradicts_the_guarantee_is_refused(
@@ -242,26 +237,36 @@ def test_what_contradicts_the_guarantee_is_refused(
         from_document(changed(place, value, document(name)), "x")
 
 
+@pytest.mark.parametrize("name", ["calibrated", "calibrated classes", "learned"])
+def test_a_line_that_the_counts_do_not_give_is_refused(name: str, document: Callable[[str], Any]) -> None:
+    """Mirrored, moved, or of other counts: a private model's probabilities are those of its calibration."""
+    whole = document(name)
+    place = ("attribute_weights", "line", "log_odds")
+    stated = inside(whole, place)
+    for other in ([-each for each in reversed(stated)], [each + 5 for each in stated]):
+        with pytest.raises(
+            DataError, match=r"attribute_weights.line.log_odds.0: says .* follows from the measurements"
+        ):
+            from_document(edited(whole, place, other), "x")
+    (counted,) = (at for at, each in enumerate(whole["measurements"]) if each["query"] == "calibration counts")
+    values = whole["measurements"][counted]["values"]
+    for other in (values[::-1], [[0] * len(row) for row in values]):
+        with pytest.raises(DataError, match=r"attribute_weights.line.*follows from the measurements"):
+            from_document(edited(whole, ("measurements", counted, "values"), other), "x")
+
+
 @pytest.mark.parametrize("name", ["histogram", "smooth", "calibrated"])
 def test_a_query_that_is_paid_twice_is_refused(name: str, document: Callable[[str], Any]) -> None:
     """Each query once and again, by two halves of its share: all sums are those of before."""
-    composition = document(name)["guarantee"]["composition"]
-    for place, share in enumerate(composition):
-        half = share | {key: str(Fraction(share[key]) / 2) for key in ("epsilon", "row_epsilon")}
-        shares = [*composition[:place], half, *composition[place + 1 :], half]
-        with pytest.raises(DataError, match=rf"composition.{place}: repeats the query '{share['query']}'"):
-            from_document(changed((*GUARANTEE, "composition"), shares, document(name)), "x")
-
-
-def test_rounds_end_at_intercepts_that_steps_reach() -> None:
-    options = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "learned"}
-    document = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
-    place = ("attribute_weights", "intercepts", 1)
-    assert from_document(edited(document, place, -5.0), "x").intercepts[1] == -5
-    with pytest.raises(DataError, match=r"says -4.59, and such intercepts are multiples of 1/256"):
-        from_document(edited(document, place, -4.59), "x")
-    with pytest.raises(DataError, match=r"says -6.58984375, and rounds keep within 5 of 0"):
-        from_document(edited(document, place, -1687 / 256), "x")
+    measured = document(name)["measurements"]
+    for place, each in enumerate(measured):
+        share = each["share"]
+        halves = {key: str(Fraction(share[key]) / 2) for key in ("epsilon", "row_epsilon")}
+        half = each | {"share": share | halves}
+        others = [*measured[:place], half, *measured[place + 1 :], half]
+        words = rf"measurements.{len(measured)}: repeats the query '{each['query']}'|measurements.{place}.scale"
+        with pytest.raises(DataError, match=words):
+            from_document(changed(("measurements",), others, document(name)), "x")
 
 
 def test_one_share_of_a_calibration_alone_is_left() -> None:
@@ -270,15 +275,12 @@ def test_one_share_of_a_calibration_alone_is_left() -> None:
     left = to_document(dpnb.release(dpnb.aggregate(rows(2), domain=declaration(2)), **options))["guarantee"]["reserved"]
     place = (*GUARANTEE, "reserved")
     whole = to_document(dpnb.train(rows(2), domain=declaration(2), **options))
-    with pytest.raises(DataError, match=r"guarantee.reserved: repeats the query 'calibration counts'"):
+    with pytest.raises(DataError, match=r"guarantee.reserved.query: is no query that is left for later"):
         from_document(edited(whole, place, left), "x")
     plain = to_document(dpnb.train(rows(2), domain=declaration(2), **{**options, "attribute_weights": "tempered"}))
-    others = {
-        "weight gradient 1": "query: 'weight gradient 1' is no query of this",
-        "class counts": "repeats the query",
-    }
     several = [([left], "expected an object"), ([left, left], "expected an object")]
-    for wrong, words in (*((left | {"query": name}, words) for name, words in others.items()), *several):
+    names = ((left | {"query": name}, "is no query that is left") for name in ("weight gradient 1", "class counts"))
+    for wrong, words in (*names, *several):
         with pytest.raises(DataError, match=rf"guarantee.reserved.*{words}"):
             from_document(edited(plain, place, wrong), "x")
 
@@ -286,11 +288,12 @@ def test_one_share_of_a_calibration_alone_is_left() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "place", "value", "words"),
     [
-        ("histogram", ("class counts", "scale"), 0.7, "composition.0.scale.0: says .*, and .* follows"),
-        ("histogram", ("class counts", "scale"), None, "composition.0.scale: None is not a possible value"),
-        ("histogram", ("class counts", "unit"), "steps of w", "composition.0.unit: says 'steps of w', and 'rows'"),
-        ("global", ("mean", "scale", 1), 1.3, r"composition.\d.scale.1: says .*, and .* follows"),
-        ("smooth", ("mean", "scale"), 3.0, r"composition.\d.scale: is stated, and follows the rows"),
+        ("histogram", ("class counts", "scale", 1), 0.7, "measurements.0.scale.1: says .*, and .* follows"),
+        ("histogram", ("class counts", "scale"), None, "measurements.0.scale: is missing"),
+        ("histogram", ("class counts", "scale"), [], "measurements.0.scale: expected a list of 2"),
+        ("global", ("mean", "scale", 1), 1.3, r"measurements.\d.scale.1: says .*, and .* follows"),
+        ("smooth", ("mean", "scale"), [3.0, 3.0], r"measurements.\d.scale: is stated, and follows the rows"),
+        ("learned", ("weight gradient 2", "scale", 1), 1.01, r"measurements.\d+.scale.1: says .*, and .* follows"),
     ],
 )
 def test_the_scale_of_the_noise_follows_from_the_share(
@@ -300,15 +303,11 @@ def test_the_scale_of_the_noise_follows_from_the_share(
     told = document(mechanism)
     from_document(told, "x")
     query, *rest = place
-    queries = [share["query"] for share in told["guarantee"]["composition"]]
-    place = (queries.index(query), *rest)
-    if isinstance(value, float) and mechanism != "smooth":
-        stated = told["guarantee"]["composition"]
-        for key in place:
-            stated = stated[key]
-        value *= stated
+    queries = [each["query"] for each in told["measurements"]]
+    place = ("measurements", queries.index(query), *rest)
+    new = value * inside(told, place) if isinstance(value, float) else value
     with pytest.raises(DataError, match=words):
-        from_document(edited(told, ("guarantee", "composition", *place), value), "x")
+        from_document(edited(told, place, new), "x")
 
 
 # The rules that the reader knows are those of the release.

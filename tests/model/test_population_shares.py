@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.mechanisms import PRIVATE
-from support.model_cases import declared, from_document
+from support.model_cases import declared, from_document, measurement
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
@@ -23,21 +23,20 @@ from dpnb_columnar.advice.expected_error import expected_error
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Pure, Share
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, by_key
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.postprocessing import (
     USUAL_TILT,
     ClassSizes,
-    class_counts,
     class_shares,
     class_sizes,
     population_shares,
+    priors,
 )
 from dpnb_columnar.releases.plan import plan
 
@@ -68,8 +67,8 @@ def squared_errors(prior: float, tilt: float, cap: int, epsilon: float) -> tuple
     share = replace(SUMS, row_cost=Pure(Fraction(str(epsilon))))
     errors = []
     for drawn in np.rint(sums + noise).astype(int).tolist():
-        alone = class_counts(drawn, cap)
-        both = population_shares((1 - prior, prior), sizes, alone, cap, share)
+        alone = priors(drawn, cap)
+        both = population_shares((1 - prior, prior), sizes, drawn, cap, share).probability
         assert math.fsum(both) == pytest.approx(1)
         assert min(both) > 0
         errors.append([alone.probability[1] - truth, both[1] - truth])
@@ -104,7 +103,7 @@ def test_a_difference_beyond_all_noise_is_kept_and_one_within_it_is_not() -> Non
 
     def moved(epsilon: int | str, sums: list[int]) -> float:
         share = replace(SUMS, row_cost=Pure(Fraction(epsilon)))
-        return population_shares((0.5, 0.5), sizes, class_counts(sums, 400), 400, share)[1]
+        return population_shares((0.5, 0.5), sizes, sums, 400, share).probability[1]
 
     assert moved(10, [200_000, 800_000]) == pytest.approx(0.8, abs=1e-3)
     assert moved("0.01", [200_000, 800_000]) == pytest.approx(0.794, abs=5e-3)  # noise of .04, a usual tilt of .025
@@ -120,8 +119,8 @@ def test_a_rare_class_keeps_its_share_of_the_rows_where_a_large_one_is_moved() -
         ClassSizes(tuple(20_000 * each for each in shares), 1.0),
         replace(SUMS, row_cost=Pure(Fraction(1, 50))),
     )
-    alone = class_counts(drawn, 400)
-    found = population_shares(shares, sizes, alone, 400, share)
+    alone = priors(drawn, 400)
+    found = population_shares(shares, sizes, drawn, 400, share).probability
     assert found[0] == pytest.approx(0.645, abs=0.005)  # .6 by rows, .65 by weights
     assert found[2] < 0.00011 < 0.01 < alone.probability[2]
 
@@ -137,7 +136,7 @@ def test_the_noise_of_the_sums_decides_how_far_a_trained_model_follows_the_weigh
     )
     persons = 200 * share / (200 * share + 20 * (1 - share))
     assert much.priors[1] == pytest.approx(persons, abs=0.01)
-    alone = class_counts(little.weighted_classes.released if little.weighted_classes else (), 400).probability
+    alone = priors(little.weighted_counts, 400).probability
     assert abs(little.priors[1] - little.classes.probability[1]) < 0.2 * abs(alone[1] - little.classes.probability[1])
     assert little.priors != little.classes.probability
 
@@ -150,11 +149,12 @@ def weighted_model() -> Model:
 def test_a_reader_computes_the_shares_of_weights_again() -> None:
     document = to_document(weighted_model())
     sums = document["weighted_classes"]
-    assert from_document(document, "model.json").priors == tuple(sums["probability"])
-    alone = list(class_counts(sums["released"], 400).probability)
+    read = from_document(document, "model.json")
+    assert read.priors == tuple(sums["probability"])
+    alone = list(priors(read.weighted_counts, 400).probability)
     assert alone != pytest.approx(sums["probability"], abs=0.001)
     other = {**document, "weighted_classes": {**sums, "probability": alone}}
-    with pytest.raises(DataError, match=r"weighted_classes\.probability\.0.*follows from the released values"):
+    with pytest.raises(DataError, match=r"weighted_classes\.probability\.0.*follows from the measurements"):
         from_document(other, "model.json")
 
 
@@ -167,7 +167,7 @@ def test_what_truncates_and_nothing_else_has_the_shares_of_the_weights_alone(mec
         draw=ExactSampler(SeededBits(4)),
     )
     assert model.weighted_classes is not None
-    assert model.priors == class_counts(model.weighted_classes.released, 400).probability
+    assert model.priors == priors(model.weighted_counts, 400).probability
     assert from_document(to_document(model), "model.json").priors == model.priors
 
 
@@ -202,8 +202,9 @@ def test_sizes_are_unbiased_and_as_noisy_as_they_say() -> None:
         every = tuple(tuple(round(size / 4 + generator.laplace(0, 10)) for _ in range(4)) for size in exact)
         both = tuple(tuple(round(size / 2 + generator.laplace(0, 20)) for _ in range(2)) for size in exact)
         some = ((7, 7), (7, 7))  # of few rows: says nothing of the classes' sizes
-        tables = [Table(name, each, ()) for name, each in (("every", every), ("some", some), ("all", both))]
-        found.append(class_sizes(DOMAIN, released, tables, shares))
+        values = {"every": every, "some": some, "all": both, None: [[size] for size in released]}
+        measured = [measurement(*key, *values[key[1]], share=each) for key, each in shares.items()]
+        found.append(class_sizes(DOMAIN, by_key(measured)))
     rows, deviation = np.array([each.rows for each in found]), found[0].deviation
     assert deviation == pytest.approx((1 / 5000 + 1 / 800 + 1 / 1600) ** -0.5)
     assert deviation**2 < 0.15 * 2 * 50**2
@@ -223,10 +224,9 @@ def test_a_release_makes_its_priors_of_all_counts() -> None:
     rows = pl.DataFrame({"label": ["a"] * 300 + ["b"] * 100, "every": [1, 2, 3, 4] * 100})
     domain = declared({"every": {"values": [1, 2, 3, 4], "missing": "row"}}, ["a", "b"])
     model = dpnb.train(rows, epsilon=1, domain=domain, attribute_weights="none")
-    given = {(each.query, each.attribute): each for each in model.guarantee.composition}
-    sizes = class_sizes(model.domain, model.classes.released, model.attributes, given)
+    sizes = class_sizes(model.domain, model.measured)
     assert model.classes.probability == class_shares(sizes)
-    assert sizes.rows != tuple(map(float, model.classes.released))
+    assert sizes.rows != tuple(map(float, model.class_counts))
 
 
 # The prior of a population: one query more, calibrated to the cap, which changes the prior of the score alone.
@@ -307,8 +307,8 @@ def released(rows: pl.DataFrame, domain: Domain, budget: Budget, weights: str) -
     ("change", "words"),
     [
         ({"weighted_classes": None}, "weighted_classes"),
-        ({"weighted_classes": {"released": [1], "probability": [1.0]}}, "weighted_classes.released"),
-        ({"weighted_classes": {"released": [1, 2], "probability": [0.5, 0.4]}}, "do not add up to 1"),
+        ({"weighted_classes": {"probability": [1.0]}}, "weighted_classes.probability"),
+        ({"weighted_classes": {"probability": [0.5, 0.4]}}, "do not add up to 1"),
     ],
 )
 def test_a_model_without_the_sums_of_its_domain_is_refused(change: dict[str, Any], words: str) -> None:
@@ -322,7 +322,7 @@ def test_a_model_without_the_sums_of_its_domain_is_refused(change: dict[str, Any
 
 def test_priors_do_not_depend_on_the_step() -> None:
     """What is added to each sum is the weight of one row, whatever the unit of the sums."""
-    by_step = [class_counts([steps * 90, -5 * steps], steps).probability for steps in (1, 400)]
+    by_step = [priors([steps * 90, -5 * steps], steps).probability for steps in (1, 400)]
     assert by_step[0] == pytest.approx(by_step[1])
     assert by_step[0] == pytest.approx((91 / 92, 1 / 92))
 
@@ -340,7 +340,7 @@ def test_the_prior_of_all_rows_of_units_is_drawn_towards_that_of_the_rows_that_c
     statistics = dpnb.aggregate(frame, domain=domain)
     model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", None, ExactSampler(SeededBits(3)))
     assert model.weighted_classes is not None
-    alone = class_counts(model.weighted_classes.released, 4).probability
+    alone = priors(model.weighted_counts, 4).probability
     for drawn, rows, persons in zip(model.weighted_classes.probability, model.classes.probability, alone, strict=True):
         assert min(rows, persons) < drawn < max(rows, persons)
     assert from_document(to_document(model), "test").weighted_classes == model.weighted_classes

@@ -152,14 +152,15 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
 def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
     for name in PRIVATE:
         model = plan_and_release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
-        assert len(model.classes.released) == 3
+        assert len(model.class_counts) == 3
         for parameters in model.attributes:
             if isinstance(parameters, Table | Histogram):
                 attribute = DOMAIN[parameters.attribute]
                 width = len(parameters.edges) - 1 if isinstance(parameters, Histogram) else attribute.size  # type: ignore[union-attr]
-                assert [len(row) for row in parameters.released] == [width] * 3
+                assert [len(row) for row in model.counts(COUNTS, parameters.attribute)] == [width] * 3
             else:
-                assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
+                drawn = [len(each.values) for each in model.measurements if each.attribute == parameters.attribute]
+                assert drawn == [3, 3]
 
 
 @pytest.mark.parametrize(

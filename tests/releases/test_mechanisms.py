@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from support.exact_sensitivity import runs_of
 from support.mechanisms import MECHANISMS, NOISE, PRIVATE, SPREAD
-from support.model_cases import declared
+from support.model_cases import declared, drawn
 from support.people import PEOPLE, people, people_domain, write_people
 from support.recorded_draws import Forced, draws, total_loss
 from support.releases import plan_and_release
@@ -24,7 +24,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, SharesRule, total
 from dpnb_columnar.core.code_limits import squares_shift
-from dpnb_columnar.core.measurement import PRESENCE
+from dpnb_columnar.core.measurement import COUNTS, PRESENCE
 from dpnb_columnar.core.mechanisms.mechanism import pooled
 from dpnb_columnar.core.mechanisms.smooth import MomentQueries, exact_answers
 from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
@@ -103,12 +103,11 @@ def test_squares_and_means_without_noise_give_the_trimmed_variance(statistics: S
         if isinstance(one, Normal) and isinstance(two, Normal):
             assert one.mean == two.mean
             assert one.deviation == pytest.approx(two.deviation, rel=1e-12)
-            assert one.released_variance is None
-            assert two.released_variance is not None
-            variances = [
-                square - mean**2 for square, mean in zip(one.released_spread[1], one.released_mean, strict=True)
-            ]
-            assert variances == pytest.approx(two.released_variance, rel=1e-9)
+            squares, means = (
+                with_squares.measured[query, one.attribute].column for query in ("mean of squares", "mean")
+            )
+            variances = [square - mean**2 for square, mean in zip(squares, means, strict=True)]
+            assert variances == pytest.approx(direct.measured["variance", two.attribute].column, rel=1e-9)
 
 
 def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit() -> None:
@@ -134,58 +133,61 @@ def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit() -> None:
 # --- invalid numbers -----------------------------------------------------------------------------------------------
 
 
-def spoiled(statistics: Statistics, mechanism: str, answers: dict[int, Fraction]) -> list[Normal]:
+def spoiled(statistics: Statistics, mechanism: str, answers: dict[int, Fraction]) -> tuple[Normal, Normal, Model]:
     """Parameters of ``age`` and ``hours``; draws 2 and 3 are means of ``age``, 4 and 5 its spread, by class."""
     model = plan_and_release(statistics, Budget(Fraction(100)), mechanism, draw=told(answers))
-    return [parameters for parameters in model.attributes if isinstance(parameters, Normal)]
+    age, hours = (parameters for parameters in model.attributes if isinstance(parameters, Normal))
+    return age, hours, model
 
 
 @pytest.mark.parametrize("mechanism", ["trimmed-mean", "global", "global-variance", "smooth"])
 def test_an_invalid_spread_is_replaced_by_that_of_all_classes(mechanism: str, statistics: Statistics) -> None:
-    usual, _ = spoiled(statistics, mechanism, {})
-    invalid = Fraction(usual.released_mean[1]) ** 2 - 2 if mechanism == "trimmed-mean" else Fraction(-2)
-    age, hours = spoiled(statistics, mechanism, {5: invalid})
-    assert age.released_spread[1][1] == float(invalid)
+    usual, _, untouched = spoiled(statistics, mechanism, {})
+    mean = Fraction(drawn(untouched, "mean", "age")[1])
+    invalid = mean**2 - 2 if mechanism == "trimmed-mean" else Fraction(-2)
+    age, hours, model = spoiled(statistics, mechanism, {5: invalid})
+    assert drawn(model, SPREAD[mechanism], "age")[1] == float(invalid)
     assert age.deviation[0] == pytest.approx(usual.deviation[0], rel=5e-3), "drawn a little towards the average"
     assert 5 < age.deviation[1] < usual.deviation[0], "pooled, not a spike"
-    hopeless, _ = spoiled(statistics, mechanism, {4: Fraction(-(10**6)), 5: invalid})
+    hopeless, *_ = spoiled(statistics, mechanism, {4: Fraction(-(10**6)), 5: invalid})
     assert hopeless.deviation == (100, 100)
     assert hopeless.mean == (50, 50)
     assert min(hours.deviation) > 3
 
 
 def test_a_deviation_is_told_as_it_was_drawn(statistics: Statistics) -> None:
-    age, _ = spoiled(statistics, "global", {4: Fraction(25, 2), 5: Fraction(21)})
-    assert age.released_deviation == (12.5, 21)
+    age, _, model = spoiled(statistics, "global", {4: Fraction(25, 2), 5: Fraction(21)})
+    assert drawn(model, "deviation", "age") == (12.5, 21)
     assert age.deviation == pytest.approx((12.5, 21), rel=5e-3)
-    assert age.released_variance is None
 
 
 def test_a_mean_far_out_of_bounds_is_not_squared(statistics: Statistics) -> None:
     """Noise on the mean alone would make the variance hugely negative."""
     for far in (Fraction(-(10**9)), Fraction(10**9)):
-        age, _ = spoiled(statistics, "trimmed-mean", {2: far, 4: Fraction(10_900)})
-        assert age.released_mean[0] == far
+        age, _, model = spoiled(statistics, "trimmed-mean", {2: far, 4: Fraction(10_900)})
+        assert drawn(model, "mean", "age")[0] == far
         assert age.mean[0] in (0, 100)
         assert age.deviation[0] > 20
 
 
 def test_the_paper_truncates_at_zero_and_does_nothing_else(statistics: Statistics) -> None:
-    usual, _ = spoiled(statistics, "paper", {})
-    age, _ = spoiled(statistics, "paper", {2: Fraction(-3), 3: Fraction(400), 4: Fraction(-1), 5: Fraction(10**9)})
+    usual, _, untouched = spoiled(statistics, "paper", {})
+    age, _, model = spoiled(
+        statistics, "paper", {2: Fraction(-3), 3: Fraction(400), 4: Fraction(-1), 5: Fraction(10**9)}
+    )
     assert age.mean == (0, 100)
     assert age.deviation == (math.sqrt(1 / 12), 100), "a spike where the variance was negative"
-    assert age.released_mean == (-3, 400)
-    assert age.released_variance == (-1, 1e9)
-    assert usual.released_variance is not None
-    assert usual.deviation == pytest.approx(np.sqrt(usual.released_variance)), "no correction for what was trimmed"
+    assert drawn(model, "mean", "age") == (-3, 400)
+    assert drawn(model, "variance", "age") == (-1, 1e9)
+    variances = drawn(untouched, "variance", "age")
+    assert usual.deviation == pytest.approx(np.sqrt(variances)), "no correction for what was trimmed"
     empty = plan_and_release(statistics, Budget(Fraction(1)), "paper", draw=told({0: Fraction(-500), 1: Fraction(29)}))
-    assert empty.classes.released == (-500, 29)
+    assert empty.class_counts == (-500, 29)
     assert empty.classes.probability == (1 / 31, 30 / 31)
     noisy = plan_and_release(statistics, Budget(Fraction(1)), "paper", draw=told({10: Fraction(-7), 11: Fraction(5)}))
     table = noisy.attributes[-1]
     assert isinstance(table, Table)
-    assert table.released[0] == (-7, 5)
+    assert noisy.counts(COUNTS, table.attribute)[0] == (-7, 5)
     assert table.probability[0] == (1 / 7, 6 / 7), "one is added to each, however noisy they are"
 
 
@@ -326,10 +328,11 @@ def test_a_bin_counts_the_values_that_its_edges_say(mechanism: str, lower: int, 
     (parameters,) = model.attributes
     assert isinstance(parameters, Histogram)
     assert len(parameters.edges) > 4
-    for place, count in enumerate(parameters.released[0]):
+    for place, count in enumerate(model.counts(COUNTS, "x")[0]):
         low, high = parameters.edges[place : place + 2]
         assert count == sum(rows[code] for code in range(low, high)), (low, high)
-    assert sum(parameters.released[1]) == 8 * len(rows) - sum(parameters.released[0])
+    first, second = map(sum, model.counts(COUNTS, "x"))
+    assert second == 8 * len(rows) - first
 
 
 # What is made of it.
@@ -354,8 +357,8 @@ def test_a_trimmed_variance_is_corrected_to_that_of_all_values(mechanism: str, e
     assert isinstance(parameters, Normal)
     assert parameters.mean == pytest.approx((400, 600), rel=0.01)
     assert parameters.deviation == pytest.approx((60, 60), rel=0.02)
-    released = parameters.released_variance
-    assert released is None or max(released) < 0.97 * 60**2
+    if mechanism == "smooth":
+        assert max(drawn(model, "variance", parameters.attribute)) < 0.97 * 60**2
 
 
 def test_placed_bins_reach_as_far_as_the_values_do() -> None:
@@ -454,22 +457,20 @@ def test_presence_is_drawn_before_anything_else_about_an_attribute(mechanism: st
 @pytest.mark.parametrize("mechanism", SPREAD)
 @pytest.mark.parametrize("missing", [Missing.SKIP, Missing.CATEGORY])
 def test_moments_are_those_of_the_values_there_are(mechanism: str, missing: Missing) -> None:
-    each = parameters(released(mechanism, missing))
-    assert isinstance(each, Normal)
-    assert each.released_mean == (10, 11)
-    name, spread = each.released_spread
-    squares = {"released_variance": (1, 1), "released_deviation": (1, 1), "released_square": (101, 122)}
-    assert spread == squares[name]
+    model = released(mechanism, missing)
+    name = parameters(model).attribute
+    assert drawn(model, "mean", name) == (10, 11)
+    assert drawn(model, SPREAD[mechanism], name) == ((101, 122) if mechanism == "trimmed-mean" else (1, 1))
 
 
 @pytest.mark.parametrize("mechanism", ["global", "global-variance"])
 def test_undeclared_missing_values_are_padded_to_the_size_of_the_class(mechanism: str) -> None:
     """Half of the pads lie at each bound: the mean keeps its place where the bounds are as far, the spread grows."""
-    each = parameters(released(mechanism, None))
-    assert isinstance(each, Normal)
-    assert each.released_mean == pytest.approx((10, (100 * 11 + 150 * 20) / 400))
+    model = released(mechanism, None)
+    each = parameters(model)
+    assert drawn(model, "mean", each.attribute) == pytest.approx((10, (100 * 11 + 150 * 20) / 400))
     assert each.presence is None
-    assert each.released_spread[1][0] > 1
+    assert drawn(model, SPREAD[mechanism], each.attribute)[0] > 1
 
 
 @pytest.mark.parametrize(
@@ -486,7 +487,7 @@ def test_samples_are_as_large_as_what_was_released(
         seen.update(size for each in asked for size in each.sizes)  # type: ignore[attr-defined]
         return exact_answers(asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(f"dpnb_columnar.mechanisms.{module}.exact_answers", recorded)
+    monkeypatch.setattr(f"dpnb_columnar.core.mechanisms.{module}.exact_answers", recorded)
     released(mechanism, Missing.SKIP)
     assert seen == sizes
     seen.clear()
@@ -499,9 +500,11 @@ def test_samples_are_as_large_as_what_was_released(
 
 @pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "majority"])
 def test_a_category_of_missing_values_has_its_probability(mechanism: str) -> None:
-    presence = parameters(released(mechanism, Missing.CATEGORY)).presence
+    model = released(mechanism, Missing.CATEGORY)
+    each = parameters(model)
+    presence = each.presence
     assert presence is not None
-    assert presence.released == ((600, 400), (100, 300))
+    assert model.counts(PRESENCE, each.attribute) == ((600, 400), (100, 300))
     assert presence.probability[0] == pytest.approx((0.6, 0.4), abs=0.01)
     assert presence.probability[1] == pytest.approx((0.25, 0.75), abs=0.01)
     assert [sum(row) for row in presence.probability] == pytest.approx([1, 1], abs=1e-15)
@@ -509,9 +512,11 @@ def test_a_category_of_missing_values_has_its_probability(mechanism: str) -> Non
 
 @pytest.mark.parametrize("mechanism", MOMENTS)
 def test_values_there_are_have_the_probability_one_where_others_are_skipped(mechanism: str) -> None:
-    presence = parameters(released(mechanism, Missing.SKIP)).presence
+    model = released(mechanism, Missing.SKIP)
+    each = parameters(model)
+    presence = each.presence
     assert presence is not None
-    assert presence.released == ((600,), (100,))
+    assert model.counts(PRESENCE, each.attribute) == ((600,), (100,))
     assert presence.probability == ((1.0,), (1.0,))
 
 
@@ -528,5 +533,5 @@ def test_counts_that_are_noise_make_a_valid_model(mechanism: str, missing: Missi
 
 
 def test_a_histogram_counts_the_values_there_are_alone() -> None:
-    each = parameters(released("histogram", Missing.CATEGORY))
-    assert [sum(row) for row in each.released] == [600, 100]  # type: ignore[union-attr]
+    model = released("histogram", Missing.CATEGORY)
+    assert list(map(sum, model.counts(COUNTS, parameters(model).attribute))) == [600, 100]

@@ -128,8 +128,8 @@ def is_number(value: Any) -> bool:
 
 
 def parameter_numbers(document: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-    """The numbers of parameters, released values and the guarantee: all but those of the declared domain."""
-    parts = ("guarantee", "classes", "weighted_classes", "attributes", "attribute_weights")
+    """The numbers of parameters, measurements and the guarantee: all but those of the declared domain."""
+    parts = ("guarantee", "measurements", "classes", "weighted_classes", "attributes", "attribute_weights")
     for part in parts:
         yield from numbers(document.get(part, {}), (part,))
 

@@ -16,14 +16,14 @@ from dpnb_columnar.errors import Error
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import (
     AttributeWeights,
-    ClassCounts,
     Histogram,
     Normal,
     Presence,
+    Priors,
     PublicSource,
     Table,
 )
-from support.model_cases import declared
+from support.model_cases import declared, measurement
 
 
 def golden_model() -> Model:
@@ -48,17 +48,28 @@ def golden_model() -> Model:
     return Model(
         domain,
         Guarantee("smooth", "polyplace", Fraction(1, 2), Fraction(0), Neighbours.REPLACE_ONE, tuple(shares), False),
-        ClassCounts((1200, -3), (0.9991680532445923, 0.0008319467554076539)),
         (
-            Normal("age", (30.125, -7.5), (144.0, -2.25), (30.125, 0.0), (12.0, 90.0)),
-            Normal("wage", (5.5, 6.1), (1e-300, 1.7976931348623157e308), (5.5, 6.1), (0.1, 6.5)),
-            Histogram("hours", (0, 5, 15), ((10, -2), (0, 9007199254740992)), ((0.5, 0.5), (1e-16, 1.0))),
-            Table('job "x"', ((3, 0, 1, -1), (0, 0, 0, 0)), ((0.5, 0.125, 0.25, 0.125), (0.25, 0.25, 0.25, 0.25))),
-            Normal(
-                *("pension", (350.5, 400.0), (2500.0, 1e4), (350.5, 400.0), (50.0, 100.0)),
-                presence=Presence(((300, 900), (0, -3)), ((0.25, 0.75), (0.5, 0.5))),
-            ),
-            Histogram("rent", (0, 10), ((700,), (5,)), ((1.0,), (1.0,)), Presence(((712,), (2,)), ((1.0,), (1.0,)))),
+            measurement("class counts", None, (1200,), (-3,), share=shares[0], scale=6.0),
+            measurement("mean", "age", (60.25,), (-15.0,), share=shares[1]),
+            measurement("variance", "age", (576.0,), (-9.0,)),
+            measurement("mean", "wage", (5.5,), (6.1,)),
+            measurement("variance", "wage", (1e-300,), (1e280,)),
+            measurement("counts", "hours", (10, -2), (0, 9007199254740992)),
+            measurement("counts", 'job "x"', (3, 0, 1, -1), (0, 0, 0, 0)),
+            measurement("mean", "pension", (350.5,), (400.0,)),
+            measurement("variance", "pension", (2500.0,), (1e4,)),
+            measurement("values present", "pension", (300, 900), (0, -3)),
+            measurement("counts", "rent", (700,), (5,)),
+            measurement("values present", "rent", (712,), (2,)),
+        ),
+        Priors((0.9991680532445923, 0.0008319467554076539)),
+        (
+            Normal("age", (30.125, 0.0), (12.0, 90.0)),
+            Normal("wage", (5.5, 6.1), (0.1, 6.5)),
+            Histogram("hours", (0, 5, 15), ((0.5, 0.5), (1e-16, 1.0))),
+            Table('job "x"', ((0.5, 0.125, 0.25, 0.125), (0.25, 0.25, 0.25, 0.25))),
+            Normal("pension", (350.5, 400.0), (50.0, 100.0), Presence(((0.25, 0.75), (0.5, 0.5)))),
+            Histogram("rent", (0, 10), ((1.0,), (1.0,)), Presence(((1.0,), (1.0,)))),
         ),
         {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
         AttributeWeights(

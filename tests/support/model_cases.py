@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,13 +11,32 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dpnb_columnar.api.model import Model
-from dpnb_columnar.core.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
+from dpnb_columnar.core.budget import (
+    Approximate,
+    Budget,
+    Concentrated,
+    Neighbours,
+    Pure,
+    Request,
+    Share,
+    compose,
+    total,
+)
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.measurement import (
+    CLASS_COUNTS,
+    COUNTS,
+    EXACT,
+    LARGEST_RELEASED,
+    PRESENCE,
+    WEIGHTED_COUNTS,
+    Measurement,
+)
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.model.document_reader import read_document
+from dpnb_columnar.model.document_reader import WHOLE, read_document
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,
     LARGEST_INTERCEPT,
@@ -26,13 +45,15 @@ from dpnb_columnar.model.parameters import (
     AttributeParameters,
     AttributeWeights,
     CalibrationLine,
-    ClassCounts,
     Histogram,
+    NaiveBayes,
     Normal,
     Presence,
+    Priors,
     PublicSource,
     Table,
 )
+from dpnb_columnar.model.query_noise import in_unit
 from support.memory import peak
 
 
@@ -46,7 +67,7 @@ LARGEST_COUNT = 2**53
 
 UNCHECKED = """
 from dpnb_columnar.model import document_reader
-document_reader.check_parameters = lambda model, document: None
+document_reader.check_made_again = lambda model, document: None
 """
 """Has a program of its own read models whose parameters are invented, as the fixture ``invented_models`` does here."""
 
@@ -94,33 +115,67 @@ def model_of(
     attributes: Sequence[AttributeParameters],
     priors: Sequence[float] | None = None,
     guarantee: Guarantee = UNPROTECTED,
+    measured: Sequence[Measurement] = (),
 ) -> Model:
-    """A model of these parameters; equal priors where none are given."""
+    """A model of these parameters; equal priors where none are given, and zeros where nothing was measured."""
     size = len(domain.classes)
-    classes = ClassCounts((0,) * size, tuple(priors or [1 / size] * size))
-    return Model(domain, guarantee, classes, tuple(attributes), {"dpnb-columnar": "0"})
+    classes = Priors(tuple(priors or [1 / size] * size))
+    measurements = tuple(_besides(measured, size, attributes))
+    return Model(domain, guarantee, measurements, classes, tuple(attributes), {"dpnb-columnar": "0"})
+
+
+def measurement(
+    query: str, attribute: str | None, *values: Sequence[float], share: Share | None = None, scale: float | None = None
+) -> Measurement:
+    """What a query released, a row for each class, exact where it has no share."""
+    scales = None if scale is None else (scale,) * len(values)
+    noise = EXACT if share is None else share.noise
+    return Measurement(query, attribute, tuple(map(tuple, values)), noise, scales, share)
+
+
+def drawn(model: NaiveBayes, query: str, attribute: str) -> tuple[float, ...]:
+    """Per class, what was drawn of a numeric attribute, in the attribute's unit."""
+    return tuple(in_unit(model.domain, query, attribute, each) for each in model.measured[query, attribute].column)
+
+
+def _besides(
+    measured: Sequence[Measurement], classes: int, attributes: Sequence[AttributeParameters]
+) -> Iterator[Measurement]:
+    """Measurements, and zeros for all that a model of these attributes is made of besides."""
+    yield from measured
+    keys = {each.key for each in measured}
+    for query, attribute, size in _queries(attributes):
+        if (query, attribute) not in keys:
+            yield measurement(query, attribute, *((0.0 if query in ("mean", "variance") else 0,) * size,) * classes)
+
+
+def _queries(attributes: Sequence[AttributeParameters]) -> Iterator[tuple[str, str | None, int]]:
+    """Queries that a model of these attributes is made of, each with the numbers that a class has."""
+    yield CLASS_COUNTS, None, 1
+    for part in attributes:
+        if isinstance(part, Normal):
+            yield from (("mean", part.attribute, 1), ("variance", part.attribute, 1))
+        else:
+            yield COUNTS, part.attribute, len(part.probability[0])
+        if not isinstance(part, Table) and part.presence is not None:
+            yield PRESENCE, part.attribute, len(part.presence.probability[0])
 
 
 def normal_of(attribute: str, mean: Sequence[float], deviation: Sequence[float]) -> Normal:
-    """A normal attribute whose released numbers nobody looks at."""
-    nothing = (0.0,) * len(mean)
-    return Normal(attribute, nothing, nothing, tuple(mean), tuple(deviation))
+    return Normal(attribute, tuple(mean), tuple(deviation))
 
 
 def table_of(attribute: str, *probability: Sequence[float]) -> Table:
-    return Table(attribute, tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability)))
+    return Table(attribute, tuple(map(tuple, probability)))
 
 
 def histogram_of(attribute: str, edges: Sequence[int], *probability: Sequence[float]) -> Histogram:
-    """A histogram whose released counts nobody looks at."""
-    return Histogram(
-        attribute, tuple(edges), tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability))
-    )
+    return Histogram(attribute, tuple(edges), tuple(map(tuple, probability)))
 
 
 def presence_of(*probability: Sequence[float]) -> Presence:
-    """Probabilities of having a value, and of having none, whose released counts nobody looks at."""
-    return Presence(tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability)))
+    """Probabilities of having a value, and of having none."""
+    return Presence(tuple(map(tuple, probability)))
 
 
 @st.composite
@@ -173,24 +228,21 @@ def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> Attri
         return tuple(draw(st.lists(values, min_size=size, max_size=size)))
 
     if isinstance(attribute, Categorical):
-        size = attribute.size
-        released = rows(st.tuples(*[counts] * size))
-        return Table(attribute.name, released, rows(probabilities(size)))
+        return Table(attribute.name, rows(probabilities(attribute.size)))
     scale = attribute.scale
     presence = None
     if cells := {Missing.CATEGORY: 2, Missing.SKIP: draw(st.integers(0, 1))}.get(attribute.missing):
-        presence = Presence(rows(st.tuples(*[counts] * cells)), rows(probabilities(cells)))
+        presence = Presence(rows(probabilities(cells)))
     if draw(st.booleans()):
         inner = draw(st.sets(st.integers(1, scale.cells), max_size=4))
         edges = (0, *sorted(inner), scale.cells + 1)
-        released = rows(st.tuples(*[counts] * (len(edges) - 1)))
-        return Histogram(attribute.name, edges, released, rows(probabilities(len(edges) - 1)), presence)
+        return Histogram(attribute.name, edges, rows(probabilities(len(edges) - 1)), presence)
     means = rows(st.one_of(st.sampled_from([scale.origin, scale.end]), st.floats(scale.origin, scale.end)))
     width = scale.end - scale.origin
     ordinary = st.floats(max(width / 1000, scale.step / 4), width)
     deviations = rows(st.one_of(ordinary, ordinary, st.sampled_from([scale.step / 4, width])))
     bound = draw(st.one_of(st.none(), st.floats(0.5, 5), st.sampled_from([0.0, LARGEST_BOUND])))
-    return Normal(attribute.name, rows(finite), rows(finite), means, deviations, presence=presence, bound=bound)
+    return Normal(attribute.name, means, deviations, presence=presence, bound=bound)
 
 
 @st.composite
@@ -202,17 +254,37 @@ def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
     )
     asked = domain.attributes[: draw(st.integers(0, len(found)))]
     attributes = tuple(draw(parameters_for(attribute, len(classes))) for attribute in asked)
-    released = tuple(draw(st.lists(counts, min_size=len(classes), max_size=len(classes))))
-    priors = ClassCounts(released, draw(probabilities(len(classes))))
+    priors = Priors(draw(probabilities(len(classes))))
     weights = draw(st.none() | attribute_weights(len(attributes), len(classes)))
     software = {"dpnb-columnar": "0", draw(names): draw(names)}
-    weighted = None
+    weighted, queries = None, list(_queries(attributes))
     if draw(st.booleans()):
         weight = Weight("weight of a row", Fraction(draw(st.integers(1, 2**20)), 8), Fraction(1, 8))
         domain = replace(domain, weight=weight)
-        sums = tuple(draw(st.lists(counts, min_size=len(classes), max_size=len(classes))))
-        weighted = ClassCounts(sums, draw(probabilities(len(classes))))
-    return Model(domain, draw(guarantees()), priors, attributes, software, weights, weighted)
+        queries.append((WEIGHTED_COUNTS, None, 1))
+        weighted = Priors(draw(probabilities(len(classes))))
+    guarantee = draw(guarantees(len(classes)))
+    measured = tuple(draw(_measurements(guarantee, queries, len(classes))))
+    return Model(domain, guarantee, measured, priors, attributes, software, weights, weighted)
+
+
+@st.composite
+def _measurements(
+    draw: st.DrawFn, guarantee: Guarantee, queries: Sequence[tuple[str, str | None, int]], classes: int
+) -> list[Measurement]:
+    """Measurements of a guarantee, and of all that a model is made of besides, extremes included."""
+    sizes = {(query, attribute): (classes, size) for query, attribute, size in queries}
+    shares = {(each.query, each.attribute): each for each in guarantee.composition}
+    found = []
+    for query, attribute in dict.fromkeys((*shares, *sizes)):
+        share = shares.get((query, attribute))
+        rows, size = sizes.get((query, attribute)) or (1, 1 if share is None else share.values)
+        number = counts if query in WHOLE else st.floats(-LARGEST_RELEASED, LARGEST_RELEASED)
+        row = st.lists(number, min_size=size, max_size=size)
+        scale = draw(st.none() | st.floats(0, 1e300)) if share is not None else None
+        values = draw(st.lists(row, min_size=rows, max_size=rows))
+        found.append(measurement(query, attribute, *values, share=share, scale=scale))
+    return found
 
 
 @st.composite
@@ -250,7 +322,7 @@ def lines(draw: st.DrawFn, classes: int) -> CalibrationLine:
 
 
 @st.composite
-def guarantees(draw: st.DrawFn) -> Guarantee:
+def guarantees(draw: st.DrawFn, classes: int = 2) -> Guarantee:
     """A guarantee that does not contradict itself, or none."""
     if draw(st.booleans()):
         return UNPROTECTED
@@ -261,8 +333,8 @@ def guarantees(draw: st.DrawFn) -> Guarantee:
         delta=Fraction(0) if kind is Pure else Fraction(1, 10**6),
     )
     asked = st.tuples(names, st.none() | names, st.fractions(min_value=Fraction(1, 10**3), max_value=100))
-    requests = [Request("class counts", None, 2, PARALLEL_CELLS, "laplace", Fraction(1))] + [
-        Request(query, attribute, draw(st.integers(1, 10**6)), PARALLEL_CELLS, "noise", weight, kind)
+    requests = [Request("class counts", None, classes, PARALLEL_CELLS, "laplace", Fraction(1))] + [
+        Request(query, attribute, draw(st.integers(1, 9)), PARALLEL_CELLS, "noise", weight, kind)
         for query, attribute, weight in draw(st.lists(asked, min_size=1, max_size=5, unique_by=lambda each: each[:2]))
     ]
     shares = compose(requests, budget)

@@ -225,7 +225,7 @@ def test_hardly_any_budget_for_the_class_counts_gives_samples_of_the_largest_siz
     division = Division(Fraction(1), Fraction(1), counts)
     draws = ExactSampler(SeededBits(seed))
     model = plan_and_release(STATISTICS, Budget(Fraction(1), division=division), draw=draws)
-    assert max(map(abs, model.classes.released)) > LARGEST_SIZE
+    assert max(map(abs, model.class_counts)) > LARGEST_SIZE
     check_usable(model, tmp_path)
 
 
