@@ -49,10 +49,10 @@ def test_a_model_with_a_delta_says_so_and_proves_it(noise: str, relation: str, p
 @pytest.mark.parametrize("noise", [*PURE, "student-1", "student-7"])
 def test_pure_noise_by_name(noise: str, people_file: Path, run: Run) -> None:
     run("train", people_file, "--noise", noise)
-    guarantee = json.loads(Path("people.model.json").read_text())["guarantee"]
-    assert (guarantee["noise"], guarantee["delta"]) == (noise, "0")
-    assert "rho" not in guarantee
-    assert {share["noise"] for share in guarantee["composition"]} == {"laplace", noise}
+    document = json.loads(Path("people.model.json").read_text())
+    assert (document["guarantee"]["noise"], document["guarantee"]["delta"]) == (noise, "0")
+    assert "rho" not in document["guarantee"]
+    assert {each["noise"] for each in document["measurements"]} == {"laplace", noise}
 
 
 @pytest.mark.parametrize(

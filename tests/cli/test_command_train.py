@@ -87,7 +87,7 @@ def test_two_trainings_differ(people_file: Path, run: Run) -> None:
     first, second = document("first.json"), document("second.json")
     assert first["guarantee"] == second["guarantee"]
     assert first["guarantee"]["private"] is True
-    assert first["attributes"]["age"]["released_mean"] != second["attributes"]["age"]["released_mean"]
+    assert first["attributes"]["age"]["mean"] != second["attributes"]["age"]["mean"]
 
 
 def test_two_trainings_with_a_seed_are_alike_and_carry_no_guarantee(people_file: Path, run: Run) -> None:
@@ -110,9 +110,8 @@ def test_mechanism_without_privacy_says_so(people_file: Path, run: Run) -> None:
 
 def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> None:
     run("train", people_file, "--mechanism", "smooth", "--epsilon", "1", "--noise", "cauchy", "--shares", "3:1:2")
-    guarantee = document()["guarantee"]
-    assert guarantee["noise"] == "cauchy"
-    shares = {(share["query"], share["attribute"]): share["epsilon"] for share in guarantee["composition"]}
+    assert document()["guarantee"]["noise"] == "cauchy"
+    shares = {(each["query"], each["attribute"]): each["share"]["epsilon"] for each in document()["measurements"]}
     # Two numeric attributes at 3, one categorical at 1 and the class counts at 2 make 9 parts.
     assert shares[("class counts", None)] == "2/9"
     assert shares[("counts", "sex")] == "1/9"

@@ -28,14 +28,13 @@ from support.scored_rows import AGE, MIXED, types
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.api.model import Model
-from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.domain import Categorical, Domain, Label
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Table
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Priors, Table
 from dpnb_columnar.model.scoring import probability_column
 
 NUMBERS = [
@@ -75,7 +74,7 @@ ODD_MODELS = {
         for weights in ((0.5, 1.75, 0.25, 0.0, 1.5), (-0.5, -0.25, -2.0, -1.0, 1e-300))
     },
     "under a line": CALIBRATED,
-    "under a line that sums of weights move": replace(CALIBRATED, weighted_classes=ClassCounts((0, 0), (0.2, 0.8))),
+    "under a line that sums of weights move": replace(CALIBRATED, weighted_classes=Priors((0.2, 0.8))),
 }
 
 
@@ -449,9 +448,8 @@ def test_a_class_of_quotes_stays_what_it_is_in_a_table_of_terms(tmp_path: Path) 
     """DuckDB guesses which character quotes a text: a class of two apostrophes was an empty one."""
     label = Label(("Ē▥:", "ĳĞ¼", "''", "0"), "label")
     domain = Domain("test", label, (Categorical("0", ("0", "4", "3")),))
-    table = Table("0", ((0,) * 3,) * 4, ((0.5, 0.25, 0.25), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2), (0.3, 0.3, 0.4)))
-    guarantee = Guarantee("none", None, None, None, None, (), False)
-    model = Model(domain, guarantee, ClassCounts((0,) * 4, (0.25,) * 4), (table,), {"dpnb-columnar": "0"})
+    table = Table("0", ((0.5, 0.25, 0.25), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2), (0.3, 0.3, 0.4)))
+    model = model_of(domain, [table])
     rows = pl.DataFrame({"0": ["0", "4", "3", None]}).to_arrow()
     assert compare(DuckDB(tmp_path), model, rows, {}) <= CLOSE
 

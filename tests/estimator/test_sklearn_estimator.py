@@ -77,8 +77,8 @@ def test_every_form_of_table_gives_the_same_model(form: str) -> None:
     rows = FORMS[form](X)
     named = form not in ("array", "lists")
     fitted = estimator(random_state=3, **({} if named else BY_POSITION)).fit(rows, y.to_list())
-    assert [each.released for each in fitted.model_.attributes if hasattr(each, "released")] == [
-        each.released for each in expected.model_.attributes if hasattr(each, "released")
+    assert [each.values for each in fitted.model_.measurements] == [
+        each.values for each in expected.model_.measurements
     ]
     assert fitted.model_.classes == expected.model_.classes
     assert fitted.predict(rows).tolist() == expected.predict(X).tolist()

@@ -43,19 +43,19 @@ from dpnb_columnar.model.likelihood import (
     population_line,
     reference_class,
 )
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts, Histogram, Normal, Presence
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Histogram, Normal, Presence, Priors
 from dpnb_columnar.model.scoring import probability_column
 from dpnb_columnar.releases.score_plan import model_scores
 
 AGES = people_domain()["age"]
 assert isinstance(AGES, Numeric)
 VALUES = np.array([0.0, 1.0, 30.0, 49.5, 99.0, 100.0])
-PRESENCE = Presence(((9, 1), (5, 5), (2, 8)), ((0.9, 0.1), (0.5, 0.5), (0.2, 0.8)))
+PRESENCE = Presence(((0.9, 0.1), (0.5, 0.5), (0.2, 0.8)))
 
 
 def normal(deviations: tuple[float, ...], presence: Presence | None = None, bound: float | None = None) -> Normal:
     means = (20.0, 45.0, 80.0)
-    return Normal("age", means, (1.0,) * 3, means, deviations, presence=presence, bound=bound)
+    return Normal("age", means, deviations, presence=presence, bound=bound)
 
 
 def log_density(value: float, mean: float, deviation: float) -> float:
@@ -111,7 +111,7 @@ def test_rows_are_scored_in_the_bins_that_they_are_counted_in(transform: str) ->
 @pytest.mark.parametrize("weight", [1.0, 0.3, -0.7])
 def test_terms_of_cells_and_of_none_are_weighted_logarithms(weight: float) -> None:
     probability = ((0.2, 0.8), (0.5, 0.5), (0.9, 0.1))
-    histogram = Histogram("age", (0, 50, 101), ((1, 4), (1, 1), (9, 1)), probability, PRESENCE)
+    histogram = Histogram("age", (0, 50, 101), probability, PRESENCE)
     terms = np.array(cell_terms(histogram, weight))
     missing = missing_terms(histogram, weight)
     assert missing is not None
@@ -190,7 +190,7 @@ def table_model(line: CalibrationLine, priors: list[float], *, weighted: list[fl
     table = table_of("x", *(row.tolist() for row in rows))
     domain = declared({"x": {"values": TELLING}}, [f"c{place}" for place in range(len(priors))])
     weights = AttributeWeights("calibrated", (1.0,), (0.0,) * len(priors), line=line)
-    population = None if weighted is None else ClassCounts((0,) * len(priors), tuple(weighted))
+    population = None if weighted is None else Priors(tuple(weighted))
     return replace(model_of(domain, [table], priors), attribute_weights=weights, weighted_classes=population)
 
 

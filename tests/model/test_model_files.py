@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_model import DELETED, VALID, Place, changed, golden_model, loaded_or_refused, read_or_refused
-from support.model_cases import LARGEST_COUNT, declared, from_document, model_of, models
+from support.model_cases import LARGEST_COUNT, declared, from_document, measurement, model_of, models
 from support.released_models import MODELS
 
 from dpnb_columnar.api import load_model
@@ -66,10 +66,15 @@ def test_random_models_survive_both_formats(tmp_path_factory: pytest.TempPathFac
 
 def test_extreme_numbers_survive_both_formats(tmp_path: Path) -> None:
     domain = declared({"x": {"lower": "-1e100", "upper": "1e100"}, "y": {"values": ["a", "b"]}}, map(str, range(40)))
-    extremes = [1.7976931348623157e308, -5e-324, -0.0, 0.1 + 0.2, 1e-300, 2.0**-1022] * 7
-    normal = Normal("x", tuple(extremes[:40]), tuple(extremes[1:41]), (-1e100, 1e100) * 20, (2e100, 7.7e99) * 20)
-    table = Table("y", ((LARGEST_COUNT, -LARGEST_COUNT),) * 40, ((1e-300, 1.0), (0.1, 0.9)) * 20)
-    check_round_trip(model_of(domain, [normal, table]), tmp_path)
+    extremes = [1e280, -5e-324, -0.0, 0.1 + 0.2, 1e-300, 2.0**-1022] * 7
+    normal = Normal("x", (-1e100, 1e100) * 20, (2e100, 7.7e99) * 20)
+    table = Table("y", ((1e-300, 1.0), (0.1, 0.9)) * 20)
+    measured = [
+        measurement("mean", "x", *([number] for number in extremes[:40])),
+        measurement("variance", "x", *([number] for number in extremes[1:41])),
+        measurement("counts", "y", *[(LARGEST_COUNT, -LARGEST_COUNT)] * 40),
+    ]
+    check_round_trip(model_of(domain, [normal, table], measured=measured), tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["json", "parquet"])
@@ -117,19 +122,21 @@ def test_a_parquet_model_has_one_row_per_parameter(model: Model, tmp_path: Path)
     table = pq.read_table(path)
     classes = len(model.domain.classes)
     sizes = [2 if isinstance(one, Normal) else len(one.probability[0]) for one in model.attributes]
-    sizes += [len(one.presence.released[0]) for one in model.attributes if not isinstance(one, Table) and one.presence]
+    sizes += [
+        len(one.presence.probability[0]) for one in model.attributes if not isinstance(one, Table) and one.presence
+    ]
     assert table.num_rows == classes * (1 + sum(sizes))
     assert [(field.name, str(field.type)) for field in table.schema] == SCHEMA
     assert table.num_rows == len({tuple(row.values())[:4] for row in table.to_pylist()})
     # The numbers stand in the rows only: the metadata has their places.
     frame = json.loads(table.schema.metadata[MODEL_KEY.encode()])
-    assert {leaf.released[leaf.position] for leaf in leaves(frame)} == {None}
+    assert {leaf.released[leaf.place] for leaf in leaves(frame) if leaf.whole} == {None}
     assert {leaf.values[leaf.position] for leaf in leaves(frame)} == {None}
 
 
 # A document that is no model is refused in words that name the file, and the place within it.
 
-SHARE: Place = ("guarantee", "composition", 0)
+SHARE: Place = ("measurements", 0, "share")
 
 
 def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
@@ -166,10 +173,14 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attributes", "age", "deviation", 0), 0, "attributes.age.deviation: 0 is not a possible value"),
         (("attributes", "age", "bound"), "3", "attributes.age.bound: '3' is not a possible value"),
         (("attributes", "age", "deviation", 0), 1e-300, "attributes.age.deviation: 1e-300 is not"),
-        (("attributes", "age", "released_mean", 0), float("nan"), "released_mean: nan is not a possible value"),
+        (("measurements", 1, "values", 0, 0), float("nan"), "measurements.1.values.0: nan is not a possible value"),
         (("attributes", "age", "mean", 0), True, "attributes.age.mean: True is not a possible value"),
-        (("attributes", "age", "released_mean", 0), 10**400, "released_mean: 1000+ is not a possible value"),
-        (("attributes", "hours", "edges"), [0, 15], "attributes.hours.released.0: expected a list of 1"),
+        (("measurements", 1, "values", 0, 0), 10**400, "measurements.1.values.0: 1000+ is not a possible value"),
+        (("measurements", 1, "values"), 3, "measurements.1.values: expected a list"),
+        (("measurements", 0, "scale"), [6.0], "measurements.0.scale: expected a list of 2"),
+        (("measurements", 0, "scale", 0), -6.0, "measurements.0.scale: -6.0 is not a possible value"),
+        (("measurements",), DELETED, "measurements: missing"),
+        (("attributes", "hours", "edges"), [0, 15], "attributes.hours.probability.0: expected a list of 1"),
         (("attributes", "hours", "edges"), [0, 16], "attributes.hours.edges: expected rising edges from 0 to 15"),
         (("attributes", "hours", "edges"), [0, 5, 5, 15], "expected rising edges"),
         (("attributes", "hours", "edges"), [1, 5, 15], "expected rising edges from 0 to 15"),
@@ -177,11 +188,11 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attributes", "hours", "probability", 1, 0), 0.1, "probability.1: probabilities do not add up to 1"),
         (("attributes", "hours", "probability", 1, 0), 0.0, "probability.1: 0.0 is not a possible value"),
         (("attributes", "pension", "presence"), DELETED, "attributes.pension.presence: missing"),
-        (("attributes", "pension", "presence", "released", 0), [5], "presence.released.0: expected a list of 2"),
-        (("attributes", "pension", "presence", "released", 0, 1), 0.5, "presence.released.0: 0.5 is not a possible"),
-        (("attributes", "rent", "presence", "released", 1), [5, 5], "attributes.rent.presence.released.1: expected a"),
+        (("attributes", "pension", "presence", "probability", 0), [1.0], "presence.probability.0: expected a list"),
+        (("attributes", "rent", "presence", "probability", 1), [0.5, 0.5], "rent.presence.probability.1: expected a"),
+        (("measurements", 9, "values", 0, 1), 0.5, "measurements.9.values.0: 0.5 is not a possible"),
         (("attributes", "age", "presence"), {}, "attributes.age.presence: does not suit an attribute that does not"),
-        (("attributes", 'job "x"', "released", 0, 0), 1.5, "released.0: 1.5 is not a possible value"),
+        (("measurements", 6, "values", 0, 0), 1.5, "measurements.6.values.0: 1.5 is not a possible value"),
         (("attribute_weights",), [], r"attribute_weights: expected an object, found \[\]"),
         (("attribute_weights", "weights"), [0.5] * 6, "attribute_weights.weights: expected an object"),
         (("attribute_weights", "weights", "age"), DELETED, "attribute_weights.weights.age: missing"),
@@ -193,8 +204,8 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attribute_weights", "source", "left_out", 0), 1, "attribute_weights.source.left_out.0: expected text"),
         (("attribute_weights", "intercepts", 1), -1001, "attribute_weights.intercepts: -1001 is not a possible value"),
         (("classes", "probability", 0), 0.5, "classes.probability: probabilities do not add up to 1"),
-        (("classes", "released"), [1], "classes.released: expected a list of 2"),
-        (("guarantee", "epsilon"), "0.6", "guarantee.composition: the shares do not add up to epsilon"),
+        (("classes", "probability"), [1.0], "classes.probability: expected a list of 2"),
+        (("guarantee", "epsilon"), "0.6", "measurements: the shares do not add up to epsilon"),
         (("guarantee", "epsilon"), 0.5, "guarantee.epsilon: expected an exact number, found the binary float 0.5"),
         (("guarantee", "epsilon"), "-1", "guarantee.epsilon: must not be negative, found '-1'"),
         (("guarantee", "epsilon"), None, "epsilon, delta and neighbours are stated together"),
@@ -205,10 +216,9 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("guarantee", "private"), False, "guarantee.private: contradicts epsilon and seeded"),
         (("guarantee", "seeded"), True, "guarantee.private: contradicts epsilon and seeded"),
         (("guarantee", "seeded"), "no", "guarantee.seeded: expected true or false, found 'no'"),
-        (("guarantee", "composition"), {}, "guarantee.composition: expected a list"),
-        ((*SHARE, "epsilon"), "1/12", "guarantee.composition.0.row_epsilon: costs more than the share"),
-        ((*SHARE, "epsilon"), "0", "guarantee.composition.0: a share has epsilon above 0"),
-        ((*SHARE, "values"), "2", "guarantee.composition.0.values: '2' is not a possible value"),
+        (("measurements",), {}, "measurements: expected a list"),
+        ((*SHARE, "epsilon"), "1/12", "measurements.0.share.row_epsilon: costs more than the share"),
+        ((*SHARE, "epsilon"), "0", "measurements.0.share: a share has epsilon above 0"),
     ],
 )  # fmt: skip
 def test_a_document_with_a_fault_is_refused_by_its_place(place: Place, value: object, words: str) -> None:
@@ -218,7 +228,9 @@ def test_a_document_with_a_fault_is_refused_by_its_place(place: Place, value: ob
 def test_a_fault_in_the_domain_is_a_fault_of_the_declaration() -> None:
     refused(changed(("domain", "attributes", "age", "lower"), 100), "age.lower", ConfigurationError)
     # A class more than there are parameters for.
-    refused(changed(("domain", "label", "classes"), ["no", "yes", "maybe"]), "classes.released: expected a list of 3")
+    refused(
+        changed(("domain", "label", "classes"), ["no", "yes", "maybe"]), "classes.probability: expected a list of 3"
+    )
 
 
 def test_text_that_is_no_document_is_refused() -> None:
@@ -228,16 +240,16 @@ def test_text_that_is_no_document_is_refused() -> None:
 
 
 def test_shares_without_a_common_denominator_are_refused_before_they_are_added_up() -> None:
-    share = VALID["guarantee"]["composition"][0]
+    first = VALID["measurements"][0]
     odd = [
-        {**share, "epsilon": f"1/{10**299 + number}", "row_epsilon": f"1/{2 * (10**299 + number)}"}
-        for number in range(2000)
+        {**first, "share": {"composition": "", "epsilon": f"1/{each}", "row_epsilon": f"1/{2 * each}"}}
+        for each in range(10**299, 10**299 + 2000)
     ]
-    refused(changed(("guarantee", "composition"), odd), "the shares have no common denominator")
+    refused(changed(("measurements",), odd), "the shares have no common denominator")
 
 
 def test_a_guarantee_of_nothing_is_refused() -> None:
-    empty = changed(("guarantee", "composition"), [])
+    empty = changed(("measurements",), [])
     refused(changed(("guarantee", "epsilon"), "0", empty), "guarantee.epsilon: must be above 0")
 
 
@@ -318,7 +330,7 @@ def test_other_priors_are_read_and_have_another_digest() -> None:
     released = golden_model()
     other = from_document(changed(("classes", "probability"), [0.25, 0.75]), "model.json")
     assert other.priors == (0.25, 0.75)
-    assert other.classes.released == released.classes.released
+    assert other.measurements == released.measurements
     assert document_digest(other) != document_digest(released)
 
 
@@ -357,7 +369,7 @@ def test_parquet_without_our_metadata_is_refused(parquet: Path) -> None:
         [],
         {},
         {"domain": {}},
-        {"domain": [], "classes": 3, "attributes": ""},
+        {"domain": [], "measurements": 7, "classes": 3, "attributes": ""},
     ):
         rewrite(parquet, table, document)
         parquet_refused(parquet, "its metadata does not fit its rows")
@@ -383,7 +395,7 @@ def test_parquet_rows_in_another_order_or_number_are_refused(parquet: Path) -> N
         ("value", 0, 0.5, "classes.probability: probabilities do not add up to 1"),
         ("value", 2, float("nan"), "attributes.age.mean: nan is not"),
         ("value", 3, -1.0, "attributes.age.deviation: -1.0 is not"),
-        ("released", 0, 0.5, "classes.released: 0.5 is not a possible value"),
+        ("released", 0, 0.5, "measurements.0.values.0: 0.5 is not a possible value"),
         ("class", 0, "yes", "its rows do not follow its metadata"),
         ("cell", 14, "5", "its rows do not follow its metadata"),
         ("parameter", 3, "variance", "its rows do not follow its metadata"),

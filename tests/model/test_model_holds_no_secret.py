@@ -34,38 +34,31 @@ def model(request: pytest.FixtureRequest) -> Model:
 
 # What a model holds, and what not.
 
-SHARE_KEYS = {"query", "attribute", "values", "composition", "noise", "epsilon", "row_epsilon"}
+MEASUREMENT_KEYS = {"query", "attribute", "values", "noise", "scale", "share"}
+SHARE_KEYS = {"composition", "epsilon", "row_epsilon"}
 KEYS: Mapping[str, set[str]] = {
-    "": {"format", "version", "software", "guarantee", "domain", "classes", "attributes"},
+    "": {"format", "version", "software", "guarantee", "domain", "measurements", "classes", "attributes"},
     "software": {"dpnb-columnar", *LIBRARIES},
-    "guarantee": {"private", "mechanism", "noise", "epsilon", "delta", "neighbours", "seeded", "composition"},
+    "guarantee": {"private", "mechanism", "noise", "epsilon", "delta", "neighbours", "seeded"},
     "domain": {"name", "label", "attributes"},
-    "classes": {"released", "probability"},
+    "classes": {"probability"},
 }
 PARAMETER_KEYS = {
-    "normal": {"kind", "released_mean", "mean", "deviation"},
-    "table": {"kind", "released", "probability"},
-    "histogram": {"kind", "edges", "released", "probability"},
+    "normal": {"kind", "mean", "deviation"},
+    "table": {"kind", "probability"},
+    "histogram": {"kind", "edges", "probability"},
 }
-
-SPREAD = {"global": "released_deviation", "trimmed-mean": "released_square"}
-"""What mechanisms draw that do not draw a variance."""
-
-
-PLACED = {"released_mean", "released_variance"}
-"""What placed the bins of a histogram, where it was drawn."""
 
 
 def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
     document = to_document(model)
     for place, keys in KEYS.items():
         assert set(document[place] if place else document) == keys
-    for share in document["guarantee"]["composition"]:
-        assert set(share) == SHARE_KEYS | ({"scale"} if share["scale"] is None else {"scale", "unit"})
+    for measured in document["measurements"]:
+        assert set(measured) == MEASUREMENT_KEYS
+        assert measured["share"] is None or set(measured["share"]) == SHARE_KEYS
     for body in document["attributes"].values():
-        spread = {SPREAD.get(mechanism := document["guarantee"]["mechanism"], "released_variance")}
-        drawn = spread if body["kind"] == "normal" else PLACED if mechanism == "adaptive-histogram" else set()
-        assert set(body) == PARAMETER_KEYS[body["kind"]] | (drawn if body["kind"] != "table" else set())
+        assert set(body) == PARAMETER_KEYS[body["kind"]]
 
 
 def exact_numbers() -> dict[str, float]:

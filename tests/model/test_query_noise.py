@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.mechanisms import PRIVATE
-from support.model_cases import UNPROTECTED, model_of, normal_of
+from support.model_cases import UNPROTECTED, measurement, model_of, normal_of
 from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 from support.releases import plan_and_release
@@ -24,7 +24,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours, Pure, Request, compose
 from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.measurement import WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import WEIGHTED_COUNTS, by_key
 from dpnb_columnar.core.mechanisms.mechanism import on_scale, presence_counts
 from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
@@ -35,7 +35,7 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import leaves, to_document
-from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, ClassCounts, Table
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Priors, Table
 from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, model_noise, query_noise
 
@@ -195,13 +195,14 @@ def without_noise(model: Model, statistics: Statistics) -> Model:
     """The same construction of exact counts: bins, weights and line are those of the model."""
     shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
     sizes = [int(count) for count in statistics.class_counts]
-    parts = []
+    parts, found = [], {("class counts", None): [[size] for size in sizes]}
     for part in model.attributes:
         attribute, prior = model.domain[part.attribute], cell_prior(shares["counts", part.attribute])
         if isinstance(part, Table):
             assert isinstance(attribute, Categorical)
             exact = [[int(count) for count in row] for row in statistics.tables[part.attribute]]
             parts.append(postprocessing.table(attribute, exact, sizes, prior))
+            found["counts", part.attribute] = exact
             continue
         counts = []
         for column in statistics.columns[part.attribute]:
@@ -213,9 +214,14 @@ def without_noise(model: Model, statistics: Statistics) -> Model:
         own = [row[0] for row in drawn]
         bins = postprocessing.histogram(attribute, part.edges, counts, own, prior)  # type: ignore[arg-type, union-attr]
         parts.append(replace(bins, presence=presence))
-    counted = postprocessing.class_sizes(model.domain, sizes, parts, shares)
-    classes = replace(model.classes, released=tuple(sizes), probability=postprocessing.class_shares(counted))
-    return replace(model, classes=classes, attributes=tuple(parts))
+        found["counts", part.attribute], found["values present", part.attribute] = counts, drawn
+    measured = tuple(
+        replace(each, values=tuple(map(tuple, found[each.key]))) if each.key in found else each
+        for each in model.measurements
+    )
+    counted = postprocessing.class_sizes(model.domain, by_key(measured))
+    classes = Priors(postprocessing.class_shares(counted))
+    return replace(model, measurements=measured, classes=classes, attributes=tuple(parts))
 
 
 def coverage(classes: int, rows: int, epsilon: str, weights: str = "none", mechanism: str = "histogram") -> float:
@@ -288,38 +294,43 @@ def test_intervals_of_released_numbers_and_probabilities_hold_the_exact_ones(eps
 
 
 def counted_model(
-    queries: Sequence[tuple[str, str | None]], attributes: Sequence[AttributeParameters], **others: Any
+    queries: Mapping[tuple[str, str | None], Sequence[Sequence[float]]],
+    attributes: Sequence[AttributeParameters],
+    **others: Any,
 ) -> Model:
     """A model of 1,000 and 3,000 rows, each query of which has epsilon 1, in which nothing is added but a row."""
+    queries = {("class counts", None): [[1000], [3000]], **queries}
     requests = [Request(query, name, 2, PARALLEL_CELLS, "laplace", Fraction(1)) for query, name in queries]
     shares = compose(requests, Budget(Fraction(len(queries))))
+    measured = [
+        measurement(*key, *queries[key], share=each, scale=1.0) for key, each in zip(queries, shares, strict=True)
+    ]
     columns = {"sex": {"values": ["f", "m"], "missing": "row"}, "age": {"lower": 0, "upper": 100, "step": 1}}
     document = {"label": {"column": "label", "classes": ["no", "yes"]}, "attributes": columns, **others}
     guarantee = replace(UNPROTECTED, mechanism="paper", composition=shares)
-    model = model_of(read_domain("test", document, "test"), attributes, guarantee=guarantee)
-    return replace(model, classes=replace(model.classes, released=(1000, 3000)))
+    return model_of(read_domain("test", document, "test"), attributes, guarantee=guarantee, measured=measured)
 
 
 def test_noise_of_class_sizes_is_in_every_score() -> None:
     """Without attributes log(n + 1) has the variance 2 / (n + 1)^2, 2 that of the noise."""
-    found = score_noise(counted_model([("class counts", None)], []))
+    found = score_noise(counted_model({}, []))
     assert found.variance == pytest.approx([2 / 1001**2, 2 / 3001**2], rel=1e-9)
     assert found.mean == pytest.approx([math.log(1001), math.log(3001)], rel=1e-12)
 
 
 def test_noise_of_class_sizes_divides_every_cell() -> None:
     """A weight of -1 adds log(n + 2) to log(n + 1); class counts and a table's sum together have the variance 4/3."""
-    table = Table("sex", ((600, 400), (1500, 1500)), ((0.6, 0.4), (0.5, 0.5)))
-    model = counted_model([("class counts", None), ("counts", "sex")], [table])
+    table = Table("sex", ((0.6, 0.4), (0.5, 0.5)))
+    model = counted_model({("counts", "sex"): [[600, 400], [1500, 1500]]}, [table])
     model = replace(model, attribute_weights=AttributeWeights("fitted", (-1.0,), (0.0, 0.0)))
     expected = [4 / 3 * (1 / (n + 1) + 1 / (n + 2)) ** 2 for n in (1000, 3000)]
     assert score_noise(model).variance == pytest.approx(expected, rel=1e-9)
 
 
 def test_intercepts_are_in_scores_of_weighted_rows() -> None:
-    queries = [("class counts", None), (WEIGHTED_COUNTS, None)]
-    model = counted_model(queries, [], weight={"column": "w", "cap": 400})
-    model = replace(model, weighted_classes=ClassCounts((20_000, 60_000), (0.25, 0.75)))
+    sums = {(WEIGHTED_COUNTS, None): [[20_000], [60_000]]}
+    model = counted_model(sums, [], weight={"column": "w", "cap": 400})
+    model = replace(model, weighted_classes=Priors((0.25, 0.75)))
     plain = AttributeWeights("fitted", (), (0.0, 0.0))
     moved = replace(plain, intercepts=(0.5, -0.75))
     means = [score_noise(replace(model, attribute_weights=weights)).mean for weights in (plain, moved)]
@@ -328,8 +339,11 @@ def test_intercepts_are_in_scores_of_weighted_rows() -> None:
 
 def test_every_class_has_the_scale_of_its_own_noise() -> None:
     """A row moves a mean of n values from 0 to 100 by 100 / n at most: at epsilon 1 95 % are within log(20) of that."""
-    part = replace(normal_of("age", [30, 60], [9, 9]), released_mean=(30.0, 60.0))
-    model = counted_model([("class counts", None), ("mean", "age"), ("variance", "age")], [part])
+    moments = {("mean", "age"): [[30.0], [60.0]], ("variance", "age"): [[81.0], [81.0]]}
+    model = counted_model(moments, [normal_of("age", [30, 60], [9, 9])])
+    scales = tuple(100 / n for n in (1000, 3000))
+    measured = [replace(each, scale=scales) if each.query == "mean" else each for each in model.measurements]
+    model = replace(model, measurements=tuple(measured))
     intervals = NoiseIntervals(replace(model, guarantee=replace(model.guarantee, mechanism="global-variance")))
     found = [intervals.of(leaf).released for leaf in leaves(to_document(model)) if leaf.statistic == "mean"]
     halves = [math.log(20) * 100 / n for n in (1000, 3000)]

@@ -183,12 +183,10 @@ def test_weights_of_rows_move_the_line_as_they_move_the_priors() -> None:
 
 def test_log_ratios_of_a_table_and_of_a_histogram() -> None:
     domain = declared({"c": {"values": ["a", "b"]}, "n": {"lower": 0, "upper": 9, "step": 1}})
-    table = log_ratios(domain["c"], Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5))))
+    table = log_ratios(domain["c"], Table("c", ((0.25, 0.75), (0.5, 0.5))))
     np.testing.assert_allclose(table.ratios, [np.log([2, 2 / 3])])
-    presence = Presence(((1, 1), (1, 1)), ((0.5, 0.5), (0.8, 0.2)))
-    histogram = log_ratios(
-        domain["n"], Histogram("n", (0, 3, 10), ((1, 1), (1, 1)), ((0.4, 0.6), (0.1, 0.9)), presence)
-    )
+    presence = Presence(((0.5, 0.5), (0.8, 0.2)))
+    histogram = log_ratios(domain["n"], Histogram("n", (0, 3, 10), ((0.4, 0.6), (0.1, 0.9)), presence))
     assert histogram.starts == [0, 3]
     np.testing.assert_allclose(histogram.ratios, [np.log([0.1 / 0.4 * 1.6, 0.9 / 0.6 * 1.6])])
     np.testing.assert_allclose(histogram.missing, [math.log(0.2 / 0.5)])
@@ -209,7 +207,7 @@ def test_log_ratios_of_a_normal_attribute(entry: dict[str, object], steps: int |
     scale = attribute.scale
     width = scale.end - scale.origin
     mean, deviation = (scale.origin + 0.4 * width, scale.origin + 0.5 * width), (0.1 * width, 0.15 * width)
-    ratios = log_ratios(attribute, Normal("n", mean, deviation, mean, deviation))
+    ratios = log_ratios(attribute, Normal("n", mean, deviation))
     if steps is not None:
         assert len(ratios.starts) == steps
     assert ratios.starts[0] == 0
@@ -223,10 +221,10 @@ def test_log_ratios_of_a_normal_attribute(entry: dict[str, object], steps: int |
 
 def test_certainty_has_a_largest_score_and_does_not_stretch_the_ranges() -> None:
     domain = declared({"n": {"lower": 0, "upper": 10**9, "step": 1}, "c": {"values": ["a", "b"]}})
-    table = Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5)))
-    spike = Normal("n", (0.0, 5e8), (1.0, 1.0), (0.0, 5e8), (1.0, 2e8))
+    table = Table("c", ((0.25, 0.75), (0.5, 0.5)))
+    spike = Normal("n", (0.0, 5e8), (1.0, 2e8))
     model = plan_and_release(assemble(domain, ()), Budget(Fraction(1)), "smooth", draw=Forced())
-    spiky = margins_given(Model(domain, model.guarantee, model.classes, (spike, table), {}))
+    spiky = margins_given(Model(domain, model.guarantee, model.measurements, model.classes, (spike, table), {}))
     assert max(map(abs, spiky.tables[0][0].scores)) == LARGEST_SCORE
     assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 16
 

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from scipy.integrate import quad
 from support.mechanisms import MECHANISMS, PRIVATE
-from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
+from support.model_cases import declared, histogram_of, measurement, model_of, presence_of, table_of
 from support.people import PEOPLE, people, people_domain
 from support.planting import plant
 from support.recorded_draws import Drawn, Forced
@@ -45,7 +45,7 @@ from dpnb_columnar.model import score_calibration, weight_rounds
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.log_ratios import model_log_ratios
 from dpnb_columnar.model.mechanism_rules import LEARNED
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, ClassCounts
+from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.model.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
@@ -325,8 +325,8 @@ def small_model(released: int = 300) -> Model:
     )
     histogram = histogram_of("n", (0, 4, 10), *((low / (low + high), high / (low + high)) for low, high, _ in BINS))
     histogram = replace(histogram, presence=presence_of(*((1 - absent, absent) for *_, absent in BINS)))
-    model = model_of(domain, [table_of("a", *CATEGORIES), histogram], [0.6, 0.4])
-    return replace(model, classes=ClassCounts((released,) * 2, model.classes.probability))
+    measured = [measurement("class counts", None, *[[released]] * 2)]
+    return model_of(domain, [table_of("a", *CATEGORIES), histogram], [0.6, 0.4], measured=measured)
 
 
 def stepped(rounds: WeightRounds, answers: Forced, epsilon: str = "1/10") -> WeightRounds:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
 from support.mechanisms import MECHANISMS
-from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
+from support.model_cases import declared, histogram_of, measurement, model_of, normal_of, presence_of, table_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, CalibrationLine, NaiveBayes, Normal
@@ -145,10 +145,11 @@ def means_of(part: AttributeParameters, model: NaiveBayes, noises: Noises) -> li
 @given(st.floats(-1e9, 1e9) | st.floats(-10, 110), st.floats(1e-6, 1e6))
 def test_a_released_mean_is_within_bounds_and_its_own_interval(released: float, scale: float) -> None:
     """It is no mean of the bell curve that the bounds cut, and the interval is that of the noise, rounded outwards."""
-    part = replace(normal_of("age", [40, 50], [9, 9]), released_mean=(released, 17.25))
+    part, drawn = normal_of("age", [40, 50], [9, 9]), (released, 17.25)
     noises = {("mean", "age"): QueryNoise("laplace", (scale, 2 * scale), "age", whole=False)}
-    found = means_of(part, model_of(declared({"age": TOWN["age"]}), [part]), noises)
-    for (mean, low, high), exact, half in zip(found, part.released_mean, (1, 2), strict=True):
+    measured = [measurement("mean", "age", *([each] for each in drawn))]
+    found = means_of(part, model_of(declared({"age": TOWN["age"]}), [part], measured=measured), noises)
+    for (mean, low, high), exact, half in zip(found, drawn, (1, 2), strict=True):
         ends = [
             min(max(end, 0.0), 99.0)
             for end in (exact - half * scale * math.log(20), exact + half * scale * math.log(20))
@@ -162,7 +163,9 @@ def test_a_released_mean_is_within_bounds_and_its_own_interval(released: float, 
 
 def test_a_released_mean_under_a_logarithm_is_one_of_logarithms() -> None:
     domain = declared({"wage": {"lower": 0, "upper": 999, "step": 1, "transform": "log1p"}})
-    model = model_of(domain, [replace(normal_of("wage", [3, 4], [1, 1]), released_mean=(3.25, 70.0))])
+    codes = [[each / domain.numeric[0].scale.step] for each in (3.25, 70.0)]
+    measured = [measurement("mean", "wage", *codes)]
+    model = model_of(domain, [normal_of("wage", [3, 4], [1, 1])], measured=measured)
     (wage,) = informative_attributes(model)
     assert wage.telling == ("mean of log(1 + x) 3.25", "mean of log(1 + x) 6.908")
 

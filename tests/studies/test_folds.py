@@ -175,8 +175,12 @@ def test_flattened_attributes_are_counted_apart(folds: Folds) -> None:
     age = plain.attributes[0]
     assert isinstance(age, Normal)
     drawn = tuple(mean + 3 * math.sqrt(variance) for mean, variance in filter(None, exact["age"]))
-    flat = replace(age, mean=(50.0,) * 3, deviation=(100.0,) * 3, released_mean=drawn)
-    errors = moment_errors(replace(plain, attributes=(flat, *plain.attributes[1:])), exact)
+    flat, scale = replace(age, mean=(50.0,) * 3, deviation=(100.0,) * 3), plain.domain.numeric[0].scale
+    codes = tuple(((each - scale.origin) / scale.step,) for each in drawn)
+    measured = tuple(
+        replace(each, values=codes) if each.key == ("mean", "age") else each for each in plain.measurements
+    )
+    errors = moment_errors(replace(plain, attributes=(flat, *plain.attributes[1:]), measurements=measured), exact)
     assert errors.flattened == 1
     assert errors.mean == pytest.approx(0, abs=1e-9)
     assert errors.released == pytest.approx({"age": 3, "wage": 0, "change": 0}, abs=1e-9)

@@ -235,11 +235,11 @@ def check_usable(model: Model, folder: Path) -> None:
         path = folder / f"model.{suffix}"
         save_model(model, path)
         assert load_model(path) == model
+    assert all(math.isfinite(number) for each in model.measurements for row in each.values for number in row)
     tables = [model.classes.probability]
     for parameters in model.attributes:
         if isinstance(parameters, Normal):
-            released = (*parameters.released_mean, *parameters.released_spread[1])
-            assert all(map(math.isfinite, (*released, *parameters.mean, *parameters.deviation)))
+            assert all(map(math.isfinite, (*parameters.mean, *parameters.deviation)))
             assert min(parameters.deviation) > 0
         else:
             tables += parameters.probability
