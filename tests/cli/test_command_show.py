@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from support.golden_model import golden_model
 from support.mechanisms import SPREAD
+from support.model_cases import drawn
 from support.running import Run
 
 from dpnb_columnar.api import load_model
@@ -67,6 +68,7 @@ def test_json_has_the_intervals_where_all_is_asked_for(people_file: Path, run: R
     assert first["value"][0] < plain["classes"]["probability"][0] < first["value"][1]
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_the_points_of_a_line_are_listed_and_what_it_predicts_is_said(folder: Path, run: Run) -> None:
     shutil.copy(Path(__file__).parents[1] / "golden" / "model_with_line.json", "model.json")
     lines = [" ".join(line.split()) for line in run("show", "model.json", "--all").out.splitlines()]

@@ -370,6 +370,7 @@ def test_a_line_belongs_to_calibrated_weights(released: Any, monkeypatch: pytest
         from_document(edited(document, LINE, line), "x")
 
 
+@pytest.mark.usefixtures("invented_models")
 def test_the_golden_model_is_read_as_it_was_written(tmp_path: Path) -> None:
     """``python tests/golden/write_model_with_line.py`` writes the file."""
     model = load_model(GOLDEN)
