@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -132,6 +133,16 @@ def test_a_parquet_model_has_one_row_per_parameter(model: Model, tmp_path: Path)
     frame = json.loads(table.schema.metadata[MODEL_KEY.encode()])
     assert {leaf.released[leaf.place] for leaf in leaves(frame) if leaf.whole} == {None}
     assert {leaf.values[leaf.position] for leaf in leaves(frame)} == {None}
+
+
+def test_measurements_are_as_their_schema_says(model: Model) -> None:
+    """The schema is for others, who account for what was released, or fit models of their own to it."""
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "measurement.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for measured in to_document(model)["measurements"]:
+        validator.validate(measured)
+    for wrong in ({"scale": -1}, {"values": [["1"]]}, {"share": {"epsilon": 0.5}}, {"sensitivity": 2}):
+        assert not validator.is_valid({**to_document(model)["measurements"][0], **wrong})
 
 
 # A document that is no model is refused in words that name the file, and the place within it.
