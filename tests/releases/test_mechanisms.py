@@ -486,7 +486,7 @@ def test_samples_are_as_large_as_what_was_released(
         seen.update(size for each in asked for size in each.sizes)  # type: ignore[attr-defined]
         return exact_answers(asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(f"dpnb_columnar.mechanisms.{module}.exact_answers", recorded)
+    monkeypatch.setattr(f"dpnb_columnar.core.mechanisms.{module}.exact_answers", recorded)
     released(mechanism, Missing.SKIP)
     assert seen == sizes
     seen.clear()
