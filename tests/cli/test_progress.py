@@ -35,8 +35,7 @@ from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.extensions.audit import attacks
 from dpnb_columnar.extensions.audit.outcomes import configurations
-from dpnb_columnar.rows import databases as duckdb_query
-from dpnb_columnar.rows import databases as sqlite_query
+from dpnb_columnar.rows import databases
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.row_progress import RowsOnce, watch_progress
 
@@ -194,8 +193,8 @@ def test_rows_of_a_table_are_told_as_shares_of_it(
     dialect: str, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
-    for engine in (sqlite_query, duckdb_query):
-        monkeypatch.setattr(engine, "BATCH_ROWS", 2048)
+    for rows in ("SQLITE_BATCH_ROWS", "BATCH_ROWS"):
+        monkeypatch.setattr(databases, rows, 2048)
     path = stored(dialect, people(4096))
     given = ("predict", model_file, path, "--output", "out.parquet", "--overwrite", "--log-format", "json", "--table")
     assert [event["share"] for event in progress_of(run(*given, "person").out)] == [0.5]

@@ -18,7 +18,7 @@ import pytest
 from support.refusal_cases import write_wrong_files
 from support.running import Run
 
-from dpnb_columnar.cli.program import VERBS
+from dpnb_columnar.cli.program import help_lines
 from dpnb_columnar.errors import DomainError, Fault
 
 LIST = Path(__file__).parents[1] / "support" / "wrong_commands.txt"
@@ -69,7 +69,7 @@ def wrong_commands() -> Iterator[Wrong]:
 
 COMMANDS: dict[str, list[Wrong]] = defaultdict(list)
 for wrong in wrong_commands():
-    COMMANDS[wrong.words[0] if wrong.words[0] in VERBS else "no verb"].append(wrong)
+    COMMANDS[wrong.words[0] if wrong.words[0] in help_lines() else "no verb"].append(wrong)
 
 
 @pytest.fixture(scope="module")

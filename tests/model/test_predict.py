@@ -480,7 +480,8 @@ def test_predict_loads_no_library_that_it_does_not_use(tmp_path: Path) -> None:
         tmp_path / "rows.parquet"
     )
     heavy = "pyarrow duckdb scipy sqlglot flint sqlite3 rich pydantic sklearn pyspark jinja2"
-    rooms = " ".join(f"dpnb_columnar.{room}" for room in ("ledger", "mechanisms", "noise"))
+    drawing = ("ledger", "core.noise", *(f"core.mechanisms.{name}" for name in ("mechanism", "smooth", "later")))
+    rooms = " ".join(f"dpnb_columnar.{room}" for room in drawing)
     words = ["predict", "model.json", "rows.parquet", "--output", "scored.parquet"]
     ended = subprocess.run(
         [sys.executable, "-c", MODULES_PROBE, f"{heavy} {rooms}", *words],

@@ -51,15 +51,15 @@ BUGS = (
         "least 5.15.",
         "neighbours under replace-one whose draws together lose more than epsilon",
         (
-            "audit/test_audit_catches.py::test_nothing_is_found_in_the_landed_code",
-            "mechanisms/test_boundary.py::test_no_row_costs_more_than_epsilon_over_all_draws",
+            "extensions/audit/test_audit_catches.py::test_nothing_is_found_in_the_landed_code",
+            "releases/test_boundary.py::test_no_row_costs_more_than_epsilon_over_all_draws",
         ),
         ("mechanisms/noise-of-whole-share", "budget/replace-one-is-one-row"),
     ),
     Bug(
         "diffprivlib gives the class counts of its GaussianNB a sensitivity of 1; a changed label moves two of them.",
         "a table of counts whose two moved cells lose more than the stated share",
-        ("mechanisms/test_boundary.py::test_no_row_costs_more_than_epsilon_over_all_draws",),
+        ("releases/test_boundary.py::test_no_row_costs_more_than_epsilon_over_all_draws",),
         ("mechanisms/noise-of-whole-share", "mechanisms/counts-sensitivity-half"),
     ),
     Bug(
@@ -67,7 +67,7 @@ BUGS = (
         "counts (Opacus #571, #819).",
         "a model that differs where every draw is answered alike, or an exact number in a file",
         (
-            "audit/test_audit_catches.py::test_planted_fault_is_found_by_its_checks",
+            "extensions/audit/test_audit_catches.py::test_planted_fault_is_found_by_its_checks",
             "model/test_model_holds_no_secret.py::test_a_private_model_holds_no_exact_number",
         ),
         ("mechanisms/class-counts-add-up", "mechanisms/empty-class-sizes-exact"),
@@ -76,7 +76,7 @@ BUGS = (
         "Classes and categories are read from the rows (diffprivlib; reprosyn #38, dpart #6).",
         "a model whose shape, or number of draws, changes with the rows, or an undeclared name in it",
         (
-            "mechanisms/test_boundary.py::test_every_declared_cell_is_released_for_no_rows_at_all",
+            "releases/test_boundary.py::test_every_declared_cell_is_released_for_no_rows_at_all",
             f"{HERE}::test_an_undeclared_name_is_in_no_output",
         ),
         ("mechanisms/empty-cells-left-out", "mechanisms/histogram-empty-bins-left-out"),
@@ -94,8 +94,8 @@ BUGS = (
         "Values are clipped, and then the raw ones are used (smartnoise-sdk #622).",
         "statistics that tell rows far outside the bounds from rows that were clipped beforehand",
         (
-            "audit/test_audit_databases.py::test_the_engine_clamps_and_drops_odd_rows",
-            "audit/test_audit_catches.py::test_a_fault_in_counting_rows_is_found",
+            "extensions/audit/test_audit_databases.py::test_the_engine_clamps_and_drops_odd_rows",
+            "extensions/audit/test_audit_catches.py::test_a_fault_in_counting_rows_is_found",
         ),
         ("rows/grid-codes-beyond", "rows/lookup-not-clipped", "counting/cell-outside-domain"),
     ),
@@ -104,7 +104,7 @@ BUGS = (
         "depend on the order of rows (opendp #414).",
         "statistics that depend on the order of rows, or a released value beside the public grid",
         (
-            "sensitivity/test_columns.py::test_moments_of_windows_are_those_of_their_values",
+            "core/sensitivity/test_columns.py::test_moments_of_windows_are_those_of_their_values",
             f"{HERE}::test_the_order_of_rows_changes_no_bit",
         ),
         ("noise/sampler-in-floats", "noise/sampler-coarse-grid", "noise/uniform-not-wide"),
@@ -114,7 +114,7 @@ BUGS = (
         "(PySyft #6956).",
         "a row with NaN that counts, an infinity that is not the bound, or a budget that is no number",
         (
-            "audit/test_audit_databases.py::test_the_engine_clamps_and_drops_odd_rows",
+            "extensions/audit/test_audit_databases.py::test_the_engine_clamps_and_drops_odd_rows",
             f"{HERE}::test_a_budget_that_is_no_number_releases_nothing",
         ),
         ("rows/float-nan-is-number", "rows/nan-is-a-unit"),
@@ -134,7 +134,7 @@ BUGS = (
         "(diffprivlib's random_state).",
         "two models of the same rows that are alike, or a seeded model that states a guarantee",
         (
-            "mechanisms/test_secret_bits.py::test_nobody_can_repeat_a_draw_by_seeding",
+            "releases/test_secret_bits.py::test_nobody_can_repeat_a_draw_by_seeding",
             "model/test_model_holds_no_secret.py::test_a_seeded_model_is_not_private_and_keeps_its_seed_to_itself",
             "batch/test_configuration.py::test_misspelt_variable_is_refused",
         ),
@@ -144,14 +144,14 @@ BUGS = (
         "beta = epsilon / 2 * (gamma + 1) where a division was meant; a uniform log-normal sampler that draws the "
         "Laplace log-normal.",
         "a family that takes such a beta, a loss above epsilon at the betas of releases, or draws of another family",
-        ("noise/test_noise_distribution.py::test_the_sampler_draws_this_distribution_and_no_other",),
+        ("core/noise/test_noise_distribution.py::test_the_sampler_draws_this_distribution_and_no_other",),
         ("mechanisms/student-beta", "sensitivity/beta-doubled", "noise/polyplace-too-light", "noise/paper-cauchy-beta"),
     ),
     Bug(
         "opendp #2639: until 0.14.2 all additive noise was biased, and no draw was compared with its distribution.",
         "bits that are not fair, or noise that is off in its centre, its spread or its shape",
         (
-            "noise/test_noise_distribution.py::test_the_system_generator_draws_the_same_distribution",
+            "core/noise/test_noise_distribution.py::test_the_system_generator_draws_the_same_distribution",
             "model/test_query_noise.py::test_draws_have_the_scale_that_is_told_and_no_other",
         ),
         ("noise/rounded-down-to-grid", "noise/whole-rounded-down", "noise/sampler-scale"),
