@@ -37,14 +37,14 @@ from dpnb_columnar.core.queries.scores import (
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, check_version, command, option
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,14 +1,92 @@
-"""Rows that can be asked: checked against a domain first, then answered by the engine that opened them."""
+"""Rows that can be asked: checked against a domain first, then answered by the engine that opened them.
+
+Identify Parquet files by digests of their footers: copies are refused, and statistics tell what they counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from dpnb_columnar.core.queries.query import digest_blocks
+from dpnb_columnar.errors import DataError
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.queries.query import Answer, AnswerT, Query
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.input_files import DataFile
+
+
+BEGINNING = 2**20
+"""Bytes at the beginning of files that are compared where their footers are equal."""
+
+
+def file_parts(files: Iterable[DataFile]) -> frozenset[str]:
+    """Return the digests of Parquet files. A file without rows has none: it may be counted any number of times.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    from dpnb_columnar.rows.parquet import number_of_rows  # a release, which has no rows, loads nothing of them
+
+    return frozenset(_part(file) for file in files if number_of_rows(file))
+
+
+def refuse_copies(files: Iterable[DataFile]) -> None:
+    """Refuse Parquet files of which one is a copy of another; only files of equal size are looked at.
+
+    Small files of different people may have equal footers, so the beginnings of such files are compared as well.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    from dpnb_columnar.rows.input_files import find_copies
+    from dpnb_columnar.rows.parquet import number_of_rows
+
+    for first, second, *_ in find_copies(files, _size_and_folder, _part, beginning_of):
+        if number_of_rows(first):  # as its footer says, and so that of the second
+            raise copies_error(first, second)
+
+
+def _size_and_folder(file: DataFile) -> tuple[int, tuple[tuple[str, str | None], ...]]:
+    """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
+    from dpnb_columnar.rows.input_files import folder_values  # statistics, which a release is made of, know no file
+
+    with file.open("rb") as stream:
+        return stream.seek(0, 2), tuple(folder_values(file).items())
+
+
+def copies_error(first: object, second: object) -> DataError:
+    """Return the error to raise where one of two files is a copy of the other."""
+    return DataError(
+        f"{first} and {second} are copies (of equal size, footer and beginning): their rows would count twice; drop "
+        "one, or, if they hold different people, write these into one file"
+    )
+
+
+def beginning_of(file: DataFile) -> str:
+    """Return the digest of the beginning of a file, in which small files differ where their footers do not."""
+    with file.open("rb") as stream:
+        return digest_blocks("beginning", [stream.read(BEGINNING)])
+
+
+def _part(file: DataFile) -> str:
+    from dpnb_columnar.rows.input_files import footer_of
+
+    with file.open("rb") as stream:
+        footer = footer_of(stream, str(file))
+        return footer_part(stream.seek(0, 2), footer)
+
+
+def footer_part(size: int, footer: bytes) -> str:
+    """Return the digest of a Parquet file: of its length and its footer, which places and sizes every column chunk.
+
+    A copy has the same digest under any name. Two files of different rows have different digests, unless every column
+    of every row group takes the same room and has the same extremes.
+    """
+    return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])
+
 
 KnownT = TypeVar("KnownT", bound="Answer")
 

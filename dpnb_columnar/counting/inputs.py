@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from dpnb_columnar.counting.countable import OpenedRows, Rows
-from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.registry import extension
-from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_names
+from dpnb_columnar.rows.sources import EXTENSIONS, Database, DataSource, Dialect, SourceKind, parse_names
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.rows.databases import SelectedRows
     from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.input_files import DataFile
     from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
     from dpnb_columnar.rows.streaming import OpenedFrame, Source
 
@@ -184,7 +183,7 @@ class FrameInput:
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the frame's columns, for counting."""
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open(domain), local.answer)
 
@@ -235,7 +234,7 @@ class LocalFiles:
 
     def open_once(self, domain: Domain) -> ParquetSource:
         """Check the files as ``open`` does, and that no file is a copy of another."""
-        from dpnb_columnar.counting.file_parts import refuse_copies
+        from dpnb_columnar.counting.countable import refuse_copies
 
         source = self.open(domain)
         try:
@@ -264,7 +263,7 @@ class LocalFiles:
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the files as ``open_once`` does, for counting."""
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open_once(domain), local.answer)
 
@@ -341,10 +340,10 @@ class DatabaseInput:
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns of a table. A server counts by itself; rows of a file are counted here."""
         if self.database.dialect is Dialect.POSTGRES:
-            from dpnb_columnar.counting.engines.database import DatabaseRows
+            from dpnb_columnar.counting.database import DatabaseRows
 
             return DatabaseRows(self.database, self.select(), self.table).check(domain)
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open(domain), local.answer)
 

@@ -19,8 +19,8 @@ from dpnb_columnar.domain import Attribute, Categorical, Numeric
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_name
 from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader
-from dpnb_columnar.domain.declaration_document import attribute_document
-from dpnb_columnar.domain.numbers import identity
+from dpnb_columnar.domain.declared_domain import attribute_document
+from dpnb_columnar.domain.names import identity
 from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.input_files import unread_columns
 from dpnb_columnar.rows.parquet import NamedRows, check_read, size_of, store_failure

@@ -20,15 +20,21 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Numeric
 from dpnb_columnar.domain.declaration import read_declaration
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.declared_domain import Declaration, Domain
+from dpnb_columnar.domain.declared_domain import Declaration, Domain, document_of
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.field_reader import parse_toml
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, entry_and_file, is_printable, named, quoted
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import (
+    LONGEST_NAME,
+    did_you_mean,
+    entry_and_file,
+    exact_number,
+    is_printable,
+    named,
+    quoted,
+)
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt, option
-from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.resources import resource
+from dpnb_columnar.runtime.unfinished import exists, is_file
 
 CATALOGUE_NAME = "datasets.toml"
 ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")

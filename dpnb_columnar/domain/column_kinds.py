@@ -12,7 +12,7 @@ from enum import StrEnum
 import polars as pl
 
 from dpnb_columnar.domain import Categorical
-from dpnb_columnar.domain.numbers import LARGEST_MATCHED, TRUTHS, declared_number
+from dpnb_columnar.domain.names import LARGEST_MATCHED, TRUTHS, declared_number
 
 Key = int | float | bool | str | date
 
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 
 NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN, Kind.TEXT})
-"""Kinds that a numeric attribute can be read from; of texts, those that spell a number (``domain.numbers``)."""
+"""Kinds that a numeric attribute can be read from; of texts, those that spell a number (``domain.names``)."""
 
 
 def kind_of(dtype: pl.DataType) -> Kind | None:

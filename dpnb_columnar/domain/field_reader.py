@@ -16,8 +16,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, listed, quoted
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, exact_number, is_printable, listed, quoted
 from dpnb_columnar.errors import Fault, excerpt
 
 LARGEST_DOCUMENT = 16 * 2**20

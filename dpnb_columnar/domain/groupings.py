@@ -7,24 +7,87 @@ in a group of their own. A *division* is the groups of one column, or those of s
 value of the other.
 
 Which splits made the rows of a file, as its metadata and a ledger tell: public facts, computed from no row.
+
+Divisions of rows into groups of one column, or of several crossed (``domain.groupings``).
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import TypeAlias, TypedDict
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import Domain
-from dpnb_columnar.domain.divisions import Divisions, Grouping
 from dpnb_columnar.domain.domain_text import value_with_label
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LONGEST_VALUE
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named
-from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.names import (
+    LONGEST_NAME,
+    did_you_mean,
+    exact_number,
+    identity,
+    is_printable,
+    named,
+    number_text,
+)
 from dpnb_columnar.errors import UsageError, excerpt, option, printable
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of one column.
+
+    Attributes:
+        attribute: How a row's value is read.
+        starts: First code of every group, rising from 0.
+        values: What each group is called; where a row that counts may have no declared value, None comes last.
+    """
+
+    attribute: Attribute
+    starts: tuple[int, ...]
+    values: tuple[str | None, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+        return len(self.values)
+
+    @property
+    def missing(self) -> int:
+        """The group of rows without a declared value."""
+        return self.size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Divisions:
+    """How rows are divided into groups.
+
+    Attributes:
+        domain: Domain of the rows, with the columns of groups that the model's lacks.
+        groupings: The columns by which they are divided, each once.
+        crossed: Per division, the places of its columns.
+    """
+
+    domain: Domain
+    groupings: tuple[Grouping, ...]
+    crossed: tuple[tuple[int, ...], ...]
+
+    def columns(self, division: Sequence[int]) -> tuple[str, ...]:
+        """Name the columns of a division."""
+        return tuple(self.groupings[place].attribute.name for place in division)
+
+    def values(self, division: Sequence[int]) -> tuple[tuple[str | None, ...], ...]:
+        """List the groups of a division: one value per column, those of the last column changing first."""
+        return tuple(product(*(self.groupings[place].values for place in division)))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of groups of each division."""
+        return [math.prod(self.groupings[place].size for place in division) for division in self.crossed]
+
 
 PART_KEY = b"dpnb_columnar.part"
 """Key, in the metadata of a file, of the splits that made its rows: a JSON list, the latest last."""

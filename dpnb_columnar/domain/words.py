@@ -19,8 +19,7 @@ from dpnb_columnar.domain.declared_domain import (
     ValueLabels,
     columns_of,
 )
-from dpnb_columnar.domain.names import is_printable
-from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.names import exact_number, identity, is_printable, number_text
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)
 

@@ -16,8 +16,7 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.ledger import records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
-from dpnb_columnar.ledger.verification import Verified, verify
-from dpnb_columnar.ledger.witness import Witness
+from dpnb_columnar.ledger.verification import Verified, Witness, verify
 
 MOST_NAMES = 1000
 """Data sets among which the nearest name is looked up for an error."""

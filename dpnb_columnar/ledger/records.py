@@ -29,7 +29,7 @@ from dpnb_columnar.core.budget import (
 from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.core.budget.costs import cost_of_numbers, cost_parameters
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
 
@@ -80,7 +80,7 @@ class Account:
         dataset: Its name.
         limit: What all releases together may cost; delta 0 for pure ones only.
         neighbours: The relation that every release from it is stated in.
-        parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
+        parts: Digests of the files it is bound to (``counting.countable``), confidential; None if it is not.
         spent: What all releases have cost so far.
         unit: As of a ``Charge``: guarantees of different units do not add up.
     """

@@ -33,8 +33,7 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.ledger.records import ORIGIN, Entry, link, sha256, with_digest
 from dpnb_columnar.runtime.outputs import atomic_output, refuse_address
 from dpnb_columnar.runtime.resources import sections
-from dpnb_columnar.runtime.signals import defer_signals
-from dpnb_columnar.runtime.unfinished import remove_abandoned
+from dpnb_columnar.runtime.unfinished import defer_signals, remove_abandoned
 
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""

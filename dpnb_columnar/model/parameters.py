@@ -13,7 +13,7 @@ from typing import Any
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import class_texts
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
+from dpnb_columnar.domain.attributes import RANGE
 from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, Kind, kind_of, type_name, value_keys
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.field_reader import MOST_FAULTS
-from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, excerpt
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.domain.names import is_printable, listed
 from dpnb_columnar.errors import (
     DataError,
@@ -34,9 +33,10 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.rows.row_rules import text_of
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.rows.sources import Database, Dialect
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, poll_progress
+from dpnb_columnar.runtime.unfinished import is_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -585,7 +585,7 @@ class SelectedRows:
         """
         import polars as pl
 
-        from dpnb_columnar.rows.lazy_rows import lazy_rows
+        from dpnb_columnar.rows.input_files import lazy_rows
 
         types = {name: type_ for name, (_, type_) in self.columns.items()}
         unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]

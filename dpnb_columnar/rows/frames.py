@@ -4,6 +4,8 @@ Read data sets of Arrow, and whatever hands out its rows as an Arrow stream (the
 
 A data set is read anew by every pass, batch by batch. A stream can be read once, and a release may take several passes:
 so the columns that are asked for are kept in memory as they are read, and later passes read them there.
+
+What a caller of the Python interface gives as data, parsed as names are (``sources``). No row is read.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.databases import polars_types
-from dpnb_columnar.rows.lazy_rows import lazy_rows, read_unfiltered
+from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names, refuse_table_files
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
-from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.row_progress import Size, unknown_size
 
 if TYPE_CHECKING:
@@ -312,3 +314,38 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     if wrapped.implementation.is_pandas_like():
         converted.index = nw.maybe_get_index(wrapped)
     return converted
+
+
+LIBRARIES = {
+    SourceKind.DELTA: ("deltalake", "DeltaTable"),
+    SourceKind.ICEBERG: ("pyiceberg.table", "Table"),
+}
+"""Module and class of the tables that libraries hand out."""
+
+
+def parse_data(data: object, *, spark: bool = False) -> tuple[DataSource, ...]:
+    """Parse what a caller of the Python interface gives: a frame, a library's table, or names."""
+    if is_frame(data):
+        return (DataSource(SourceKind.FRAME, data),)
+    if (opened := _opened_table(data)) is not None:
+        return (opened,)
+    return parse_names(names_of(data), spark=spark)
+
+
+def names_of(data: object, argument: str = "data") -> list[str]:
+    """List the names of files that are one, or several."""
+    names = [data] if isinstance(data, str | PathLike) else data
+    if not isinstance(names, Sequence) or not all(isinstance(name, str | PathLike) for name in names):
+        framed = argument not in ("source", "extracts")
+        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
+    return [str(name) for name in names]
+
+
+def _opened_table(data: object) -> DataSource | None:
+    """Return the table that Delta's library, or pyiceberg, has opened; None if the data is no such."""
+    for kind, (module, table) in LIBRARIES.items():
+        # Who holds a table of a library has loaded that.
+        library = sys.modules.get(module)
+        if library is not None and isinstance(data, getattr(library, table)):
+            return DataSource(kind, data)
+    return None

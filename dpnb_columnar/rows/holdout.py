@@ -58,20 +58,27 @@ from pyarrow import types
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.groupings import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
-from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import (
+from dpnb_columnar.domain.names import (
     LONGEST_SPELLING,
     NUMBER_WORDS,
     SPELLED_NUMBER,
     TRUTHS,
     exact_number,
+    listed,
     number_of_text,
     number_text,
 )
 from dpnb_columnar.errors import DataError, UsageError, option
-from dpnb_columnar.rows.data_files import DataFile, StoredObject, failure_of
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
-from dpnb_columnar.rows.input_files import arrow_file, check_file, folder_values, not_parquet_error
+from dpnb_columnar.rows.input_files import (
+    DataFile,
+    StoredObject,
+    arrow_file,
+    check_file,
+    failure_of,
+    folder_values,
+    not_parquet_error,
+)
 from dpnb_columnar.rows.parquet import (
     ARROW_SCHEMA,
     BATCH_ROWS,
@@ -85,8 +92,8 @@ from dpnb_columnar.rows.row_rules import finite_or_infinite, text_of
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, check_parquet, check_target, default_name, parquet_writer
-from dpnb_columnar.runtime.paths import exists
 from dpnb_columnar.runtime.row_progress import begin_pass
+from dpnb_columnar.runtime.unfinished import exists
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw

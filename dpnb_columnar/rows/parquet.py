@@ -27,10 +27,12 @@ from dpnb_columnar.errors import (
     MissingInputError,
 )
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
-from dpnb_columnar.rows.data_files import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.rows.input_files import (
+    DataFile,
     arrow_file,
     check_file,
+    check_unchanged,
+    failure_of,
     file_footer,
     folder_values,
     footer_alone,
@@ -38,10 +40,11 @@ from dpnb_columnar.rows.input_files import (
     open_error,
     own_file_error,
     scan_file,
+    stored_objects,
     types_by_arrow,
+    unpacked_bytes,
     unread_columns,
 )
-from dpnb_columnar.rows.parquet_footer import unpacked_bytes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size

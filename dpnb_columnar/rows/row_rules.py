@@ -6,22 +6,51 @@ The rule of one untyped value, such as a cell of a list or of a pandas column of
 
 It looks at the value alone, so that neither the values nor the types in other rows change how a row counts, and it has
 no error. A number matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
+
+Apply the rule of an attribute once to each value that its column can hold, not once to each row.
+
+A column of whole numbers holds few values that the rules of ``rows.row_rules`` tell apart. So rows are read as the
+numbers of their values, counted and scored by these, and what a rule makes of a value is looked up in a table.
+
+Define which rows of a unit come first: an order by the rows' own counted codes, the same on every engine.
+
+Of each unit the first rows in this order count. A row's place in it is a function of its class and its codes alone, so
+that neither the file, nor the order of its rows, nor any other unit moves it; rows of equal codes are interchangeable,
+as they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
+the row has none; where the domain declares a weight, the last c_i is one more than its steps. With fixed public
+multipliers m and the prime p = 2^31 - 1,
+
+    x = m_0 c_0 + m_1 c_1 + ... mod p,   the order is by x^5 mod p, then by c_0, c_1, ...
+
+5 and p - 1 have no common divisor, so x^5 is a permutation of the residues. The order of x alone would prefer one of
+two rows that always differ by the same codes, say in sex; their fifth powers come in either order equally often (the
+number of x with (x + d)^5 mod p above x^5 mod p is half of p but for some square root of p). Every product is below
+2^63, so that 64-bit integers do.
+
+The order is the same for all units, so where only a few different rows exist, those that come first are chosen more
+often. A salt made of all rows of the unit, such as the sum of their x, would even that out and stay a function of the
+unit alone. But then one row more would exchange all that count, where it now moves one; no row could be dropped before
+its unit is complete, and memory would grow with the largest unit; and databases would make one window more.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from operator import and_, or_
+from functools import cache
+from operator import add, and_, or_
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import DTypeLike, NDArray
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import (
@@ -31,11 +60,12 @@ from dpnb_columnar.domain.column_kinds import (
     Kind,
     category_keys,
     kind_of,
+    kinds_of,
     number_keys,
     value_keys,
 )
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import (
+from dpnb_columnar.domain.names import (
     LARGEST_MATCHED,
     LONGEST_SPELLING,
     NUMBER_WORDS,
@@ -197,7 +227,7 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
 
 
 def _number_of_text(text: pl.Expr) -> pl.Expr:
-    """Read texts as ``domain.numbers.spelled_number`` does."""
+    """Read texts as ``domain.names.spelled_number`` does."""
 
     def spelled(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(SPELLED_NUMBER)).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
@@ -467,3 +497,241 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
         last = max(last, math.ceil(Fraction(max(special)) * unit) + 1)
     first, last = min(max(first, low), high), max(min(last, high), low)
     return (first, last) if max(abs(first), abs(last)) <= most else None
+
+
+Whole: TypeAlias = NDArray[Any]
+"""Whole numbers of any integer type."""
+
+MOST_STEPPED = 2**17
+"""Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
+
+UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
+"""Types of numbers and codes, by their bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCodes:
+    """The values of a column that an attribute's rule tells apart, numbered from 0, and the code of each. Public.
+
+    Attributes:
+        number: Expression of the number of a row's value, in the narrowest type; null where the row has none.
+        size: Number of values.
+        codes: Shape (size + 1,): per value, and last for a row that has none, its code, or ``missing`` where it does
+            not fit the attribute. None where the numbers are the codes themselves.
+        missing: The number of codes of the attribute.
+    """
+
+    number: pl.Expr
+    size: int
+    codes: Whole | None
+    missing: int
+
+    def numbers(self, column: pl.Series) -> Whole:
+        """Return a column of ``number`` without nulls, shape (rows,): ``size`` where a row has no value."""
+        if column.null_count():
+            column = column.cast(pl.Int64).fill_null(self.size)
+        return column.to_numpy()
+
+    def codes_of(self, numbers: Whole) -> Whole:
+        """Return the codes of numbers."""
+        return numbers if self.codes is None else self.codes[numbers]
+
+    def steps(
+        self, starts: Sequence[int], scores: Sequence[int], missing: int, type_: DTypeLike = np.int64
+    ) -> Callable[[Whole], Whole]:
+        """Return what looks up a whole number that depends on the code by steps.
+
+        Args:
+            starts: First code of every step, rising from 0.
+        """
+        first, by_step = np.array([*starts, self.missing], dtype=np.int64), np.array([*scores, missing], dtype=type_)
+        if self.codes is None and self.size > MOST_STEPPED:
+            return lambda numbers: by_step[np.searchsorted(first, numbers, side="right") - 1]
+        codes = np.arange(self.size + 1) if self.codes is None else self.codes
+        by_number = by_step[np.searchsorted(first, codes, side="right") - 1]
+        # No number is beyond the table: it is looked up without a test for that.
+        return lambda numbers: by_number.take(numbers, mode="clip")
+
+
+def coded(attribute: Attribute, code: pl.Expr) -> ValueCodes:
+    """Return the codes of an attribute as the values themselves, of rows that are coded already."""
+    codes = number_of_codes(attribute)
+    return ValueCodes(code, codes, None, codes)
+
+
+def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
+    """Return the values of an attribute's column with their codes: the codes themselves where the values are many."""
+    codes = number_of_codes(attribute)
+    numbered = numbered_values(attribute, type_, MOST_LOOKED_UP)
+    if numbered is None:
+        return coded(attribute, once_per_entry(attribute, type_, _rule(attribute, type_)))
+    number, values = numbered
+    looked_up = values.to_frame().select(_rule(attribute, values.dtype)).to_series().cast(pl.Int64).fill_null(codes)
+    size = len(values) - 1
+    return ValueCodes(number.cast(narrowest(size), wrap_numerical=True), size, looked_up.to_numpy(), codes)
+
+
+def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Write the rule of an attribute's code, in the narrowest type."""
+    kind = kind_of(type_)
+    assert kind is not None
+    rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+    return rule.cast(narrowest(number_of_codes(attribute)))
+
+
+def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tuple[pl.Expr, pl.Series] | None:
+    """Number the values of an attribute's column that its rules tell apart, from 0 on."""
+    value = column(attribute.name).to_physical()
+    if isinstance(type_, pl.Enum):
+        values = type_.categories.alias(attribute.name).extend_constant(None, 1)
+        return (value, values) if len(values) <= most else None
+    distinguished = distinguished_range(attribute, type_)
+    if distinguished is None or distinguished[1] - distinguished[0] >= most:
+        return None
+    first, last = distinguished
+    numbers = [*range(first, last + 1)]
+    if len(numbers) <= 2**8 and distinguished == INTEGER_RANGES.get(type_):
+        # A byte is its own number: from 0 on, then those below.
+        number, numbers = value.cast(pl.UInt8, wrap_numerical=True), numbers[-first:] + numbers[:-first]
+    else:
+        number = value.clip(first, last).cast(pl.Int64) - first
+    values = pl.Series(numbers, dtype=pl.Int64)
+    if isinstance(type_, pl.Decimal):
+        values = pl.Series(values.to_numpy() / 10.0**type_.scale)
+    else:
+        values = values.cast(pl.Int32).cast(type_) if type_ == pl.Date else values.cast(type_)
+    # Named last: Polars takes some names for patterns.
+    return number, values.extend_constant(None, 1).alias(attribute.name)
+
+
+def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
+    """Apply a rule of an attribute's column once to each entry of a dictionary, in every part of the rows."""
+    if type_ not in (pl.Categorical, pl.Enum):
+        return rule
+
+    def look_up(part: pl.Series) -> pl.Series:
+        numbers = part.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()  # null has the last place
+        size = int(numbers.max(initial=-1)) + 2
+        if size > len(part):
+            return applied(part)
+        place = np.full(size, len(part), dtype=np.uint32)
+        place[numbers] = np.arange(len(part))  # a row of each entry
+        seen = np.flatnonzero(place < len(part))
+        results = applied(part.gather(place[seen]))
+        place[seen] = np.arange(len(seen))
+        return results.gather(place[numbers])
+
+    def applied(part: pl.Series) -> pl.Series:
+        return part.alias(attribute.name).to_frame().select(rule).to_series()
+
+    result = applied(pl.Series(dtype=type_)).dtype
+    return column(attribute.name).map_batches(look_up, return_dtype=result, is_elementwise=True)
+
+
+def narrowest(codes: int) -> type[pl.DataType]:
+    """Return the narrowest type that holds so many codes, from 0 on."""
+    return next((type_ for bits, type_ in UNSIGNED.items() if codes <= 2**bits), pl.UInt64)
+
+
+def cell_code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Return an attribute's grid code or category code in the narrowest type, null where the row does not fit it."""
+    values = value_codes(attribute, type_)
+    if values.codes is None:
+        return values.number
+    codes = pl.Series(values.codes).replace(values.missing, None).cast(narrowest(values.missing))
+    place = values.number.cast(pl.UInt32)
+    return pl.lit(codes).gather(place if codes[-1] is None else place.fill_null(values.size))
+
+
+def step_score(
+    attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
+) -> pl.Expr:
+    """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
+
+    Args:
+        starts: First code of every step, rising from 0.
+    """
+    values = value_codes(attribute, type_)
+    look_up = values.steps(starts, scores, missing)
+    return values.number.map_batches(
+        lambda numbers: pl.Series(numbers.name, look_up(values.numbers(numbers))),
+        return_dtype=pl.Int64,
+        is_elementwise=True,
+    )
+
+
+PRIME = 2**31 - 1
+
+CLASS, ORDER, WEIGHT = "class", "order", "weight"
+
+
+@cache
+def multiplier(place: int) -> int:
+    """Return the public multiplier of the class, place 0, or of an attribute by its place from 1 on."""
+    digest = hashlib.sha256(f"dpnb-columnar unit order {place}".encode()).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (PRIME - 1)
+
+
+def unit_names(domain: Domain) -> list[str]:
+    """Return the names of the columns of a query that together tell the unit of a row."""
+    return [] if domain.unit is None else [f"unit_{place}" for place in range(len(domain.unit.columns))]
+
+
+def code_name(attribute: str) -> str:
+    """Return the name of the column of a query that holds an attribute's code, or the number of its value."""
+    return f"code {attribute}"
+
+
+def code_names(domain: Domain) -> list[str]:
+    """Return the columns of a query that order rows of equal ``order``: the class, the codes, the weight if any."""
+    weights = [] if domain.weight is None else [WEIGHT]
+    return [CLASS, *(code_name(each.name) for each in domain.attributes), *weights]
+
+
+def unit_values(domain: Domain, types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Return the columns that together tell the unit of a row, null where it has none; empty for a domain without."""
+    if domain.unit is None:
+        return []
+    return [
+        column(name).cast(pl.String) if kind_of(types[name]) is Kind.TEXT else column(name)
+        for name in domain.unit.columns
+    ]
+
+
+def counted_rows(
+    rows: pl.LazyFrame, domain: Domain, types: Mapping[str, pl.DataType], columns: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """Select columns of the rows that may count beside ``class``, and what the choice among those of a unit needs.
+
+    Where the domain declares a unit, the latter is ``unit_names``, the code of every attribute by ``code_name``, and
+    the number that they are ordered by, ``order``; rows without a unit or a class are left out. Where it declares a
+    weight, its steps are in ``weight``.
+
+    Args:
+        rows: Rows with all of the domain's columns. Confidential.
+    """
+    if domain.weight is not None:
+        kind = kind_of(types[domain.weight.column])
+        assert kind is not None
+        columns = {**columns, WEIGHT: weight_steps(domain.weight, kind)}
+    if domain.unit is None:
+        return classed_rows(rows, domain, kinds_of(types), **columns)
+    codes = {code_name(each.name): cell_code(each, types[each.name]) for each in domain.attributes}
+    units = dict(zip(unit_names(domain), unit_values(domain, types), strict=True))
+    rows = classed_rows(rows, domain, kinds_of(types), **{**columns, **codes, **units})
+    rows = rows.filter(pl.all_horizontal(pl.col(CLASS, *units).is_not_null()))
+    terms = [pl.col(CLASS).cast(pl.Int64) * multiplier(0)]
+    for place, attribute in enumerate(domain.attributes, 1):
+        number = (pl.col(code_name(attribute.name)).cast(pl.Int64) + 1).fill_null(0)
+        term = number * multiplier(place)
+        terms.append(term % PRIME if is_wide(attribute, domain) else term)
+    if domain.weight is not None:
+        terms.append((pl.col(WEIGHT) + 1) * multiplier(len(domain.attributes) + 1))  # below 2^52
+    x = pl.col(ORDER)
+    rows = rows.with_columns((in_halves(terms, add) % PRIME).alias(ORDER))
+    return rows.with_columns((x * x % PRIME * x % PRIME * x % PRIME * x % PRIME).alias(ORDER))
+
+
+def is_wide(attribute: Attribute, domain: Domain) -> bool:
+    """Test whether products of an attribute's codes are too large to add up one for each attribute of the domain."""
+    return number_of_codes(attribute) * PRIME > 2**62 // (len(domain.attributes) + 1)

@@ -17,9 +17,7 @@ import polars as pl
 
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.data_files import failure_of
-from dpnb_columnar.rows.input_files import arrow_file, folder_values, scan_file
-from dpnb_columnar.rows.lazy_rows import lazy_rows
+from dpnb_columnar.rows.input_files import arrow_file, failure_of, folder_values, lazy_rows, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, is_text
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, report_rows, unknown_size

@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons
-from dpnb_columnar.domain.condition_parser import DEEPEST_NESTING, LONGEST_CONDITION, parse_condition
+from dpnb_columnar.domain.condition import (
+    DEEPEST_NESTING,
+    LONGEST_CONDITION,
+    Combination,
+    Comparison,
+    Negation,
+    Node,
+    comparisons,
+    parse_condition,
+)
 
 A, B, C = (Comparison(name, "=", Decimal(1)) for name in "abc")
 

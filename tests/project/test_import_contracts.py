@@ -59,7 +59,7 @@ def test_contracts_are_kept() -> None:
         ("model/parameters.py", "import dpnb_columnar.core.mechanisms.mechanism"),
         ("model/polars_terms.py", "from dpnb_columnar.core.noise import ExactSampler"),
         ("model/scoring.py", "import dpnb_columnar.core.sensitivity"),
-        ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        ("domain/names.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),
         ("core/mechanisms/mechanism.py", "import polars"),
         ("advice/population.py", "import polars"),

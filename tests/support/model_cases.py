@@ -16,7 +16,7 @@ from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number
 from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,

@@ -26,10 +26,19 @@ from urllib.parse import unquote, urlsplit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
 from dpnb_columnar.extensions.lakes.lake_table import LakeTable, gone
-from dpnb_columnar.rows.sources import CATALOGUE, SCHEMES, SNAPSHOT, DataSource, SourceKind
-from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat, is_entry
+from dpnb_columnar.rows.sources import (
+    CATALOGUE,
+    DELTA,
+    ICEBERG,
+    SCHEMES,
+    SNAPSHOT,
+    DataSource,
+    SourceKind,
+    TableFormat,
+    is_entry,
+)
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.paths import exists, is_file, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 
 ONE_BY_ONE = {"datafusion.execution.target_partitions": "1", "datafusion.execution.batch_size": "65536"}
 """Settings by which Delta's library reads one file after the other, so that every pass has the same order."""
