@@ -66,45 +66,25 @@ QueryT = TypeVar("QueryT", bound=Query[Any])
 
 
 class Result(ABC, Generic[QueryT, AnswerT]):
-    """How the answers to a kind of query stand in the results of its SQL.
+    """How the answers to a kind of query stand in the results of its SQL."""
 
-    Attributes:
-        columns: Columns by which such a result is recognised, in any order and in upper or lower case; the others, and
-            ``count``, are numbers that are added up.
-    """
-
-    columns: ClassVar[tuple[str, ...]]
+    columns: ClassVar[tuple[str, ...]]  # by which a result is recognised in any order and case; others are added up
 
     @abstractmethod
     def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
-        """Check the result of the query's SQL, and return the answer.
-
-        Args:
-            result: The result. Confidential.
-            query: What must have been asked.
-        """
+        """Check the result of the query's SQL, which is confidential, and return the answer."""
 
 
 class Format(Result[QueryT, AnswerT]):
-    """How they stand in files besides.
+    """How they stand in files besides."""
 
-    Attributes:
-        key: Key of the metadata in its files.
-        version: Version of its files, the one that is read.
-        name: What a file of it is called, in messages.
-        holds: What such a file does.
-        waits: What a model that asks for it waits for.
-        number: What its numbers are called.
-        later: Whether released values fix what is asked.
-    """
-
-    key: ClassVar[str]
-    version: ClassVar[int] = 1
-    name: ClassVar[str]
-    holds: ClassVar[str]
-    waits: ClassVar[str] = ""
-    number: ClassVar[str] = "a number"
-    later: ClassVar[bool] = True
+    key: ClassVar[str]  # of the metadata
+    version: ClassVar[int] = 1  # the one that is read
+    name: ClassVar[str]  # what a file of it is called, in messages
+    holds: ClassVar[str]  # what such a file does
+    waits: ClassVar[str] = ""  # what a model that asks for it waits for
+    number: ClassVar[str] = "a number"  # what its numbers are called
+    later: ClassVar[bool] = True  # whether released values fix what is asked
 
     @abstractmethod
     def numbers(self, query: QueryT) -> Sequence[str]:
@@ -119,12 +99,7 @@ class Format(Result[QueryT, AnswerT]):
         """Return the columns of a file, and its rows."""
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: QueryT | None, path: Path) -> AnswerT:
-        """Read a file that this program has written.
-
-        Args:
-            table: Its columns. Confidential.
-            query: What must have been asked; None for whatever was, where files tell.
-        """
+        """Read a file that this program has written, which must answer the query, or, without one, tells its own."""
         import polars as pl
 
         assert query is not None
@@ -132,10 +107,7 @@ class Format(Result[QueryT, AnswerT]):
 
 
 class CellFormat(Format[CellQuery, Statistics]):
-    """Statistics: one row per non-empty cell, attribute null for the class counts.
-
-    The result of ``sql statistics`` has the same columns, and the digest of the domain.
-    """
+    """Statistics, as ``sql statistics`` selects them: a row per non-empty cell, attribute null for class counts."""
 
     key = "dpnb_columnar.statistics"
     version = 4
@@ -274,11 +246,7 @@ def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
 
 @confined()
 def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
-    """Write an answer to a file.
-
-    Args:
-        answer: The answer. Confidential.
-    """
+    """Write an answer, which is confidential, to a file."""
     kind = format_of(answer.query)
     said, further = kind.metadata(answer)
     schema, tables = kind.tables(answer)
@@ -293,22 +261,13 @@ def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
 
 @confined()
 def load_answer(path: Path, query: Query[AnswerT]) -> AnswerT:
-    """Read a file of an answer, or the result of the query's SQL in a Parquet or CSV file.
-
-    Args:
-        query: What must have been asked.
-    """
+    """Read a file of an answer to a query, or the result of the query's SQL in a Parquet or CSV file."""
     return _load(path, format_of(query), query)
 
 
 @confined()
 def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
-    """Read a statistics file, or the result of a statistics query, as ``load_answer``.
-
-    Args:
-        domain: The domain it must have been counted in; None for the one that the file carries. The result of a query
-            carries none.
-    """
+    """Read statistics as ``load_answer``; without a domain, by that which the file carries (a result has none)."""
     statistics: Statistics = _load(path, FORMATS[CellQuery], None if domain is None else CellQuery(domain))
     return statistics
 
@@ -370,11 +329,7 @@ def digests_of(digests: object) -> frozenset[str]:
 
 
 def decoded_metadata(table: pa.Table) -> dict[str, str]:
-    """Return the metadata of a table as texts.
-
-    Raises:
-        ValueError: if they are none.
-    """
+    """Return the metadata of a table as texts; ValueError if they are none."""
     return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
@@ -394,11 +349,7 @@ def check_digests(digests: Sequence[object], query: ClassScores, source: object)
 
 
 def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: object) -> None:
-    """Refuse results in which a cell stands in two rows.
-
-    Args:
-        frame: The result. Confidential.
-    """
+    """Refuse results in which a cell stands in two rows."""
     if frame.select(keys).is_duplicated().any():
         raise DataError(
             f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
@@ -521,14 +472,7 @@ def _content(path: Path) -> bytes:
 
 
 def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
-    """Read the columns of counts from a Parquet file, texts as dictionaries, with the file's metadata.
-
-    Args:
-        more: Columns to read beside those by which results are recognised, in lower case.
-
-    Raises:
-        ValueError: if a column has another type than statistics have, or is larger than statistics in such a file.
-    """
+    """Read columns of counts, and ``more`` in lower case, and metadata from a Parquet file; ValueError if too large."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -570,11 +514,7 @@ def _check_texts(table: pa.Table, most: int) -> None:
 def checked_columns(
     result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, kind: Format[Any, Any]
 ) -> pl.DataFrame:
-    """Return the columns of the result of a query, whole numbers as 64-bit integers and texts as text.
-
-    Args:
-        result: The result, its columns in any order and in upper or lower case. Confidential.
-    """
+    """Return the columns of a query's result, in any order and case, as 64-bit integers and as texts. Confidential."""
     import polars as pl
 
     names = {name.lower(): name for name in result.columns}
@@ -628,12 +568,7 @@ def of_another_kind(source: object, kind: Format[Any, Any], wanted: Format[Any, 
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:
-    """Split the long form into cells per attribute.
-
-    Args:
-        frame: Columns attribute (text, null for the class counts), class, code, count (whole numbers, none null).
-            Confidential.
-    """
+    """Split the long form (attribute, null for the class counts, class, code, count) into cells. Confidential."""
     return [
         Cells(None if name is None else str(name), *(part[field].to_numpy() for field in CELL_NUMBERS))
         for (name,), part in frame.group_by("attribute", maintain_order=True)

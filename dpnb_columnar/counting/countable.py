@@ -23,24 +23,14 @@ BEGINNING = 2**20
 
 
 def file_parts(files: Iterable[DataFile]) -> frozenset[str]:
-    """Return the digests of Parquet files. A file without rows has none: it may be counted any number of times.
-
-    Raises:
-        OSError: if a file cannot be read.
-    """
+    """Return the digests of Parquet files; one without rows has none, and may be counted any number of times."""
     from dpnb_columnar.rows.parquet import number_of_rows  # a release, which has no rows, loads nothing of them
 
     return frozenset(_part(file) for file in files if number_of_rows(file))
 
 
 def refuse_copies(files: Iterable[DataFile]) -> None:
-    """Refuse Parquet files of which one is a copy of another; only files of equal size are looked at.
-
-    Small files of different people may have equal footers, so the beginnings of such files are compared as well.
-
-    Raises:
-        OSError: if a file cannot be read.
-    """
+    """Refuse files of which one copies another: of equal size, footer and, as small files' footers agree, beginning."""
     from dpnb_columnar.rows.input_files import find_copies
     from dpnb_columnar.rows.parquet import number_of_rows
 
@@ -80,11 +70,7 @@ def _part(file: DataFile) -> str:
 
 
 def footer_part(size: int, footer: bytes) -> str:
-    """Return the digest of a Parquet file: of its length and its footer, which places and sizes every column chunk.
-
-    A copy has the same digest under any name. Two files of different rows have different digests, unless every column
-    of every row group takes the same room and has the same extremes.
-    """
+    """Return the digest of a Parquet file's length and footer, which places and sizes every column chunk."""
     return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])
 
 
@@ -115,13 +101,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenedRows:
-    """Rows that have every column of a domain, and the engine that answers.
-
-    Attributes:
-        source: The rows, as the engine has opened them. Confidential.
-        engine: Answers a query over the source.
-        repeatable: Whether the rows can be read again.
-    """
+    """Rows that have every column of a domain, and the engine that answers. Confidential."""
 
     source: Any
     engine: Callable[[Any, Query[Any]], Any]
@@ -135,11 +115,7 @@ class OpenedRows:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AskedRows(Generic[KnownT]):
-    """Rows that have been asked before, and are not here: they answer that one query. Confidential.
-
-    Attributes:
-        known: What they have answered.
-    """
+    """Rows that have been asked before, and are not here: they answer that one query. Confidential."""
 
     known: KnownT
     repeatable: ClassVar[bool] = False

@@ -37,19 +37,12 @@ MOST_WAITING = 2**20
 
 @dataclass(frozen=True, slots=True)
 class DatabaseRows:
-    """Rows that a database holds: a table of it, or what a query that was written beforehand asks of one.
-
-    Attributes:
-        database: Where they are.
-        query: The query that selects the table's rows; or one that ``sql statistics`` printed.
-        table: The table; None for a query that was printed.
-        asked: What a query that was printed asks; None for what ``OpenedRows.answer`` is asked.
-    """
+    """Rows that a database holds: a table of it, or what a query that was written beforehand asks of one."""
 
     database: Database
-    query: str
-    table: str | None = None
-    asked: Query[Any] | None = None
+    query: str  # selects the table's rows; or one that ``sql statistics`` printed
+    table: str | None = None  # None for a query that was printed
+    asked: Query[Any] | None = None  # by a query that was printed; None for what ``OpenedRows.answer`` is asked
 
     @property
     def repeatable(self) -> bool:
@@ -57,11 +50,7 @@ class DatabaseRows:
         return self.table is not None
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns of a table; a query's result is checked once it is there.
-
-        Raises:
-            UsageError: if the name is not the name of a table.
-        """
+        """Check the columns of a table; a query's result is checked once it is there."""
         if self.table is None:
             return OpenedRows(self, answer_printed, repeatable=False)
         return OpenedRows(open_table(self.database, self.query, self.table, domain), answer)
@@ -69,26 +58,15 @@ class DatabaseRows:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """A table whose columns fit a domain.
-
-    Attributes:
-        database: The database that holds it.
-        table: Its name, as the database's dialect writes it.
-        columns: The table's name of each column, by its name in the domain.
-        kinds: The kind of each column.
-    """
+    """A table whose columns fit a domain."""
 
     database: Database
-    table: str
-    columns: Mapping[str, str]
+    table: str  # as the database's dialect writes it
+    columns: Mapping[str, str]  # the table's name of each, by its name in the domain
     kinds: Mapping[str, Kind | None]
 
     def ranges(self, query: Query[Any]) -> PageRanges | None:
-        """Divide the table into ranges of pages, whose counts add up to those of the table, where somebody watches.
-
-        A server does not say how far it is within a query, so that its progress is that of one range after the other.
-        Rows of one unit may lie in several ranges: units are counted by one query.
-        """
+        """Divide the table into ranges of pages, to report progress if somebody watches; units may lie in several."""
         if query.domain.unit is not None or not is_watched():
             return None
         from dpnb_columnar.dialects.table_size import lock_statement, pages_query

@@ -47,27 +47,16 @@ PART_ROWS = 2**17
 
 @dataclass(frozen=True, slots=True)
 class UndeclaredValues:
-    """The most frequent undeclared values of one column. Confidential.
-
-    Attributes:
-        column: The column.
-        values: At most ``MOST_SHOWN`` values as text, cut to ``LONGEST_SHOWN`` characters, and the number of rows of
-            each, most frequent first.
-        more: Whether there are other values.
-        exact: Whether the numbers of rows are exact; with very many values they are lower bounds.
-    """
+    """The most frequent undeclared values of one column. Confidential."""
 
     column: str
-    values: tuple[tuple[str, int], ...]
+    values: tuple[tuple[str, int], ...]  # cut to ``LONGEST_SHOWN`` characters, with their rows, most frequent first
     more: bool
-    exact: bool
+    exact: bool  # of very many values the numbers of rows are lower bounds
 
 
 def undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> UndeclaredValues:
-    """Count the undeclared values of a categorical attribute, or of a label that is a column (``Label.categories``).
-
-    Rows are read in parts, and at most ``MOST_VALUES`` values are held between them.
-    """
+    """Count the undeclared values of an attribute or a label; between parts at most ``MOST_VALUES`` are held."""
     counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
 
     def count(part: pl.DataFrame) -> None:
@@ -101,82 +90,48 @@ LABEL = "(label)"
 
 @dataclass(frozen=True, slots=True)
 class ColumnDiagnosis:
-    """How one attribute's values, or the label's, fit the domain, in numbers of rows. Confidential.
+    """How one attribute's values, or the label's, fit the domain, in numbers of rows. Confidential."""
 
-    Attributes:
-        name: The attribute, or ``LABEL``.
-        missing: Rows without a value.
-        outside: Rows with a value that is no declared category or class.
-        lacking: Rows that training counts, but for this attribute, of which they have no value in the domain.
-        dropped: Rows that training drops because of this column, and perhaps because of others as well.
-        only: Rows that training drops because of this column alone.
-        below: Rows whose value is below the lower bound, and counts as that bound.
-        above: Rows whose value is above the upper bound, and counts as that bound.
-        constant: Whether rows that training counts have a code, and all the same.
-    """
-
-    name: str
+    name: str  # the attribute, or ``LABEL``
     missing: int
-    outside: int
-    lacking: int
-    dropped: int
-    only: int
-    below: int = 0
+    outside: int  # with a value that is no declared category or class
+    lacking: int  # that training counts, but for this attribute
+    dropped: int  # because of this column, and perhaps because of others as well
+    only: int  # because of this column alone
+    below: int = 0  # the lower bound, as which they count
     above: int = 0
-    constant: bool = False
+    constant: bool = False  # whether rows that training counts have a code, and all the same
 
 
 @dataclass(frozen=True, slots=True)
 class WeightDiagnosis:
-    """How the weights of all rows fit the domain, in numbers of rows. Confidential.
+    """How the weights of all rows fit the domain, in numbers of rows. Confidential."""
 
-    Attributes:
-        lacking: Rows that have none: it is missing, negative, infinite or no number.
-        above: Rows that weigh more than the cap, and count as the cap.
-        nothing: Rows that weigh nothing, by what counts.
-    """
-
-    lacking: int
-    above: int
-    nothing: int
+    lacking: int  # missing, negative, infinite or no number
+    above: int  # the cap, as which they count
+    nothing: int  # weigh nothing, by what counts
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How the rows fit the domain, as ``check`` reports it. Confidential.
-
-    Attributes:
-        rows: Number of all rows.
-        fitting: Number of rows that training would count.
-        complete: Number of those that have a value of every attribute.
-        row_groups: Number of rows of every row group of the Parquet files, in order; none of other rows.
-        columns: The label first, then every attribute.
-        class_rows: Number of fitting rows per class.
-        undeclared: The undeclared values of each column that has some.
-        weight: The weights of rows; None where the domain declares none.
-    """
+    """How the rows fit the domain, as ``check`` reports it. Confidential."""
 
     rows: int
-    fitting: int
-    complete: int
-    row_groups: tuple[int, ...]
-    columns: tuple[ColumnDiagnosis, ...]
-    class_rows: tuple[int, ...]
+    fitting: int  # that training would count
+    complete: int  # of those, with a value of every attribute
+    row_groups: tuple[int, ...]  # rows of each in the Parquet files, in order; none of other rows
+    columns: tuple[ColumnDiagnosis, ...]  # the label first
+    class_rows: tuple[int, ...]  # fitting rows per class
     undeclared: tuple[UndeclaredValues, ...]
     weight: WeightDiagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How many rows repeat others. Confidential.
+    """How many rows repeat others. Confidential."""
 
-    Attributes:
-        rows: Rows less different rows: how many would go if each were kept once.
-        exact: Whether the number is exact; of more than ``MOST_ROWS`` rows it is an estimate.
-    """
-
-    rows: int
-    exact: bool
+    rows: int  # rows less different rows
+    exact: bool  # of more than ``MOST_ROWS`` rows the number is an estimate
 
 
 @confined()
@@ -316,10 +271,7 @@ def _row_groups(source: Source) -> tuple[int, ...]:
 
 @confined()
 def count_repeats(source: Source, rows: int) -> Repeats:
-    """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
-
-    Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
-    """
+    """Count rows equal to others by hashes, which two of 2^22 different rows share with a probability below 10^-6."""
     share = -(-rows // MOST_ROWS)
     some, different = stream(source, partial(_rows_and_hashes, share=share))
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)

@@ -37,13 +37,7 @@ from dpnb_columnar.rows.parquet import read_metadata, read_schema
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDeclaration:
-    """A declaration, with a label or without, and its origin.
-
-    Attributes:
-        declaration: The domain as declared.
-        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
-        entry: The catalogue entry that declares it; None if there is none.
-    """
+    """A declaration, with a label or without, its origin for messages, and the catalogue entry that declares it."""
 
     declaration: Declaration
     origin: str
@@ -52,19 +46,12 @@ class ResolvedDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDomain:
-    """A domain, its origin, and the public facts declared beside it.
-
-    Attributes:
-        domain: The domain.
-        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
-        entry: The catalogue entry that declares it; None if there is none.
-        label_chosen: Whether its label is one to train for; otherwise it stands in for one (``domain.editing``).
-    """
+    """A domain, its origin, and the public facts declared beside it."""
 
     domain: Domain
     origin: str
     entry: CatalogueEntry | None = None
-    label_chosen: bool = True
+    label_chosen: bool = True  # else its label stands in for one to train for (``domain.editing``)
 
     @property
     def epsilon(self) -> Fraction | None:

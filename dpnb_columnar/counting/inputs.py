@@ -70,11 +70,7 @@ class LocalInput(OpenInput, Protocol):
         """The rows, for messages."""
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as lazy frames, one for each file or table.
-
-        Args:
-            columns: Columns that will be asked for; None for all of them as they are.
-        """
+        """Return the rows as lazy frames, one for each file or table, of some columns or of all as they are."""
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch."""
@@ -87,11 +83,7 @@ def opened_input(engine: Engine, data: Sequence[str] | None, table: str | None) 
 
 @contextmanager
 def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine) -> Iterator[Input]:
-    """Open the rows that sources stand for. What an engine starts is ended with the block.
-
-    Args:
-        table: A table of the database's; or, without sources, of Spark's catalogs.
-    """
+    """Open the rows of sources, else of a table of Spark's catalogs; what an engine starts ends with the block."""
     if engine is Engine.LOCAL:
         yield open_rows(sources, table)
         return
@@ -190,11 +182,7 @@ class FrameInput:
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Parquet files, of this machine and of object stores, that Polars and DuckDB read.
-
-    Attributes:
-        files: The files.
-    """
+    """Parquet files, of this machine and of object stores, that Polars and DuckDB read."""
 
     files: Sequence[DataFile]
     repeatable = True
@@ -223,11 +211,7 @@ class LocalFiles:
         return find_domain(self.files, dataset, label)
 
     def open(self, domain: Domain) -> ParquetSource:
-        """Check the columns in the files' footers.
-
-        Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
-        """
+        """Check the columns in the files' footers."""
         from dpnb_columnar.rows.parquet import open_parquet
 
         return open_parquet(self.files, domain)
@@ -277,17 +261,11 @@ MAX_QUERY_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class DatabaseInput:
-    """Rows of a table, or of a query, in a database.
-
-    Attributes:
-        database: The database.
-        table: Table or view, as the database's dialect writes its name.
-        query: File with one SELECT, which is run as it is; one of the two is given.
-    """
+    """Rows of a table, or of a query, in a database."""
 
     database: Database
-    table: str | None
-    query: Path | None = None
+    table: str | None  # as the database's dialect writes its name
+    query: Path | None = None  # file with one SELECT, which is run as it is; one of the two is given
     repeatable = True
 
     @property
@@ -308,13 +286,7 @@ class DatabaseInput:
         return f"{self.database}, table {self.table}" if self.query is None else f"{self.database}, query {self.query}"
 
     def select(self) -> str:
-        """Return the query that selects the rows.
-
-        Raises:
-            UsageError: if not exactly one of table and query is given, or if the name is not the name of a table.
-            MissingInputError: if the query's file cannot be opened.
-            DataError: if the query's file holds no query.
-        """
+        """Return the query that selects the rows."""
         from dpnb_columnar.dialects.rendering import select_columns
 
         if (self.table is None) == (self.query is None):
@@ -362,11 +334,7 @@ class DatabaseInput:
     """A row of a table is in it once, whatever other rows are alike."""
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame; the query is run each time that it is computed.
-
-        Args:
-            columns: Columns that will be asked for, and match whatever their case; None for all of them as they are.
-        """
+        """Return the rows as one lazy frame of some columns, whatever their case; each computing runs the query."""
         return [self._named(columns)]
 
     def _named(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> NamedRows:
@@ -388,11 +356,7 @@ class DatabaseInput:
         return Batches(self.name, schema, parts, rows.size)
 
     def _selected(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> SelectedRows:
-        """Name the rows.
-
-        Args:
-            columns: Columns that match whatever their case; None for all of them as they are.
-        """
+        """Name the rows; columns match whatever their case."""
         import polars as pl
 
         from dpnb_columnar.dialects.rendering import parse_table, select_columns

@@ -90,11 +90,7 @@ def stream_counted_rows(
     use: Callable[[pl.DataFrame], None],
     reset: Callable[[], None],
 ) -> None:
-    """Hand on the rows that count, which have a class, part by part: of each unit, if there is one, the first in order.
-
-    Args:
-        rows: Rows with all of the domain's columns. Confidential.
-    """
+    """Hand on the rows that count, which have a class, part by part: of each unit, if there is one, the first."""
     names = [CLASS, *columns, *more]
 
     def query(rows: pl.LazyFrame, selected: Sequence[str | pl.Expr]) -> pl.LazyFrame:
@@ -134,28 +130,14 @@ def stream_counted_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """How the rows of a unit are chosen.
+    """How the rows of a unit are chosen."""
 
-    Attributes:
-        units: Columns that together tell the unit of a row.
-        codes: Columns that break ties of ``order``.
-        most: Rows of a unit that count.
-    """
-
-    units: Sequence[str]
-    codes: Sequence[str]
-    most: int
+    units: Sequence[str]  # that together tell the unit of a row
+    codes: Sequence[str]  # that break ties of ``order``
+    most: int  # rows of a unit that count
 
     def first_rows(self, rows: pl.DataFrame, units: Integers) -> tuple[pl.DataFrame, Integers]:
-        """Choose the rows of each unit that count.
-
-        Args:
-            rows: The rows. Confidential.
-            units: Shape (rows,): the number of each row's unit, below 2^32.
-
-        Returns:
-            The chosen rows, by rising number of the unit, and these numbers. Confidential.
-        """
+        """Choose each unit's rows that count, by numbers of units below 2^32; return both, in order. Confidential."""
         keys = units << 31 | rows[ORDER].to_numpy()
         places = np.argsort(keys)
         keys = keys[places]
@@ -187,12 +169,7 @@ class _Choice:
 
 
 class _InOrder:
-    """Rows that stream by in the order of their units, whose last unit is still to be completed.
-
-    Args:
-        choice: What rows are chosen by.
-        use: Takes the rows that count.
-    """
+    """Rows that stream by in the order of their units, whose last unit is still to be completed."""
 
     def __init__(self, choice: _Choice, use: Callable[[pl.DataFrame], None]) -> None:
         self._choice, self._use = choice, use
@@ -220,11 +197,7 @@ class _InOrder:
 
 
 class _InAnyOrder:
-    """Rows in any order: of each unit seen so far, the first.
-
-    Args:
-        choice: What rows are chosen by.
-    """
+    """Rows in any order: of each unit seen so far, the first."""
 
     def __init__(self, choice: _Choice) -> None:
         self._choice = choice
@@ -273,17 +246,7 @@ MOST_WAITING = 2**20
 
 @singledispatch
 def reduce_rows(query: Query[Any], rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Any:
-    """Answer a query over rows.
-
-    Whatever the query, the same rows count: those that ``rows.row_rules.counted_rows`` says.
-
-    Args:
-        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
-            after a larger one. Confidential.
-
-    Returns:
-        The answer, without digests of what was read. Confidential.
-    """
+    """Answer a query over rows, never held as a whole, without digests of what was read. Confidential."""
     raise TypeError(f"Polars does not know how to answer {type(query).__name__}")
 
 
@@ -295,15 +258,7 @@ def _reduce_to_cells(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, p
 def count_cells(
     source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
 ) -> list[Cells]:
-    """Count the cells of some attributes.
-
-    Returns:
-        One ``Cells`` per attribute, in no fixed order of cells, those of the classes first; where the domain declares a
-        weight, its sums last. Confidential.
-
-    Raises:
-        DataError: if a file is damaged.
-    """
+    """Count the cells of some attributes: classes first, the sums of weights last. Confidential."""
 
     def count(rows: pl.LazyFrame) -> list[Cells]:
         return count_rows(rows, source.types, domain, attributes, classes=classes)
@@ -319,12 +274,7 @@ def count_rows(
     *,
     classes: bool,
 ) -> list[Cells]:
-    """Count the cells of some attributes over rows, as ``count_cells`` does over files.
-
-    Args:
-        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
-            after a larger one. Confidential.
-    """
+    """Count the cells of some attributes over rows, as ``count_cells`` does over files, never held as a whole."""
     size = len(domain.classes)
     values = _values(domain, types, attributes)
     tables = [_Table(size, name, values[name]) for name in values]
@@ -383,16 +333,10 @@ def _numbered(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The contingency table of an attribute's values and the class; a cell's place is its index in row-major order.
-
-    Attributes:
-        classes: Number of classes.
-        name: The attribute; None for the class counts.
-        values: Its values; None for the class counts.
-    """
+    """The contingency table of an attribute's values and the class; a cell's place is its index in row-major order."""
 
     classes: int
-    name: str | None = None
+    name: str | None = None  # None for the class counts, as the values
     values: ValueCodes | None = None
 
     @property
@@ -430,14 +374,7 @@ class _Table:
 
 
 class _WeightSums:
-    """Sums of the weights of rows per class.
-
-    Args:
-        classes: Number of classes.
-
-    Attributes:
-        sums: Shape (classes,), int64: in steps. Confidential.
-    """
+    """Sums of the weights of rows per class, int64, in steps. Confidential."""
 
     def __init__(self, classes: int) -> None:
         self.sums: Integers = np.zeros(classes, dtype=np.int64)
@@ -465,14 +402,7 @@ class Counter(Protocol):
 
 
 class DenseCounter:
-    """Counter with a number for every cell, for tables that are small or well filled.
-
-    Args:
-        cells: Number of cells.
-
-    Attributes:
-        counts: Shape (cells,), int64: number of rows of each cell. Confidential.
-    """
+    """Counter with a number for every cell, for tables that are small or well filled. Confidential."""
 
     def __init__(self, cells: int) -> None:
         self.counts: Integers = np.zeros(cells, dtype=np.int64)
@@ -494,9 +424,6 @@ class SparseCounter:
 
     Cells are sorted and counted by their runs: few rows of a sparse table share a cell, and to sort them takes a third
     of the time of a group-by, which looks each of them up.
-
-    Args:
-        cells: Number of cells.
     """
 
     def __init__(self, cells: int) -> None:
@@ -598,14 +525,7 @@ def _look_ups(
 def read_scores(
     frame: Frame, domain: Domain, tables: Sequence[ScoreTable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read the class of every row that counts, and the score of each of its attributes.
-
-    Args:
-        frame: Public rows: what is returned is about single rows.
-
-    Returns:
-        Class codes, shape (rows,), and scores, shape (rows, tables).
-    """
+    """Read class codes, shape (rows,), and scores, shape (rows, tables), of public rows: each is of a single row."""
     from dpnb_columnar.rows.frames import open_frame
 
     opened = open_frame(frame, domain)
@@ -660,14 +580,7 @@ in an array."""
 
 
 def count_by_duckdb(source: ParquetSource, domain: Domain, attributes: Sequence[Attribute]) -> list[Cells]:
-    """Count the classes, and the cells of some attributes.
-
-    Returns:
-        The cells of the classes, and of each attribute; a cell may be there several times. Confidential.
-
-    Raises:
-        DataError: if a file is damaged.
-    """
+    """Count the classes, and the cells of some attributes; a cell may be there several times. Confidential."""
     import duckdb
 
     from dpnb_columnar.dialects.cells_query import COUNT, FILES, cells_query, joint_keys

@@ -45,40 +45,23 @@ NEARLY_ALL_NUMBERS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """Profile of one column of some rows. Confidential.
-
-    Attributes:
-        name: Name of the column.
-        kind: Its kind; None where no attribute can be made of it.
-        type_name: Its type, for messages.
-        present: Number of rows with a value other than NaN.
-        distinct: Number of distinct values, approximately; exactly where ``values`` are given.
-        values: Its values as text, in order, where there are few; None where there are many.
-        smallest: Least finite number; None where there is no number.
-        largest: Greatest finite number; None where there is no number.
-        ordinary: Greatest number below the codes of nines (97 to 99, 997 to 999, ...) of the largest number's length,
-            where the largest number is such a code.
-        nines: The codes of nines that occur.
-    """
+    """Profile of one column of some rows. Confidential."""
 
     name: str
-    kind: Kind | None
+    kind: Kind | None  # None where no attribute can be made of it
     type_name: str
-    present: int
-    distinct: int
-    values: tuple[str, ...] | None
-    smallest: Number | None
+    present: int  # rows with a value other than NaN
+    distinct: int  # approximately; exactly where ``values`` are given
+    values: tuple[str, ...] | None  # as text, in order; None where there are many
+    smallest: Number | None  # finite; None where there is no number
     largest: Number | None
-    ordinary: Number | None
-    nines: tuple[int, ...]
+    ordinary: Number | None  # greatest below the codes of nines of its length
+    nines: tuple[int, ...]  # codes that occur: 97 to 99, 997 to 999, ...
 
 
 @confined()
 def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile, ...]:
-    """Profile every column of some rows, in the order of the first file's columns.
-
-    The rows are streamed a few times; memory follows the number of columns.
-    """
+    """Profile every column in the first file's order; memory follows the number of columns."""
     if (width := max(len(each.types) for each in given)) > MOST_COLUMNS:
         raise DataError(
             f"{given[0].name}: has {width} columns, and at most {MOST_COLUMNS} are looked at; give a file, or a view, "
@@ -185,11 +168,7 @@ def _codes_of_nines(largest: object) -> tuple[int, ...]:
 def _numeric_texts(
     rows: pl.LazyFrame, kinds: Mapping[str, Kind], most_values: int
 ) -> tuple[list[pl.Expr], dict[str, Kind]]:
-    """Read text columns of numbers as numbers: those of numbers alone, and those of many values, most of them numbers.
-
-    Args:
-        rows: Rows. Confidential.
-    """
+    """Read text columns of numbers as numbers: those of numbers alone, and those of many values, most of them so."""
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
     found = rows.select(pl.lit(0), *(count for name in texts for count in _text_counts(name)))
     counted = found.collect(engine="streaming").row(0, named=True)
@@ -228,25 +207,15 @@ NEARLY_ALL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Draft of a domain. Confidential.
+    """Draft of a domain. Confidential."""
 
-    Attributes:
-        attributes: Attributes, their bounds rounded outwards.
-        remarks: Per attribute, what the curator should check.
-        left_out: Per column without an attribute, the reason.
-    """
-
-    attributes: tuple[Attribute, ...]
-    remarks: dict[str, list[str]]
-    left_out: dict[str, str]
+    attributes: tuple[Attribute, ...]  # bounds rounded outwards
+    remarks: dict[str, list[str]]  # what the curator should check
+    left_out: dict[str, str]  # the reason, by column
 
 
 def draft(columns: Sequence[ColumnProfile]) -> Draft:
-    """Suggest an attribute for each column that can be one.
-
-    Args:
-        columns: Profiles of the columns. Confidential.
-    """
+    """Suggest an attribute for each column that can be one, by the columns' profiles, which are confidential."""
     attributes: list[Attribute] = []
     remarks: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
@@ -316,12 +285,7 @@ def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
 
 
 def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
-    """Round bounds outwards, to 1, 2 or 5 times a power of ten, or to multiples of one where zero is far away.
-
-    Args:
-        smallest: Least number within the bounds.
-        largest: Greatest number within the bounds.
-    """
+    """Round bounds outwards, to 1, 2 or 5 times a power of ten, or to multiples of one where zero is far away."""
     low, high = Fraction(smallest), Fraction(largest)
     if low > 0 and 2 * low > high:
         unit = _round_above(high - low) if high > low else _round_above(high) / 10

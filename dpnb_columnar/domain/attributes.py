@@ -31,11 +31,7 @@ RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
 
 def expand_member(member: str, most: int) -> list[str]:
-    """Expand a declared member to the values of the data that it stands for.
-
-    Raises:
-        ValueError: If a range runs downwards, has ends of uneven width, or stands for more values.
-    """
+    """Expand a member; ValueError if its range runs downwards, is uneven, or stands for more values than ``most``."""
     ends = RANGE.fullmatch(member)
     if ends is None:
         return [member]
@@ -102,15 +98,7 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The evenly spaced scale on which an attribute's moments are released.
-
-    Code ``t`` in ``0..cells`` stands for ``origin + t * step``.
-
-    Attributes:
-        origin: Value of code 0, in the attribute's unit (or its logarithm).
-        step: Difference between neighbouring codes, positive, in the same unit.
-        cells: The last code.
-    """
+    """The evenly spaced scale of released moments: code ``t`` in ``0..cells`` stands for ``origin + t * step``."""
 
     origin: float
     step: float
@@ -167,15 +155,7 @@ def default_step(lower: Fraction, upper: Fraction) -> Fraction:
 
 
 def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
-    """Map grid codes to codes of the attribute's scale.
-
-    Args:
-        attribute: A numeric attribute.
-        codes: Grid codes from 0 to ``attribute.cells``, any shape, int64; larger ones get the last code.
-
-    Returns:
-        Codes from 0 to ``attribute.scale.cells``, the same shape, int64. Confidential if ``codes`` are.
-    """
+    """Map grid codes, of any shape, to int64 codes of the attribute's scale; larger ones get the last code."""
     import numpy as np
 
     scale = attribute.scale

@@ -49,18 +49,11 @@ LONGEST_LINE = 1000
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One data set of a catalogue.
-
-    Attributes:
-        name: Key of the entry in the catalogue.
-        catalogue: File of the catalogue.
-        table: The entry as parsed; its fields are read on first use, so that a fault in one entry does not stop the
-            use of another.
-    """
+    """One data set of a catalogue."""
 
     name: str
     catalogue: Path
-    table: Mapping[str, Any] = field(repr=False)
+    table: Mapping[str, Any] = field(repr=False)  # read on first use: one fault stops no other entry
 
     def __str__(self) -> str:
         """Name the entry for messages."""
@@ -217,10 +210,7 @@ def entry_named(dataset: str, files: Sequence[Path] = ()) -> CatalogueEntry:
 
 
 def entry_declaring(domain: Declaration) -> CatalogueEntry | None:
-    """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
-
-    By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
-    """
+    """Return the entry of a domain's name that declares it, by whatever unit and weight, with epsilon or rows."""
     entry = next((entry for entry in entries() if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
@@ -269,12 +259,7 @@ DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)
 def entry_toml(
     domain: Declaration, beside: Mapping[str, Any] | None = None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """Write the entry that declares a domain.
-
-    Args:
-        domain: The domain, with a label or without.
-        remarks: Per attribute, lines of comment to put above it.
-    """
+    """Write the entry that declares a domain, with lines of comment above attributes."""
     name, document = _key(domain.name), document_of(domain, defaults=False)
     keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}
     keys |= {

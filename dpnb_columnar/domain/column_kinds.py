@@ -70,10 +70,7 @@ def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
-    """Return a type that holds the values of two columns of one kind: the type itself if both agree, else the widest.
-
-    Texts share the type of strings where one is stored otherwise than the other.
-    """
+    """Return a type that holds the values of two columns of one kind: that of both if they agree, else the widest."""
     if one == other:
         return one
     kind = kind_of(one)

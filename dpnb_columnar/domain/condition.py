@@ -202,11 +202,7 @@ DEEPEST_NESTING = 32
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse a label condition.
-
-    Raises:
-        ValueError: If the text is not a condition of the grammar above; the message says where and what is allowed.
-    """
+    """Parse a label condition; a ValueError says where it leaves the grammar above, and what is allowed."""
     if len(text) > LONGEST_CONDITION:
         raise ValueError(f"a condition has at most {LONGEST_CONDITION} characters, this one has {len(text)}")
     return Condition(text, _Parser(text).parse())

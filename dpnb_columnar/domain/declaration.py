@@ -60,12 +60,7 @@ from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, command
 
 
 def with_words(reader: FieldReader, domain: AnyDomain, declaration: Mapping[str, Any], place: str) -> AnyDomain:
-    """Read the words of a declaration into its domain; faults are noted, and their words left out.
-
-    Args:
-        declaration: The declaration; its table ``titles`` has the title of each column, its table ``value_labels`` per
-            column the label of each value, ``universe`` is a text, and ``provenance`` a table of texts.
-    """
+    """Read titles, value labels, universe and provenance into the domain; words with faults are noted and left out."""
     if reader.faults:  # attributes may be lacking that have words
         return domain
     titles = _titles(reader, list(columns_of(domain)), declaration.get("titles", {}), f"{place}.titles")
@@ -217,11 +212,7 @@ def read_declaration(name: str, document: object, source: str, *, other_keys: Se
 
 
 class DeclarationReader(FieldReader):
-    """Reader of one declaration: label, attributes, unit and weight.
-
-    Args:
-        name: Name of the data set.
-    """
+    """Reader of one declaration: label, attributes, unit and weight."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -230,11 +221,7 @@ class DeclarationReader(FieldReader):
         self.has_flags = False
 
     def raise_faults(self, source: str) -> None:
-        """Raise the faults so far, if any.
-
-        Raises:
-            DomainError: If there are faults.
-        """
+        """Raise the faults so far, if any."""
         if self.faults:
             raise DomainError(source, first_faults(self.faults))
 
@@ -342,13 +329,7 @@ class DeclarationReader(FieldReader):
         return tuple(attribute for attribute in read if attribute is not None)
 
     def attribute(self, name: str, document: object, place: str) -> Attribute | None:
-        """Read an attribute; None where its faults leave none.
-
-        Args:
-            name: Column name.
-            document: The declaration: a table with ``lower`` and ``upper``, or with ``values``.
-            place: Place of the declaration, for faults.
-        """
+        """Read a table with ``lower`` and ``upper``, or with ``values``; None where its faults leave no attribute."""
         if not name:
             self.fault(place, "an attribute needs a name")
             return None
@@ -430,14 +411,7 @@ class DeclarationReader(FieldReader):
     def missing_values(
         self, table: Mapping[str, Any], values: Sequence[str], place: str, otherwise: str
     ) -> tuple[str, ...]:
-        """Read the values that mean "missing", none of which may be a category or a class.
-
-        Args:
-            table: Declaration of the attribute or the label.
-            values: Its categories or classes.
-            place: Its place.
-            otherwise: What a value of both lists is, for the fault.
-        """
+        """Read the values that mean "missing", none of which may be a category or a class."""
         place = f"{place}.missing_values"
         missing_values = self.texts(table.get("missing_values", []), place, "a list of values")
         if overlap := set(values) & set(missing_values):
@@ -447,14 +421,7 @@ class DeclarationReader(FieldReader):
     def groups(
         self, table: Mapping[str, Any], values: Sequence[str], missing_values: Sequence[str], place: str
     ) -> tuple[Group, ...]:
-        """Read the groups of some categories or classes; they are returned in the order of ``values``.
-
-        Args:
-            table: Declaration of the attribute or the label.
-            values: Its categories or classes.
-            missing_values: Its values that mean "missing".
-            place: Its place.
-        """
+        """Read the groups of some categories or classes; they are returned in the order of ``values``."""
         place = f"{place}.groups"
         document = table.get("groups", {})
         if not isinstance(document, Mapping):
@@ -483,16 +450,7 @@ class DeclarationReader(FieldReader):
         return tuple(Group(value, groups[value]) for value in values if groups.get(value))
 
     def members(self, document: object, place: str, room: int) -> tuple[str, ...]:
-        """Read the values of the data that a group stands for.
-
-        Args:
-            document: List of values and ranges.
-            place: Place of the group.
-            room: Most values that are accepted.
-
-        Returns:
-            The values, ranges written out, in canonical order; some of them, but more than ``room``, if there are more.
-        """
+        """Read the values that a group stands for, ranges written out, in order; more than ``room`` if too many."""
         members: set[str] = set()
         for member in self.texts(document, place, 'a list of values and ranges such as ["10-19", 25]', least=1):
             if len(members) > room:
@@ -504,15 +462,7 @@ class DeclarationReader(FieldReader):
         return in_order(members)
 
     def unit_and_weight(self, table: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-        """Read the unit that is counted by, the weight of the rows, and those that are merely there.
-
-        Args:
-            table: The declaration.
-            columns: Columns of the label and the attributes, which are neither.
-
-        Returns:
-            Fields of a domain, by their names.
-        """
+        """Read the unit and the weight, and those that are merely there, as fields of a domain by their names."""
         place = f"{self.place}.available_unit"
         available: tuple[str, ...] = ()
         if "available_unit" in table:
@@ -636,14 +586,7 @@ class DeclarationReader(FieldReader):
 
 
 def grid_fault(attribute: Numeric, place: str) -> Fault | None:
-    """Find what is wrong with the grid of a numeric attribute, whose lower bound is below the upper.
-
-    A grid is accepted if its codes and its values are exact in 64-bit floats, and its squares finite.
-
-    Args:
-        attribute: The attribute.
-        place: Place of its declaration.
-    """
+    """Find what is wrong with a grid: codes and values must be exact in 64-bit floats, and its squares finite."""
     lower, upper, step = attribute.lower, attribute.upper, attribute.step
     if step <= 0 or (upper - lower) % step != 0:
         width = number_text(upper - lower)
@@ -670,19 +613,7 @@ def domain_metadata(domain: Declaration) -> dict[str, str]:
 
 
 def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaration | None:
-    """Read the domain that a file's key-value metadata carries.
-
-    Args:
-        metadata: Key-value pairs of the file.
-        source: The file, named in the error.
-
-    Returns:
-        The domain, with a label or without; None where the metadata has no declaration.
-
-    Raises:
-        DomainError: If the declaration has faults.
-        ConfigurationError: If the value is not a declaration at all.
-    """
+    """Read the domain that a file's metadata carries; None where it has no declaration."""
     if DOMAIN_KEY not in metadata:
         return None
     place = f"{source}: metadata {DOMAIN_KEY!r}"

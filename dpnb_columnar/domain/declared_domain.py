@@ -72,24 +72,15 @@ WEIGHT_CODE = 1
 class Weight:
     """The weight of a row, such as how many persons of the population it stands for: class counts are sums of it.
 
-    It is counted in whole steps, 0 to ``steps``, as a numeric attribute of these bounds would be: a larger weight
-    counts as the cap. A row whose weight is missing, negative, infinite or no number counts with ``missing``.
-
-    Attributes:
-        column: Column of the weight.
-        cap: The most that one row weighs, a multiple of the step.
-        step: Width of a step, in the column's unit.
-        missing: Weight of a row without one, a multiple of the step from 0 to the cap.
-        unit: Columns of the unit whose rows the weight counts: one row of it more or less changes the weights of the
-            others, so a guarantee for this unit alone covers it (docs/privacy.md, Lemma 2.12). Empty for a weight that
-            is a function of its own row.
+    It is counted in whole steps, 0 to ``steps``: a larger weight counts as the cap, and one that is missing, negative,
+    infinite or no number with ``missing``.
     """
 
     column: str
-    cap: Fraction
-    step: Fraction = Fraction(1)
+    cap: Fraction  # a multiple of the step
+    step: Fraction = Fraction(1)  # in the column's unit
     missing: Fraction = Fraction(0)
-    unit: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()  # whose rows the weight counts: a guarantee for it alone covers it (Lemma 2.12)
 
     @cached_property
     def grid(self) -> Numeric:
@@ -142,27 +133,16 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where the rows come from, in the publisher's words: each one line of text, empty where it is not known.
-
-    Attributes:
-        name: Name of the survey or the data set, such as IPUMS CPS.
-        producer: Who made it.
-        place: Country or region.
-        period: Years or months.
-        sample: Samples that it is drawn from.
-        citation: The citation that the publisher demands.
-        url: Where it is described, such as ``https://doi.org/10.18128/D030``.
-        allocated: What became of values that the publisher's flags say were allocated, where they do not count.
-    """
+    """Where the rows come from, in the publisher's words: each one line of text, empty where it is not known."""
 
     name: str = ""
     producer: str = ""
     place: str = ""
     period: str = ""
-    sample: str = ""
-    citation: str = ""
-    url: str = ""
-    allocated: str = ""
+    sample: str = ""  # samples that it is drawn from
+    citation: str = ""  # the one that the publisher demands
+    url: str = ""  # such as ``https://doi.org/10.18128/D030``
+    allocated: str = ""  # what became of values that the publisher's flags say were allocated, where they do not count
 
     def known(self) -> dict[str, str]:
         """Return what is known, by its key."""
@@ -345,13 +325,7 @@ AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight")
 
 
 def document_of(domain: Declaration, *, defaults: bool = True, words: bool = True) -> dict[str, Any]:
-    """Write the declaration of a domain in canonical form: every default written out, numbers as exact text.
-
-    Args:
-        domain: A domain, with a label or without.
-        defaults: Whether to write out steps that are the default, as the canonical form does.
-        words: Whether to write what is for people alone.
-    """
+    """Write the declaration of a domain in canonical form: every default written out, numbers as exact text."""
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
     unit = {} if domain.unit is None else {"unit": unit_document(domain.unit)}
     weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}

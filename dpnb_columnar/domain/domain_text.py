@@ -37,19 +37,12 @@ FACTS = Path(__file__).with_name("computed_columns.toml")
 
 @dataclass(frozen=True, slots=True)
 class LabelRelatives:
-    """Attributes of a domain that are related to its label by computation, in the domain's order.
+    """Attributes of a domain that are related to its label by computation, in the domain's order."""
 
-    Attributes:
-        label: Columns of the label.
-        parts: Attributes that the label is computed from.
-        wholes: Attributes that are computed from the label.
-        same: Attributes that record the same as the label.
-    """
-
-    label: tuple[str, ...]
-    parts: tuple[str, ...]
-    wholes: tuple[str, ...]
-    same: tuple[str, ...]
+    label: tuple[str, ...]  # columns of the label
+    parts: tuple[str, ...]  # what the label is computed from
+    wholes: tuple[str, ...]  # what is computed from the label
+    same: tuple[str, ...]  # what records the same as the label
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,14 +104,7 @@ def _same() -> Iterator[frozenset[str]]:
 
 
 def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> Iterator[str]:
-    """Yield the lines of an aligned table; columns of numbers are aligned to the right.
-
-    Args:
-        header: Names of the columns.
-        rows: Cells of each row, one a column.
-        width: Characters that a line may have: further columns follow in tables below, each of which begins with the
-            first column again. None for any number.
-    """
+    """Yield the lines of an aligned table; wider than ``width``, it goes on below with the first column again."""
     cells = [[printable_line(str(cell)) for cell in row] for row in rows]
     names = [printable_line(name) for name in header]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]

@@ -49,15 +49,10 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Declaration of a column that a label may be read from.
+    """Declaration of a column that a label may be read from."""
 
-    Attributes:
-        missing_values: Values of the column that mean "missing", as text.
-        attribute: Declaration as an attribute; None where the column is known from the present label alone.
-    """
-
-    missing_values: tuple[str, ...]
-    attribute: Attribute | None
+    missing_values: tuple[str, ...]  # as text
+    attribute: Attribute | None  # None where the column is known from the present label alone
 
     def admits(self, value: str) -> bool:
         """Return whether a value of the column may be this one and not missing."""
@@ -72,14 +67,7 @@ class _Column:
 
 
 def labelled(domain: Declaration, label: str) -> Domain:
-    """Choose the label of a domain.
-
-    A column that was the label becomes an attribute. Columns of the present condition have no bounds of their own, so
-    another condition may use them, but they become no attributes.
-
-    Args:
-        domain: A domain, with a label or without one.
-    """
+    """Choose the label of a domain; a column that was the label becomes an attribute, those of a condition do not."""
     columns = _columns(domain)
     chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
     attributes = tuple(
@@ -252,13 +240,7 @@ def unit_columns(text: str) -> tuple[str, ...]:
 
 
 def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
-    """Return a domain that is counted by the unit chosen; as it is declared where none is.
-
-    Args:
-        domain: The domain, with a label or without.
-        unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
-            those of its available unit where ``rows`` alone is given.
-    """
+    """Return a domain counted by the unit chosen; where ``rows`` alone is given, by the declared or available one."""
     if unit is None and rows is None:
         return domain
     if unit is not None:
@@ -284,11 +266,7 @@ Number = str | int | float | Decimal | Fraction
 
 
 def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> DomainT:
-    """Return a domain whose rows have the weight chosen, in steps of 1; as it is declared where none is.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
+    """Return a domain whose rows have the weight chosen, in steps of 1; as it is declared where none is."""
     if weight is None and cap is None:
         return domain
     known = [each for each in (domain.weight, domain.available_weight) if each is not None]

@@ -35,11 +35,7 @@ LONGEST_PROBLEM = 200
 
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
-    """Parse TOML, a text or the bytes of a file, with its fractions as decimals.
-
-    Raises:
-        ValueError: If the text is not TOML, or larger or more deeply nested than any declaration.
-    """
+    """Parse TOML, its fractions as decimals; a ValueError says that it is none, too large or nested too deep."""
     if isinstance(text, bytes):
         try:
             return parse_toml(text.decode("utf-8"))
@@ -54,11 +50,7 @@ def parse_toml(text: str | bytes) -> dict[str, Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON with its fractions as decimals; a repeated key and NaN are refused, as TOML refuses the former.
-
-    Raises:
-        ValueError: If the text is not JSON, or larger or more deeply nested than any declaration.
-    """
+    """Parse JSON with its fractions as decimals; a repeated key and NaN are refused, as TOML refuses the former."""
     _check_text(text)
     with _short_errors():
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
@@ -130,11 +122,7 @@ OTHER_WORDS: Mapping[str, Sequence[str]] = {
 
 
 class FieldReader:
-    """Reader of single fields.
-
-    Attributes:
-        faults: Every fault so far, in the order of reading.
-    """
+    """Reader of single fields, which gathers every fault in the order of reading."""
 
     def __init__(self) -> None:
         """Start without a fault."""
@@ -145,10 +133,7 @@ class FieldReader:
         self.faults.append(Fault(place, problem))
 
     def unknown(self, place: str, problem: str, name: str, known: Sequence[str], otherwise: str) -> None:
-        """Note a name that is not known, with the closest known one.
-
-        No such name is searched for a fault that will not be reported: among thousands it takes long.
-        """
+        """Note an unknown name; the closest known one, slow to find among thousands, only if it will be reported."""
         is_reported = len(self.faults) < MOST_FAULTS
         hint = did_you_mean(name, known, otherwise) if is_reported else otherwise
         self.fault(place, f"{problem}; {hint}" if hint else problem)

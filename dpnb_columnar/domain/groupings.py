@@ -38,17 +38,11 @@ from dpnb_columnar.errors import UsageError, excerpt, option, printable
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The groups of one column.
-
-    Attributes:
-        attribute: How a row's value is read.
-        starts: First code of every group, rising from 0.
-        values: What each group is called; where a row that counts may have no declared value, None comes last.
-    """
+    """The groups of one column."""
 
     attribute: Attribute
-    starts: tuple[int, ...]
-    values: tuple[str | None, ...]
+    starts: tuple[int, ...]  # first code of every group, rising from 0
+    values: tuple[str | None, ...]  # where a row that counts may have no declared value, None comes last
 
     @property
     def size(self) -> int:
@@ -63,17 +57,11 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Divisions:
-    """How rows are divided into groups.
+    """How rows are divided into groups."""
 
-    Attributes:
-        domain: Domain of the rows, with the columns of groups that the model's lacks.
-        groupings: The columns by which they are divided, each once.
-        crossed: Per division, the places of its columns.
-    """
-
-    domain: Domain
-    groupings: tuple[Grouping, ...]
-    crossed: tuple[tuple[int, ...], ...]
+    domain: Domain  # with the columns of groups that the model's lacks
+    groupings: tuple[Grouping, ...]  # each once
+    crossed: tuple[tuple[int, ...], ...]  # per division, the places of its columns
 
     def columns(self, division: Sequence[int]) -> tuple[str, ...]:
         """Name the columns of a division."""
@@ -97,17 +85,11 @@ PARTS = (TRAIN, VALIDATION, TEST)
 
 
 class SplitPart(TypedDict):
-    """A part of a split.
+    """A part of a split."""
 
-    Attributes:
-        split: Digest of all that divides rows: seed, share, columns, and the splits before.
-        part: One of ``PARTS``.
-        by: Columns that name the units which were kept together; none for rows by themselves.
-    """
-
-    split: str
-    part: str
-    by: list[str]
+    split: str  # digest of all that divides rows: seed, share, columns, and the splits before
+    part: str  # one of ``PARTS``
+    by: list[str]  # columns of the units which were kept together; none for rows by themselves
 
 
 def read_parts(text: str | bytes) -> list[SplitPart]:
@@ -134,11 +116,7 @@ def parts_in(metadata: Mapping[bytes, bytes]) -> list[SplitPart]:
 
 
 def kept_apart(first: Sequence[SplitPart], second: Sequence[SplitPart]) -> tuple[str, ...] | None:
-    """Return by which units a split kept two files apart; empty for rows by themselves, None if none did.
-
-    A split puts a row, or a unit, into the same part of every file, by its own values alone (``rows.holdout``). So what
-    is in one part of it is in no file of another part.
-    """
+    """Return by which units a split kept two files apart; empty for rows by themselves, None if none did."""
     for part in first:
         for other in second:
             if part["split"] == other["split"] and part["part"] != other["part"]:
@@ -168,15 +146,7 @@ def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | No
 
 
 def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Grouping:
-    """Make the groups of a declared attribute.
-
-    Categories are a group each. The grid of a numeric attribute is divided at the numbers given, else into
-    ``MOST_RANGES`` ranges of as many grid points each as can be, or into its points where they are fewer. Values beyond
-    the declared bounds count as the nearest bound, as in training.
-
-    Args:
-        bounds: First values of further groups of a numeric attribute, rising.
-    """
+    """Make the groups of a declared attribute: categories, or a grid divided at ``bounds``, else into equal ranges."""
     missing = () if attribute.missing is Missing.ROW else (None,)
     if isinstance(attribute, Categorical):
         if bounds:
@@ -199,11 +169,7 @@ def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Group
 
 
 def _code(attribute: Numeric, bound: str) -> int:
-    """Return the grid code that a group begins at.
-
-    Raises:
-        UsageError: if it is no number within the declared bounds, or not on the grid.
-    """
+    """Return the grid code that a group begins at."""
     try:
         place = (exact_number(bound) - attribute.lower) / attribute.step
     except ValueError:
@@ -225,13 +191,7 @@ def _range_text(attribute: Numeric, first: int, last: int) -> str:
 
 
 def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
-    """Read which groups are asked for; None where none are.
-
-    Args:
-        asked: One or several texts as typed after ``--by``: columns separated by commas, those joined by a colon
-            crossed, the last one perhaps with ``=`` and its values, which a declared numeric attribute's groups begin
-            at. Or lists of columns that are crossed, by their exact names.
-    """
+    """Read which groups are asked for, of texts as typed after ``--by`` or of lists of columns that are crossed."""
     groupings: dict[str, Grouping] = {}
     crossed: list[tuple[str, ...]] = []
     known = {attribute.name for attribute in domain.attributes}

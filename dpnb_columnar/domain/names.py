@@ -65,10 +65,7 @@ def number_of_text(text: str) -> float | None:
 
 
 def declared_number(value: str) -> float | None:
-    """Read a declared category or class as the number that it matches by value; None where it matches by its text.
-
-    One with an exponent is a text: a code such as ``1E2``, which is found in a column of texts before its number is.
-    """
+    """Read a category as the number that it matches by; None for a text, such as ``1E2``, which may be a code."""
     number = None if "e" in value.lower() else spelled_number(value)
     return None if number is None or abs(number) > LARGEST_MATCHED else number
 
@@ -82,11 +79,7 @@ def identity(value: str) -> float | str:
 
 
 def exact_number(value: object) -> Fraction:
-    """Parse a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
-
-    Raises:
-        ValueError: If the value is no finite number, or has a numerator or denominator beyond 1e300.
-    """
+    """Parse a number or a text such as ``"0.1"`` or ``"1/3"``; ValueError if it is not finite or beyond 1e300."""
     if isinstance(value, float):
         raise ValueError(f'expected an exact number, found the binary float {value!r}; write it as text, such as "0.1"')
     if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction | str):
@@ -184,11 +177,7 @@ def named(names: Collection[str]) -> str:
 
 
 def check_dataset(name: str) -> str:
-    """Return the name of a data set, checked.
-
-    Raises:
-        UsageError: if the name is not 1 to 200 printable characters without blanks around them.
-    """
+    """Return the name of a data set, checked."""
     if not 1 <= len(name) <= LONGEST_ACCOUNT or not name.isprintable() or name != name.strip():
         raise UsageError(
             f"data set {excerpt(name)}: give it a name of 1 to {LONGEST_ACCOUNT} printable characters, without blanks "

@@ -86,10 +86,7 @@ def keep_words(domain: AnyDomain, other: Domain | UnlabelledDomain) -> AnyDomain
 
 
 def united(domains: Iterable[AnyDomain]) -> AnyDomain:
-    """Return the first of some domains of one digest, as that of the rows of all: of all universes and all sources.
-
-    Nothing is said of the persons where one of the domains does not say who they are.
-    """
+    """Return the first of some domains of one digest; a universe that one of them does not say is unknown."""
     first, *others = domains
     if all((each.universe, each.provenance) == (first.universe, first.provenance) for each in others):
         return first

@@ -49,48 +49,28 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The charge for one release.
-
-    Attributes:
-        dataset: Name of the account.
-        run: Run id; the same release asked for twice under one id is charged once.
-        cost: Total cost of the release.
-        neighbours: The relation that the cost is stated in.
-        mechanism: Name of the mechanism.
-        noise: Name of the noise family, None for the mechanism's own.
-        inputs: Everything else that makes the release what it is, as JSON values. Public facts only.
-        unit: Columns that name the unit which the relation is of, in order of their names; empty where it is of rows.
-    """
+    """The charge for one release, whose parts are public facts only."""
 
     dataset: str
-    run: str
+    run: str  # asked for twice under one id, a release is charged once
     cost: PrivacyCost
     neighbours: Neighbours
     mechanism: str
-    noise: str | None
-    inputs: Mapping[str, Any]
-    unit: tuple[str, ...] = ()
+    noise: str | None  # None for the mechanism's own
+    inputs: Mapping[str, Any]  # all else that makes the release what it is, as JSON values
+    unit: tuple[str, ...] = ()  # columns of the relation's unit, in order of their names; empty where it is of rows
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The budget of one data set.
-
-    Attributes:
-        dataset: Its name.
-        limit: What all releases together may cost; delta 0 for pure ones only.
-        neighbours: The relation that every release from it is stated in.
-        parts: Digests of the files it is bound to (``counting.countable``), confidential; None if it is not.
-        spent: What all releases have cost so far.
-        unit: As of a ``Charge``: guarantees of different units do not add up.
-    """
+    """The budget of one data set."""
 
     dataset: str
-    limit: Approximate
+    limit: Approximate  # delta 0 for pure releases only
     neighbours: Neighbours
-    parts: frozenset[str] | None
+    parts: frozenset[str] | None  # digests of the files it is bound to; confidential
     spent: Spent
-    unit: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()  # guarantees of different units do not add up
 
     @property
     def remaining(self) -> Remaining:
@@ -100,13 +80,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A release that has been charged.
-
-    Attributes:
-        charge: As it was made.
-        document: The released model's document; None while the run is unfinished.
-        digest: SHA-256 of the document, in hexadecimal; None while the run is unfinished.
-    """
+    """A release that has been charged; document and its SHA-256 are None while the run is unfinished."""
 
     charge: Charge
     document: str | None = None
@@ -114,45 +88,28 @@ class Run:
 
 
 class Entry(NamedTuple):
-    """One row of the chain as it is stored: amounts, lists and mappings are text.
+    """One row of the chain as it is stored: amounts, lists and mappings are text."""
 
-    Attributes:
-        number: From 1 on.
-        kind: A ``EntryKind``.
-        time: UTC, to the second.
-        version: Of the program that wrote it.
-        dataset: Of an account or a spend.
-        run: Of a spend or a model.
-        neighbours: Of an account or a spend: the relation, and the unit that it is of (``written_relation``).
-        epsilon, delta, rho: The limit of an account; the cost of a spend, None where its kind of cost has none.
-        mechanism, noise: Of a spend.
-        inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256. Of a witness: its path, without a digest.
-        total_epsilon, total_delta, total_rho: Of a spend: ``Spent`` of its data set after it.
-        parts: Of an account that is bound to files: their digests, a sorted JSON list.
-        model_digest: Of a model.
-        digest: SHA-256 of the digest before and of all fields above (``link``).
-    """
-
-    number: int
-    kind: str
-    time: str
-    version: str
-    dataset: str | None = None
-    run: str | None = None
-    neighbours: str | None = None
-    epsilon: str | None = None
+    number: int  # from 1 on
+    kind: str  # an ``EntryKind``
+    time: str  # UTC, to the second
+    version: str  # of the program that wrote it
+    dataset: str | None = None  # of an account or a spend
+    run: str | None = None  # of a spend or a model
+    neighbours: str | None = None  # of an account or a spend (``written_relation``)
+    epsilon: str | None = None  # the limit of an account; the cost of a spend, as ``delta`` and ``rho``
     delta: str | None = None
     rho: str | None = None
-    mechanism: str | None = None
+    mechanism: str | None = None  # of a spend, as ``noise``
     noise: str | None = None
-    inputs: str | None = None
-    inputs_digest: str | None = None
-    total_epsilon: str | None = None
+    inputs: str | None = None  # of a spend: canonical JSON; of a witness: its path
+    inputs_digest: str | None = None  # SHA-256 of a spend's inputs
+    total_epsilon: str | None = None  # of a spend, as the next two: ``Spent`` of its data set after it
     total_delta: str | None = None
     total_rho: str | None = None
-    parts: str | None = None
+    parts: str | None = None  # of an account that is bound to files: their digests, a sorted JSON list
     model_digest: str | None = None
-    digest: str = ""
+    digest: str = ""  # SHA-256 of the digest before and of all fields above (``link``)
 
 
 def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:

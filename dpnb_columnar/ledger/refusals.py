@@ -121,10 +121,7 @@ def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> Configuratio
 
 
 def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
-    """Make the error for a release from a data set without an account.
-
-    The accounts that are there come first: a new account for persons who have one would give them a second budget.
-    """
+    """Make the error for a release without an account; a new one would give the same persons a second budget."""
     opening = command("ledger init", str(path), dataset=name, epsilon="NUMBER")
     if not known:
         return ConfigurationError(f"{path}: the ledger has no account for data set {name}; open one: {opening}")
@@ -153,11 +150,7 @@ KIND_OF_RELEASE = ("given", "evaluated", "by")
 
 
 def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = "unknown") -> UsageError | None:
-    """Make the error for a run id that was charged for another release; None if it is the same release.
-
-    A command that is repeated after an update, whose defaults have changed, is to finish what is paid for: the error
-    names the options that say what was charged. A new run id comes last, as it pays again.
-    """
+    """Make the error for a run id that was charged for another release, with the options that repeat that one."""
     differing = _differences(_facts(charged), _facts(requested)) + _differences(charged.inputs, requested.inputs)
     if not differing:
         return None
@@ -177,10 +170,7 @@ def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = 
 
 
 def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tuple[dict[str, object], list[str]]:
-    """Return the options that make a release the one that was charged, and the inputs that no option settles.
-
-    Of no attribute weights, and of equal shares, an entry names none. A public file divides the budget itself.
-    """
+    """Return the options that make a release the one that was charged, and the inputs that no option settles."""
     then, unit = charged.inputs, charged.unit
     public, weight = (each if isinstance(each := then.get(name), Mapping) else {} for name in ("public", "weight"))
     by_unit = {} if unit == requested.unit else {"unit": ",".join(unit)}

@@ -97,11 +97,7 @@ def check_folder(path: Path, folder: Path) -> None:
 
 
 def _is_private_group(status: os.stat_result) -> bool:
-    """Whether the group of a folder is its owner alone, as where each user has a group, and a umask of 002.
-
-    It is then the owner's first group, is called as its owner, and has nobody else whom the system lists. The name is
-    asked for since a directory server may not list all of its users.
-    """
+    """Whether a folder's group is its owner's first one, is called as the owner, and has nobody else (umask 002)."""
     try:
         owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
     except KeyError:
@@ -151,11 +147,7 @@ LARGEST_DOCUMENT = 2**28
 
 
 def create(path: Path) -> None:
-    """Make a ledger without entries; it takes its name when it is complete.
-
-    Raises:
-        OutputError: If a file of this name exists, or the journal of one, or if it cannot be written.
-    """
+    """Make a ledger without entries; it takes its name when it is complete."""
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
     for companion in (path.with_name(path.name + suffix) for suffix in COMPANIONS):
@@ -279,10 +271,7 @@ AT_ONCE = 100
 
 
 class Entries:
-    """The rows of an open ledger.
-
-    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``; see ``storage.translate_sqlite_errors``.
-    """
+    """The rows of an open ledger; every method translates SQLite's errors (``translate_sqlite_errors``)."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -300,22 +289,14 @@ class Entries:
         return entry
 
     def append(self, make: Callable[[int], Entry]) -> Entry:
-        """Append the entry that ``make`` returns for the next number.
-
-        Raises:
-            DataError: if the last entry does not continue the chain.
-        """
+        """Append the entry that ``make`` returns for the next number."""
         last = self.select_one("last")
         entry = with_digest(last.digest, make(last.number + 1)) if last else with_digest(ORIGIN, make(1))
         self.rows("append", **entry._asdict())
         return entry
 
     def iterate(self, section: str, after: int) -> Iterator[Entry]:
-        """Iterate over the entries after a number; the chain is not checked.
-
-        Raises:
-            DataError: if a row is not an entry, is out of order, or has a number below 1.
-        """
+        """Iterate over the entries after a number; the chain is not checked."""
         for row in self.rows("first"):
             self.entry(row)
         while rows := self.rows(section, number=after, most=AT_ONCE):
@@ -346,11 +327,7 @@ class Entries:
             self.rows("keep", run=run, document=document)
 
     def decode(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
-        """Decode a ledger entry.
-
-        Raises:
-            DataError: if the entry is malformed.
-        """
+        """Decode a ledger entry."""
         try:
             return decode(entry)
         except ValueError as error:

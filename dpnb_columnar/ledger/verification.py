@@ -50,13 +50,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a witness knows of a ledger.
-
-    Attributes:
-        first: Digest of its first entry.
-        entries: Number of its entries.
-        head: Digest of the last one.
-    """
+    """What a witness knows of a ledger: the digests of its first and its last entry, and their number."""
 
     first: str
     entries: int
@@ -65,12 +59,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The witness of a ledger.
-
-    Attributes:
-        path: Its file.
-        ledger: The ledger's file.
-    """
+    """The witness of a ledger, by its file and the ledger's."""
 
     path: Path
     ledger: Path
@@ -114,10 +103,7 @@ class Witness:
         return known
 
     def check_begin(self, entries: Entries, head: str) -> None:
-        """Refuse to begin a witness that is there, or one of a ledger whose newest head is not known.
-
-        Entries that record a witness may follow the head: an attempt that was killed has left one.
-        """
+        """Refuse a witness that is there, or an unknown head; entries that record a witness may follow the head."""
         if self.check(entries) is not None:
             raise UsageError(f"{self.path}: this witness is there already; leave {option('begin-witness')} out")
         last = entries.select_one("last_but_witness")
@@ -202,25 +188,17 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A ledger in which every entry follows from those before it.
-
-    Attributes:
-        entries: How many there are.
-        head: Digest of the last one.
-        secret: Number of the first entry that names an address with a password; None for none.
-    """
+    """A ledger in which every entry follows from those before it."""
 
     entries: int
     head: str
-    secret: int | None = None
+    secret: int | None = None  # number of the first entry that names an address with a password
 
 
 def verify(entries: Entries, head: str | None = None) -> Verified:
-    """Recompute the chain, the totals and the digests of all models, and search for exceeded limits.
+    """Recompute chain, totals and digests, search for exceeded limits and for the noted head.
 
-    Args:
-        head: A digest that was noted when its entry was the last one; it has to be in the chain. Without it a chain
-            that was cut short, or made anew from some entry on, cannot be told from a whole one.
+    Without a noted head a chain that was cut short, or made anew from some entry on, cannot be told from a whole one.
     """
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
         raise UsageError(f"{option('head')}: expected a digest of 64 hexadecimal digits, as ledger verify prints it")
@@ -250,11 +228,7 @@ class _Walk:
         self.secret: int | None = None
 
     def step(self, entry: Entry) -> None:
-        """Check one entry and update the state.
-
-        Raises:
-            DataError: if the entry is broken.
-        """
+        """Check one entry and update the state."""
         if entry.number != self.number + 1:
             raise DataError(
                 f"{self.entries.path}: entry {self.number + 1}: is missing; restore a backup whose head is known"
@@ -272,10 +246,7 @@ class _Walk:
         self.head_seen = self.head_seen or entry.digest == self.head
 
     def overspent(self) -> DataError | None:
-        """Return the error for the first entry that exceeds a limit, if one does.
-
-        Totals only grow, so the last ones suffice; a search follows where one is too large.
-        """
+        """Return the error for the first entry over a limit; as totals only grow, the last ones are looked at first."""
         over = [account for account in self.accounts.values() if not admits(account.limit, account.spent)]
         exceeding = [self._first_exceeding(account) for account in over]
         if not exceeding:
@@ -284,10 +255,7 @@ class _Walk:
         return self.entries.malformed_error(Entry(*row), "exceeds the limit of its data set")
 
     def whole_file_fault(self) -> DataError | None:
-        """Return the error for what no single entry shows: the noted head, stray documents, a damaged file.
-
-        That no run is charged twice, and none has two models, is the structure of the file: its unique indices.
-        """
+        """Return the error for what no single entry shows: the noted head, stray documents, a damaged file."""
         path = self.entries.path
         if not self.head_seen:
             return DataError(

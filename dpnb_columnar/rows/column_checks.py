@@ -61,10 +61,7 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
 
 
 def matched_columns(wanted: Iterable[str], columns: Iterable[str], name: str) -> dict[str, str]:
-    """Find the columns of a database's table by names of a domain: the same, or the only one but for its case.
-
-    PostgreSQL writes unquoted names in lower case, so SERIAL becomes serial there.
-    """
+    """Find a database's columns by names of a domain, else by the only one but for its case: PostgreSQL has serial."""
     alike: dict[str, list[str]] = {}
     for column in columns:
         alike.setdefault(column.lower(), []).append(column)
@@ -116,10 +113,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
 
 
 def impossible_values(attribute: Categorical, kind: Kind) -> list[str]:
-    """List the declared values that no column of this kind can hold.
-
-    The text of a range of a group is not among them: it stands for its numbers, and for itself in a column of text.
-    """
+    """List the declared values that no column of this kind can hold; a range of a group stands for its numbers."""
     values = [value for value in attribute.members if RANGE.fullmatch(value) is None]
     positions = set(value_keys(values, kind).values())
     return [value for position, value in enumerate(values) if position not in positions]

@@ -72,16 +72,10 @@ BEYOND_ALL_PAGES = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class PageRanges:
-    """Ranges of the pages of a table, of which a query reads one after the other: in every partition the same ones.
+    """Ranges of the pages of a table, of which a query reads one after the other: in every partition the same ones."""
 
-    Attributes:
-        lock: Statement that keeps the table as it is.
-        pages: Number of the pages of every partition. Public.
-        parts: Number of ranges.
-    """
-
-    lock: str
-    pages: Sequence[int]
+    lock: str  # statement that keeps the table as it is
+    pages: Sequence[int]  # of every partition; public
     parts: int
 
     @property
@@ -174,10 +168,7 @@ def _is_lost(connection: Any) -> bool:
 
 
 def _connection_error(database: Database, error: Any) -> Error:
-    """Explain why there is no connection, without the server's text.
-
-    The driver has no code of such an error. Its text tells of address, user and server, and of no row.
-    """
+    """Explain why there is no connection, by the server's text, as there is no code, but without it."""
     if any(part in str(error) for part in REFUSED_FOR_GOOD):
         return _login_error(database)
     return TemporaryError(
@@ -235,11 +226,7 @@ NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL"})
 def read_sqlite(
     database: Database, query: str, table: str | None = None, whole: int | None = None
 ) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``.
-
-    Columns are texts, which the row rules read by their value (1, 1.0 and 001 are one number), unless SQLite itself
-    guarantees that a column holds whole numbers alone, so that no row decides the type of a column.
-    """
+    """Run a query; columns are texts unless SQLite itself guarantees whole numbers, so that no row decides a type."""
     import pyarrow as pa
 
     path = Path(database.address)
@@ -484,12 +471,7 @@ def out_of_memory(source: object) -> ResourceError:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of a query.
-
-    Attributes:
-        columns: Name and type of each column.
-        parts: The rows, in order, part by part; the iterator can be read once. Confidential.
-    """
+    """The result of a query; the parts of its rows can be read once. Confidential."""
 
     columns: dict[str, pl.DataType]
     parts: Iterator[pl.DataFrame]
@@ -504,18 +486,7 @@ def read_query(
     ranges: PageRanges | None = None,
     whole: int | None = None,
 ) -> Iterator[QueryResult]:
-    """Run a query that returns rows.
-
-    Args:
-        ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
-            is then that of the first range, that of the second, and so on. None to run it once.
-
-    Raises:
-        MissingInputError: if there is no such file, or the server refuses the connection.
-        TemporaryError: if no server answers, or the connection is lost.
-        DataError: if the query fails; the message quotes no value.
-        UnavailableError: if the driver is not installed.
-    """
+    """Run a query that returns rows, by ranges of PostgreSQL's pages if there are some, to report progress."""
     with _reader(database, query, table, ranges, whole) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
@@ -550,39 +521,22 @@ def table_sizes(database: Database, query: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SelectedRows:
-    """Rows that a query selects. Confidential.
-
-    Attributes:
-        database: The database.
-        query: The query.
-        table: The table, if it selects all of one.
-        columns: The query's name and the type of each column, by the name that it is given here.
-        whole: Those of the query's names whose texts are read whole, of any length.
-        select: Writes the query for some columns of the table; None for another query, whose rows come in its order.
-        size_query: The query for the size of the table; None where none says it.
-    """
+    """Rows that a query selects. Confidential."""
 
     database: Database
     query: str
-    table: str | None
-    columns: Mapping[str, tuple[str, pl.DataType]]
-    whole: frozenset[str]
-    select: Callable[[Sequence[str]], str] | None = None
-    size_query: str | None = None
+    table: str | None  # if it selects all of one
+    columns: Mapping[str, tuple[str, pl.DataType]]  # the query's name and the type, by the name given here
+    whole: frozenset[str]  # those of the query's names whose texts are read whole, of any length
+    select: Callable[[Sequence[str]], str] | None = None  # None for a query, whose rows come in its order
+    size_query: str | None = None  # None where none says it
 
     def size(self) -> int | None:
-        """Return about how many rows the table has, as the database knows it without reading them; None if it does not.
-
-        It is known to whoever may read the table, as the footer of a file is.
-        """
+        """Return about how many rows the table has, as known without reading them to whoever may; None if not."""
         return None if self.size_query is None else table_size(self.database, self.size_query)
 
     def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:
-        """Return the rows as a lazy frame; the query is run each time that it is computed.
-
-        Args:
-            wanted: Columns that must be readable if they are there; None for all. Others that are not are left out.
-        """
+        """Return the rows as a lazy frame, which runs the query each time, without unreadable columns not wanted."""
         import polars as pl
 
         from dpnb_columnar.rows.input_files import lazy_rows
@@ -649,11 +603,7 @@ def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
 
 
 def _frame(part: pa.RecordBatch | pa.Table) -> pl.DataFrame:
-    """Convert a part of a result to the types of the row rules.
-
-    PostgreSQL's ``numeric``, unknown to Arrow, becomes the nearest 64-bit float; its ``char(n)`` loses the blanks that
-    it is filled up with, as it does wherever PostgreSQL makes a text of it.
-    """
+    """Convert a part: PostgreSQL's ``numeric``, unknown to Arrow, to the nearest float, ``char(n)`` unpadded."""
     import polars as pl
     import pyarrow as pa
 

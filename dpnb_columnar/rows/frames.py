@@ -56,11 +56,7 @@ def _is_dataset(data: object) -> bool:
 
 
 def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame:
-    """Return the rows as a lazy frame; columns of types that Polars does not read are left out.
-
-    Args:
-        names: Columns that will be asked for, which are kept of a stream; None for all.
-    """
+    """Return the rows as a lazy frame of some columns or all, without those of types that Polars does not read."""
     batches: Callable[[list[str]], Iterator[pl.DataFrame]]
     if _is_dataset(data):
         if getattr(getattr(data, "filesystem", None), "type_name", None) == "local":
@@ -86,19 +82,12 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
 
 @dataclass(slots=True)
 class _Kept:
-    """Rows of a stream, which are kept as they are read.
-
-    Attributes:
-        reader: The stream.
-        convert: Converts a batch.
-        frames: What was read so far.
-        rest: What was not; None before the first.
-    """
+    """Rows of a stream, which are kept as they are read."""
 
     reader: Any
-    convert: Callable[[pa.RecordBatch], pl.DataFrame]
-    frames: list[pl.DataFrame] = field(default_factory=list)
-    rest: Iterator[pa.RecordBatch] | None = None
+    convert: Callable[[pa.RecordBatch], pl.DataFrame]  # of a batch
+    frames: list[pl.DataFrame] = field(default_factory=list)  # what was read so far
+    rest: Iterator[pa.RecordBatch] | None = None  # None before the first
     lock: Any = field(default_factory=Lock)
 
     def batches(self, names: list[str]) -> Iterator[pl.DataFrame]:
@@ -233,11 +222,7 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
 
 
 def unknown_rows(data: object, *, read_files: bool = True) -> str:
-    """Say that something is no rows, and what to give in its place.
-
-    Args:
-        data: Neither a frame nor, unless only frames are taken, names of files.
-    """
+    """Say that something is no rows, and what to give in its place."""
     taken = (
         "names of files or " * read_files + "a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
     )

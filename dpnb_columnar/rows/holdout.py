@@ -166,10 +166,7 @@ def _mix(words: Words) -> Words:
 
 
 def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
-    """Return the pattern of each value of a column, and which values are missing; None where none is.
-
-    They are those of ``_pattern``, made for the whole column at once where its type allows it.
-    """
+    """Return what ``_pattern`` does of each value, for a whole column, and which are missing; None where none is."""
     if not isinstance(values, pa.Array):
         return _of_python(values)
     type_ = values.type
@@ -298,11 +295,7 @@ def _of_elements(values: Values, lengths: NDArray[np.int64]) -> Words:
 
 
 def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of texts: of those that spell a number or a moment by it, else by their bytes, UTF-8 or not.
-
-    That of bytes is made of eight at a time, all rows at once: h = mix(h xor word), beginning with their number; that
-    of more than ``LONG`` bytes is their digest.
-    """
+    """Return the patterns of texts: by the number or moment that they spell, else by their bytes, eight at a time."""
     if not len(values):
         return np.empty(0, np.uint64), np.empty(0, np.bool_)
     from pyarrow.compute import is_in, utf8_ltrim, utf8_rtrim
@@ -374,11 +367,7 @@ def _of_distinct(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _pattern(value: object) -> int | None:
-    """Return the pattern of one value that is neither a number nor a text; None if it is missing.
-
-    Points in time, dates and spans count by their nanoseconds, lists by their elements, mappings by their fields, as
-    nested columns of Arrow do, anything else by its text.
-    """
+    """Return the pattern of a value that is no number or text: times by nanoseconds, nested ones by their parts."""
     match value:
         case datetime() | timedelta() | np.datetime64() | np.timedelta64() if value != value:  # NaT
             return None
@@ -432,22 +421,13 @@ FAR = 6
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How rows are divided.
+    """How rows are divided."""
 
-    Attributes:
-        test: Part of the rows, or of the units, that is held out to test on: above 0 and below 1.
-        by: Columns that name a unit, such as a household, whose rows stay together; none for rows by themselves.
-        seed: The same seed puts the same row, or unit, into the same part.
-        history: Digest of the splits that have made the rows, as the metadata of a part tells it; empty before the
-            first. Without it, a part would hold no row that the same seed puts into another part.
-        validation: Part that is held out to choose a model by; 0 for none. The rows to test on are the same without it.
-    """
-
-    test: Fraction
-    by: tuple[str, ...] = ()
+    test: Fraction  # part that is held out to test on: above 0 and below 1
+    by: tuple[str, ...] = ()  # columns that name a unit, whose rows stay together; none for rows by themselves
     seed: int = 0
-    history: str = ""
-    validation: Fraction = Fraction(0)
+    history: str = ""  # digest of the splits before, without which a part would hold no row for another part
+    validation: Fraction = Fraction(0)  # part to choose a model by; the rows to test on are the same without it
 
     @property
     def shares(self) -> dict[str, Fraction]:
@@ -468,11 +448,7 @@ class Split:
 
 
 def split_of(test: object, by: Sequence[str], seed: int, validation: object = None) -> Split:
-    """Check how rows are to be divided.
-
-    Args:
-        test: The part to test on: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
-    """
+    """Check how rows are to be divided; parts are numbers or texts such as ``0.2`` or ``1/5``, taken exactly."""
     tested = _share(TEST, test)
     validated = Fraction(0) if validation is None else _share(VALIDATION, validation)
     if tested + validated >= 1:
@@ -539,10 +515,7 @@ def _history_of(frame: Frame) -> str:
 
 @confined()
 def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
-    """Divide the rows of a frame as those of a file of the same rows would be.
-
-    A part that is divided again is known by its history, as its file is.
-    """
+    """Divide the rows of a frame, known by its history, as those of a file of the same rows would be."""
     opened = opened_eagerly(frame)
     if absent := [name for name in split.by if name not in opened.columns]:
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
@@ -560,10 +533,7 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
 
 
 def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, object]) -> list[str]:
-    """Say which parts are not as large as was asked for, by far more than chance explains. CONFIDENTIAL.
-
-    A part of n different rows has share times n of them, with a variance of share (1 - share) n.
-    """
+    """Say which parts differ in size by far more than the variance share (1 - share) n explains. CONFIDENTIAL."""
     rows = sum(sizes.values())
     why = f"the rows, or units, are few or alike, or this seed divided them before: then give another {option('seed')}"
     remarks = []
@@ -599,13 +569,10 @@ def split_rows(
     *,
     overwrite: bool = False,
 ) -> dict[str, int]:
-    """Write the rows of each part, in their order; batches are streamed.
+    """Write the rows of each part, in their order, and return their numbers; batches are streamed. Confidential.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
     columns, tell in their metadata that they are parts, and are readable by their owner alone.
-
-    Returns:
-        The number of rows of each part. Confidential.
     """
     metadata = rows.schema.metadata or {}
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
@@ -667,11 +634,7 @@ def batches_of_files(
     beside: Mapping[DataFile, Mapping[str, str]] | None = None,
     columns: Collection[str] | None = None,
 ) -> Batches:
-    """Return the rows of Parquet files, with the columns and the metadata that all of them have.
-
-    Args:
-        columns: Columns wanted, in the files' order; None for all.
-    """
+    """Return the rows of Parquet files, with the columns, some or all, and the metadata that all of them have."""
     import pyarrow.parquet as pq
 
     first: pa.Schema | None = None
@@ -735,11 +698,7 @@ def _batches(files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Record
 
 
 def _long_and_shared(file: DataFile, schema: pa.Schema) -> list[str]:
-    """Name the columns of texts that may have more than ``TEXT_BYTES`` in a batch because rows share them in the file.
-
-    They share what is in the dictionary of a row group, and whoever reads one row of it as a place in the dictionary is
-    given the whole.
-    """
+    """Name the text columns whose batches may exceed ``TEXT_BYTES``, as rows share texts in a dictionary."""
     import pyarrow.parquet as pq
     from pyarrow import compute
 

@@ -60,38 +60,23 @@ BATCH_ROWS = 2**16
 
 @dataclass(frozen=True, slots=True)
 class NamedRows:
-    """Rows of a file, or of a table.
-
-    Attributes:
-        name: Name in messages.
-        rows: The rows. Confidential.
-        types: The type of each column.
-        size: Returns how many rows there are, as far as that is public.
-        file: The file; None for a table.
-    """
+    """Rows of a file, or of a table, with their name in messages. Confidential."""
 
     name: str
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
-    size: Size
-    file: DataFile | None = None
+    size: Size  # as far as it is public
+    file: DataFile | None = None  # None for a table
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Rows in their order.
-
-    Attributes:
-        name: Name in messages.
-        schema: Columns, and the metadata to keep with them.
-        batches: The rows; they can be read once. Confidential.
-        size: Returns how many rows there are, as far as that is public.
-    """
+    """Rows in their order, with their name in messages. Confidential."""
 
     name: str
-    schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
-    size: Size
+    schema: pa.Schema  # columns, and the metadata to keep with them
+    batches: Iterator[pa.RecordBatch]  # they can be read once
+    size: Size  # as far as it is public
 
 
 def check_read(rows: Sequence[NamedRows]) -> None:
@@ -136,15 +121,10 @@ OWN_TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class ParquetSource:
-    """Parquet files whose columns fit a domain.
-
-    Attributes:
-        files: At least one file.
-        types: For each column of the domain, a type that holds its values of every file.
-    """
+    """Parquet files, one at least, whose columns fit a domain."""
 
     files: tuple[DataFile, ...]
-    types: Mapping[str, pl.DataType]
+    types: Mapping[str, pl.DataType]  # for each column of the domain, one that holds its values of every file
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -234,10 +214,7 @@ HELD_BY_POLARS, HELD_BY_ARROW = 4, 8
 
 
 def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLARS) -> None:
-    """Refuse a file if the texts of a row group, which are unpacked at once, would take half of the memory or more.
-
-    A text of any length may be packed into a thousand bytes. The footer tells what it takes, as long as it is true.
-    """
+    """Refuse a file whose texts of a row group, unpacked at once as the footer says, would take half of the memory."""
     memory = machine_memory()
     if not texts or not memory:
         return
@@ -258,11 +235,7 @@ def _texts_among(types: Mapping[str, pl.DataType]) -> set[str]:
 
 
 def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None) -> list[NamedRows]:
-    """Return the rows of Parquet files as they are, a lazy frame for each file.
-
-    Args:
-        columns: The columns that will be read; None for all.
-    """
+    """Return the rows of Parquet files as they are, a lazy frame for each file, of some columns or of all."""
     return [_scanned(file, columns) for file in files]
 
 
@@ -340,11 +313,7 @@ def damaged_file_error(source: object) -> DataError:
 
 
 def own_declaration(file: Path) -> Declaration | None:
-    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
-
-    Raises:
-        ConfigurationError: If the declaration has faults.
-    """
+    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither."""
     from dpnb_columnar.rows.parquet import read_metadata
 
     entry = entry_of_file(file)

@@ -84,10 +84,7 @@ Cell: TypeAlias = bool | int | float | str | None
 
 
 def cell_of(value: object) -> Cell:
-    """Read a value: a boolean, a number (whole ones as integers) or a text; None if it is missing or anything else.
-
-    A date is the text that a declaration has for it, such as ``2018-12-31``. NaN is missing.
-    """
+    """Read a value as boolean, number or text, a date as declared (2018-12-31); None if missing, NaN or other."""
     match value:
         case bool() | np.bool_():
             return bool(value)
@@ -105,11 +102,7 @@ def cell_of(value: object) -> Cell:
 
 
 def text_of(value: object) -> str | None:
-    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing.
-
-    A number is a text that the row rules read as this number, without an exponent and of few characters; one that is
-    not in ``WRITTEN``, and so beyond all bounds or hardly zero, becomes the end of that range.
-    """
+    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if missing, numbers within ``WRITTEN``."""
     cell = cell_of(value)
     if isinstance(cell, bool):
         return "true" if cell else "false"
@@ -149,10 +142,7 @@ def plain(values: Any) -> Any:
 
 
 def _of_pandas(values: Any) -> Any:
-    """Return a pandas column by its type, which is public; texts and categories have none that says what they hold.
-
-    Neither numbers nor categories are read from periods and intervals: they become a column that a domain refuses.
-    """
+    """Return a pandas column by its type, which is public; periods and intervals become what a domain refuses."""
     import pyarrow as pa
 
     pandas, type_ = sys.modules["pandas"], values.dtype
@@ -285,10 +275,7 @@ def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Return the position of the row's category in the domain as a 32-bit integer.
-
-    A value that is in no category is missing: null, or the last code where to be missing is a category.
-    """
+    """Return the 32-bit position of a row's category; null for none, or the last code where missing is one."""
     code = _position(attribute.name, kind, attribute.members)
     return code.fill_null(len(attribute.values)) if attribute.missing is Missing.CATEGORY else code
 
@@ -320,10 +307,7 @@ def _key(name: str, kind: Kind) -> pl.Expr:
 
 
 def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
-    """Look up keys: whole numbers by their places between the least and the largest, others by an Enum of their texts.
-
-    replace_strict would make Polars hold all rows at once.
-    """
+    """Look up whole numbers by places, others by an Enum of their texts: replace_strict would hold all rows."""
     keys, positions = list(codes), list(codes.values())
     if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
         value, keys = value.to_physical(), [(key - EPOCH).days for key in keys if isinstance(key, date)]
@@ -469,10 +453,7 @@ def number_of_codes(attribute: Attribute) -> int:
 
 
 def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:
-    """Bound the whole numbers that an attribute's rules tell apart: every number beyond them has the code of the bound.
-
-    A date is the number of its day, and a decimal that of its digits, without the point.
-    """
+    """Bound the whole numbers that an attribute's rules tell apart: of a date its day, of a decimal its digits."""
     kind, unit, most = kind_of(type_), 1, LARGEST_KEY
     low, high = INTEGER_RANGES.get(type_, INTEGER_RANGES[pl.Int64])
     if isinstance(type_, pl.Decimal) and type_.scale <= LARGEST_TEN:
@@ -511,20 +492,12 @@ UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
 
 @dataclass(frozen=True, slots=True)
 class ValueCodes:
-    """The values of a column that an attribute's rule tells apart, numbered from 0, and the code of each. Public.
+    """The values of a column that an attribute's rule tells apart, numbered from 0, and the code of each. Public."""
 
-    Attributes:
-        number: Expression of the number of a row's value, in the narrowest type; null where the row has none.
-        size: Number of values.
-        codes: Shape (size + 1,): per value, and last for a row that has none, its code, or ``missing`` where it does
-            not fit the attribute. None where the numbers are the codes themselves.
-        missing: The number of codes of the attribute.
-    """
-
-    number: pl.Expr
+    number: pl.Expr  # of a row's value, in the narrowest type; null where the row has none
     size: int
-    codes: Whole | None
-    missing: int
+    codes: Whole | None  # shape (size + 1,), last for no value; None where numbers are codes
+    missing: int  # the number of codes of the attribute
 
     def numbers(self, column: pl.Series) -> Whole:
         """Return a column of ``number`` without nulls, shape (rows,): ``size`` where a row has no value."""
@@ -539,11 +512,7 @@ class ValueCodes:
     def steps(
         self, starts: Sequence[int], scores: Sequence[int], missing: int, type_: DTypeLike = np.int64
     ) -> Callable[[Whole], Whole]:
-        """Return what looks up a whole number that depends on the code by steps.
-
-        Args:
-            starts: First code of every step, rising from 0.
-        """
+        """Return what looks up a whole number that depends on the code by steps, whose first codes rise from 0."""
         first, by_step = np.array([*starts, self.missing], dtype=np.int64), np.array([*scores, missing], dtype=type_)
         if self.codes is None and self.size > MOST_STEPPED:
             return lambda numbers: by_step[np.searchsorted(first, numbers, side="right") - 1]
@@ -646,11 +615,7 @@ def cell_code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
 def step_score(
     attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
 ) -> pl.Expr:
-    """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
-
-    Args:
-        starts: First code of every step, rising from 0.
-    """
+    """Return a 64-bit number, never null, that depends on the attribute's code by steps from their first codes."""
     values = value_codes(attribute, type_)
     look_up = values.steps(starts, scores, missing)
     return values.number.map_batches(
@@ -705,10 +670,7 @@ def counted_rows(
 
     Where the domain declares a unit, the latter is ``unit_names``, the code of every attribute by ``code_name``, and
     the number that they are ordered by, ``order``; rows without a unit or a class are left out. Where it declares a
-    weight, its steps are in ``weight``.
-
-    Args:
-        rows: Rows with all of the domain's columns. Confidential.
+    weight, its steps are in ``weight``. Confidential.
     """
     if domain.weight is not None:
         kind = kind_of(types[domain.weight.column])

@@ -36,23 +36,14 @@ from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """A format of tables that keep their past.
-
-    Attributes:
-        name: What to call it.
-        log: Folder in the table's folder that holds its log.
-        entry: Pattern of a file in the log that tells it from another folder of its name; None where the folder does.
-        rows: How its live rows are read, ``{table!r}`` being its folder, and written to a file.
-        frame: Frame of the live rows; None where Polars makes none.
-        extra: Extra of this package whose library reads such a table (the extension ``lakes``); None where none does.
-    """
+    """A format of tables that keep their past."""
 
     name: str
-    log: str
-    entry: str | None
-    rows: str
-    frame: str | None
-    extra: str | None = None
+    log: str  # folder that holds its log
+    entry: str | None  # pattern of a file that tells the log; None where the folder's name does
+    rows: str  # how live rows are read, ``{table!r}`` being the folder, and written to a file
+    frame: str | None  # of the live rows; None where Polars makes none
+    extra: str | None = None  # extra whose library reads such a table (the extension ``lakes``)
 
 
 POLARS = "{frame}.sink_parquet('live.parquet')"
@@ -76,11 +67,7 @@ TABLE_FORMATS = (
 
 
 def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None) -> None:
-    """Refuse files, and folders, that are in the folder of a table at whatever depth. No file is opened.
-
-    Args:
-        paths: Files and folders, as they are given.
-    """
+    """Refuse files, and folders, that are in the folder of a table at whatever depth. No file is opened."""
     searched = set() if searched is None else searched
     for path in paths:
         given = Path(os.path.normpath(path.absolute()))
@@ -176,17 +163,11 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database to read from.
-
-    Attributes:
-        dialect: Its SQL: DuckDB's, SQLite's or PostgreSQL's.
-        address: Path of a file, or the connection URI of a PostgreSQL server as typed.
-        name: What is printed and recorded: the path, or the URI written anew without user information.
-    """
+    """A database to read from."""
 
     dialect: Dialect
-    address: str
-    name: str
+    address: str  # path of a file, or the connection URI of a PostgreSQL server as typed
+    name: str  # for messages and records: the path, or the URI written anew without user information
 
     def __str__(self) -> str:
         return self.name
@@ -214,10 +195,7 @@ def parse_spelling(name: str) -> Spelling:
 
 
 def parse_database(text: str) -> Database | None:
-    """Return the database that a command-line argument names, or None where it names a file, a folder or a pattern.
-
-    A PostgreSQL URI may leave out what libpq's environment variables, password file or service file supply.
-    """
+    """Return the database that an argument names, None for files; a PostgreSQL URI may leave out what libpq finds."""
     for dialect, (prefix, suffixes) in FILES.items():
         if text.startswith(prefix) or text.lower().endswith(suffixes):
             path = text.removeprefix(prefix)
@@ -308,17 +286,11 @@ EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataSource:
-    """What a name stands for; or rows that are held in memory.
-
-    Attributes:
-        kind: What it is.
-        address: The path, pattern or address; the database; or the frame, or the table that a library has opened.
-        snapshot: Number of a table's snapshot; None for the newest.
-    """
+    """What a name stands for; or rows that are held in memory."""
 
     kind: SourceKind
-    address: Any
-    snapshot: int | None = None
+    address: Any  # path, pattern or address; database; frame, or table that a library has opened
+    snapshot: int | None = None  # None for the newest
 
     @property
     def is_alone(self) -> bool:
@@ -332,11 +304,7 @@ class DataSource:
 
 
 def parse_names(names: Sequence[str], *, spark: bool = False) -> tuple[DataSource, ...]:
-    """Parse names; those that Spark reads, which has file systems of its own, stay as they are.
-
-    Raises:
-        UsageError: if one holds a password.
-    """
+    """Parse names, none of which may hold a password; those for Spark, with file systems of its own, stay."""
     return tuple(DataSource(SourceKind.SPARK, name) if spark else _parsed(name) for name in names)
 
 

@@ -71,11 +71,7 @@ def stream(
     by_units: bool = False,
     passes: int = 1,
 ) -> Result:
-    """Compute something from all rows of the source, whatever bytes their texts hold.
-
-    Returns:
-        What ``compute`` returns. Confidential.
-    """
+    """Compute something from all rows of the source, whatever bytes their texts hold. Confidential."""
     advance = begin_pass(source.size, passes) if shown else None
     once = None if advance is None else RowsOnce(advance)
     if by_units:
@@ -182,19 +178,12 @@ NAME = "the frame"
 
 @dataclass(frozen=True, slots=True)
 class OpenedFrame:
-    """A frame whose columns fit a domain.
-
-    Attributes:
-        rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
-        types: The type of each column.
-        names: Name of the frame in messages.
-        size: Returns how many rows there are, as far as that is public.
-    """
+    """A frame, perhaps a query that is not computed yet, whose columns fit a domain. Confidential."""
 
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
-    names: str
-    size: Size = unknown_size
+    names: str  # in messages
+    size: Size = unknown_size  # as far as it is public
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -203,10 +192,7 @@ class OpenedFrame:
 
 
 def query_errors() -> tuple[type[BaseException], ...]:
-    """Return what the query behind a frame may fail with.
-
-    Called once it has failed: DuckDB has been loaded then if the query is one of its own.
-    """
+    """Return what the query behind a frame may have failed with; of DuckDB only if that has been loaded."""
     import pyarrow as pa
 
     duckdb = sys.modules.get("duckdb")

@@ -48,14 +48,10 @@ def shows_confidential_texts() -> bool:
 
 @contextmanager
 def confined() -> Iterator[None]:
-    """Run an engine over confidential rows within this block, or, as a decorator, within this function.
+    """Run an engine over confidential rows within this block or function: nothing is spilled, native errors are lost.
 
-    Spilling is switched off from then on; what native code writes to standard error is discarded until the block ends.
-    Blocks may be nested, and several threads may be in one at a time.
-
-    What Python code of any thread writes to ``sys.stderr`` meanwhile appears as ever. What other threads write to
-    descriptor 2 by other means is lost with the rest: by a logger that was given the stream itself before the block
-    began, or by a program that is started within it.
+    Blocks may be nested, and several threads may be in one at a time. ``sys.stderr`` works as ever; what other threads
+    write to descriptor 2 by other means meanwhile is lost.
     """
     refuse_forked()
     keep_rows_in_memory()
@@ -81,11 +77,7 @@ def refuse_forked() -> None:
 
 
 def keep_rows_in_memory() -> None:
-    """Keep Polars from writing rows to disk in this process and in processes that it starts.
-
-    Where the environment names a folder for spilled rows, or the size from which on they are spilled, somebody has
-    decided; that is left alone.
-    """
+    """Keep Polars here and in child processes from writing rows to disk, unless the environment has decided."""
     if SPILL_DIRECTORY in os.environ or SPILL_MIN_BYTES in os.environ:
         return
     os.environ[SPILL_MIN_BYTES] = LARGER_THAN_ANY_FRAME
@@ -96,18 +88,14 @@ def keep_rows_in_memory() -> None:
 
 
 def discard_native_errors() -> None:
-    """Discard what native code writes to standard error from here on, and leave ``sys.stderr`` to Python.
-
-    For a process of one's own, before it reads any data.
-    """
+    """Discard what native code writes to standard error for good: for a process of one's own, before it reads data."""
     _native_errors.discard()
 
 
 class _NativeErrors:
     """Descriptor 2, which leads to the null device while at least one block asks for that.
 
-    ``sys.stderr``, if it writes to descriptor 2, is meanwhile replaced by a stream that writes to a copy of it. That
-    copy stays open when the last block ends, since another thread may have kept the stream.
+    ``sys.stderr`` then writes to a copy of it, which stays open, since another thread may have kept the stream.
     """
 
     def __init__(self) -> None:

@@ -65,14 +65,7 @@ _held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
 
 @contextmanager
 def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
-    """Hold the lock of an output until it is in place; where the work before is long, from before that.
-
-    Unfinished outputs of this name that killed runs have left are removed. A block within one that holds the lock goes
-    on with that.
-
-    Raises:
-        BusyError: if another run holds the lock; the text says which.
-    """
+    """Hold the lock of an output until it is in place, and remove what killed runs left; a holder may nest blocks."""
     absolute = os.path.abspath(path)  # noqa: PTH100 a link is replaced itself, not its target
     if absolute in _held.get():
         yield
@@ -129,11 +122,7 @@ def _open_lock_file(name: Path, path: Path) -> int:
 
 
 def _open_regular_file(name: Path, path: Path, flags: int) -> int:
-    """Open a file that must be a regular one; anything else of that name is neither waited for nor written to.
-
-    Raises:
-        OSError: if it cannot be opened.
-    """
+    """Open a file that must be a regular one; anything else of that name is neither waited for nor written to."""
     descriptor = os.open(name, flags | NO_LINK, LOCK_MODE)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
@@ -267,22 +256,12 @@ def check_output(path: Path, overwrite: bool) -> None:
 
 @contextmanager
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
-    """Give a file beside ``path`` to write to, and rename it to ``path`` when the block succeeds.
+    """Give a locked file beside ``path`` to write to; rename it, synchronised, when the block succeeds.
 
-    The output is locked meanwhile, unless the caller holds its lock already, and what a killed run left is removed. The
-    file is readable by its owner alone until it is complete, and synchronised to disk before it is renamed. When the
-    block fails nothing is left behind. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
-    error that the block raises is passed on, unless it is one of writing to the file (``is_write_error``): whoever
-    reads an input within the block says by an error of this package, or one that names a file, that reading failed.
-
-    In a folder that others may write to, no file or link of theirs is written to: the file is new. Where the folder is
-    not sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
-
-    Args:
-        confidential: Whether the file stays readable by the owner alone; otherwise it gets the usual permissions.
-
-    Yields:
-        The file to write to; by an engine of many threads through ``opened``.
+    When the block fails nothing is left. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
+    error of the block is passed on, unless it is one of writing to the file (``is_write_error``).
+    In a folder others may write to, no file or link of theirs is written to: the file is new. If the folder is not
+    sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
     """
     check_output(path, overwrite)
     partial = unfinished_name(path)
@@ -306,11 +285,7 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
 
 
 class _Opened(io.RawIOBase):
-    """An unfinished output as engines write to it: their errors do not say which file failed, so it remembers its own.
-
-    Attributes:
-        failure: What the operating system refused; None if nothing.
-    """
+    """An unfinished output as engines write to it; it remembers its own failure, since their errors name no file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -334,11 +309,7 @@ class _Opened(io.RawIOBase):
 
 @contextmanager
 def opened(partial: Path) -> Iterator[IO[bytes]]:
-    """Open an unfinished output for an engine, which neither makes it anew by its name nor after the block's end.
-
-    Yields:
-        The file. An engine's error is passed on if the file is not to blame.
-    """
+    """Open an unfinished output for an engine, whose error is passed on if the file is not to blame."""
     descriptor = os.open(partial, os.O_WRONLY | os.O_TRUNC | NO_LINK)
     file = _Opened(descriptor)
     try:
@@ -453,11 +424,7 @@ def check_no_input(output: Path, inputs: Iterable[object]) -> None:
 
 @contextmanager
 def parquet_writer(partial: Path, schema: pa.Schema, plain: Collection[str] = ()) -> Iterator[pq.ParquetWriter]:
-    """Write an unfinished output as Parquet. Every setting is fixed: equal rows, equal bytes.
-
-    Yields:
-        The writer.
-    """
+    """Write an unfinished output as Parquet. Every setting is fixed: equal rows, equal bytes."""
     import pyarrow.parquet as pq
 
     others: Any = [name for name in schema.names if name not in plain] if plain else True

@@ -86,10 +86,7 @@ def report_work(amount: float) -> None:
 
 
 def report_rows(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
-    """Report the rows of a frame as they are read.
-
-    No condition is evaluated before: the rows that one leaves would be counted, and not those that were read.
-    """
+    """Report the rows of a frame as they are read, before any condition leaves some of them."""
 
     def passed(part: pl.DataFrame) -> pl.DataFrame:
         advance(part.height)
@@ -101,11 +98,7 @@ def report_rows(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
 
 
 class RowsOnce:
-    """Reports rows that may have to be read again: none twice, so that the share goes on to the whole either way.
-
-    Args:
-        advance: What takes numbers of rows.
-    """
+    """Reports rows that may have to be read again: none twice, so that the share goes on to the whole either way."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance, self._lock = advance, Lock()

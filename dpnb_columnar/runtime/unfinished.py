@@ -87,11 +87,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
 def is_write_error(error: Exception, partial: Path) -> bool:
-    """Return whether an error met while an output is written is one of writing it.
-
-    It is where the operating system has no room to write, or says what it refuses without a file's name, as it does of
-    an open file, or with this one's. A missing or damaged input is reported as an error of this package.
-    """
+    """Return whether an error is one of writing an output: no room, or a refusal that names this file or none."""
     if os_error_number(error) in NO_ROOM:
         return True
     if not isinstance(error, OSError) or not error.errno:
@@ -139,10 +135,7 @@ _unfinished: set[str] = set()
 
 @contextmanager
 def removed_at_end(path: Path) -> Iterator[None]:
-    """Remove a file, if it is still there, when the block ends, however it ends.
-
-    A failure to remove it is not reported: the user must learn of whatever went wrong before.
-    """
+    """Remove a file when the block ends, however it ends; no failure to do so hides what went wrong before."""
     absolute = os.path.abspath(path)  # noqa: PTH100 a link is removed itself, not its target
     _unfinished.add(absolute)
     try:
@@ -164,14 +157,7 @@ def _remove(path: str) -> None:
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove unfinished outputs whose writers were killed.
-
-    A Python program need not hold the lock of an output that it writes, so outputs that are being written are left
-    alone.
-
-    Args:
-        name: The output's name; None for all outputs.
-    """
+    """Remove unfinished outputs, of one name or all, whose writers were killed; those being written are left alone."""
     names = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.[0-9a-f]{{12}}\.partial")
     with suppress(OSError):
         for file in folder.iterdir():
@@ -180,10 +166,7 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 def _is_being_written(file: Path) -> bool:
-    """Return whether a file is being written, or may be: where locks are not known, and by another user.
-
-    So is what is no regular file.
-    """
+    """Return whether a file is, or may be, being written: also where it is no regular one, or locks are not known."""
     try:
         descriptor = os.open(file, os.O_RDONLY | NO_LINK)
     except OSError:
@@ -226,10 +209,7 @@ _final_output: Callable[[int], tuple[str, str]] = _no_output
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Have a signal end the process after this block rather than within it. For milliseconds, not for waiting.
-
-    Handlers of signals run in the main thread, so blocks of other threads are interrupted as before.
-    """
+    """Have a signal end the process after this block of milliseconds; Python runs handlers in the main thread alone."""
     global _deferring_blocks, _deferred_signal
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -245,14 +225,7 @@ def defer_signals() -> Iterator[None]:
 
 
 def exit_on_signals(final_output: Callable[[int], tuple[str, str]] = _no_output) -> None:
-    """End the process in order on signals from here on; those that it was started to ignore stay ignored.
-
-    For the main thread of a process of its own.
-
-    Args:
-        final_output: Returns, for an exit code, what a run that ends without leaving its blocks writes to standard
-            output and to standard error.
-    """
+    """End this process in order on signals not ignored before; ``final_output`` by exit code is what it says then."""
     global _final_output
     _final_output = final_output
     numbers = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name)]
@@ -267,11 +240,7 @@ def exit_on_signals(final_output: Callable[[int], tuple[str, str]] = _no_output)
 
 @contextmanager
 def failures_after_signals() -> Iterator[None]:
-    """Report any failure of the block after a signal as the signal's exit code.
-
-    Raises:
-        SystemExit: if the block fails after a signal; with the signal's exit code.
-    """
+    """Report any failure of the block after a signal as the signal's exit code."""
     try:
         yield
     except BaseException:
