@@ -53,11 +53,8 @@ if TYPE_CHECKING:
 
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
-ROW_GROUP = 2**20
-"""Rows of a row group of a file."""
-
-COUNT = "count"
-"""The column of counts in results of queries."""
+ROW_GROUP = 2**20  # rows of a row group of a file
+COUNT = "count"  # the column of counts in results of queries
 
 CELL_NUMBERS = ("class", "code", COUNT)
 SCORE_NUMBERS = ("class", "bin", COUNT)
@@ -359,7 +356,7 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
 
 def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers:
     """Return the table of counts, shape (bins, classes)."""
-    # A number that is missing is none of the possible ones.
+    # a number that is missing is none of the possible ones.
     classes, bins, counts = (frame[name].fill_null(-1).to_numpy() for name in SCORE_NUMBERS)
     table = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64)
     inside = (classes >= 0) & (classes < table.shape[1]) & (bins >= 0) & (bins < table.shape[0])
@@ -429,8 +426,7 @@ def _weights(counted: Domain, wanted: Domain) -> str:
     return f": with {found}, not with {other}"
 
 
-LARGEST_TABLE = 2**31
-"""Bytes of the columns of a statistics file, unpacked; a file that is large itself may have more."""
+LARGEST_TABLE = 2**31  # bytes of the columns of a statistics file, unpacked; a file that is large itself may have more
 
 LARGEST_RATIO = 64
 """Largest ratio of a file's unpacked columns to the file itself, where the columns are larger than ``LARGEST_TABLE``.
@@ -439,8 +435,7 @@ Statistics of a hundred million cells unpack to seven to twelve times the size o
 BYTES_OF_A_CELL = 28
 """Bytes of a row of a statistics file in memory: three numbers, and the place of a text in a dictionary."""
 
-LARGEST_RESULT = 2**29
-"""Bytes of the result of a query as CSV, unpacked."""
+LARGEST_RESULT = 2**29  # bytes of the result of a query as CSV, unpacked
 
 GZIP_SIGNATURE = b"\x1f\x8b"
 

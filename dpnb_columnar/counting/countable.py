@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.input_files import DataFile
 
 
-BEGINNING = 2**20
-"""Bytes at the beginning of files that are compared where their footers are equal."""
+BEGINNING = 2**20  # bytes at the beginning of files that are compared where their footers are equal
 
 
 def file_parts(files: Iterable[DataFile]) -> frozenset[str]:

@@ -22,17 +22,13 @@ from dpnb_columnar.runtime.row_progress import is_watched
 if TYPE_CHECKING:
     from sqlglot import exp
 
-LEAST_PAGES = 1024
-"""Pages of PostgreSQL's that are counted at a time, at least: 8 MiB, about a second."""
-
-MOST_RANGES = 64
-"""Ranges of pages that a table is divided into."""
+LEAST_PAGES = 1024  # pages of PostgreSQL's that are counted at a time, at least: 8 MiB, about a second
+MOST_RANGES = 64  # ranges of pages that a table is divided into
 
 CELLS_OF_A_PAGE = 256
 """Cells that may come back for each page that is read: more, and to hand out counts would take longer than to count."""
 
-MOST_WAITING = 2**20
-"""Counts of ranges that wait to be added up."""
+MOST_WAITING = 2**20  # counts of ranges that wait to be added up
 
 
 @dataclass(frozen=True, slots=True)

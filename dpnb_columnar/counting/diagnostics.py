@@ -32,17 +32,13 @@ from dpnb_columnar.rows.row_rules import (
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
-MOST_SHOWN = 20
-"""Undeclared values of a column that a diagnosis lists."""
-
-LONGEST_SHOWN = 1000
-"""Characters of an undeclared value that a diagnosis holds: a text may be as large as the file."""
+MOST_SHOWN = 20  # undeclared values of a column that a diagnosis lists
+LONGEST_SHOWN = 1000  # characters of an undeclared value that a diagnosis holds: a text may be as large as the file
 
 MOST_VALUES = 10_000
 """Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
 
-PART_ROWS = 2**17
-"""Rows whose undeclared values are counted at a time."""
+PART_ROWS = 2**17  # rows whose undeclared values are counted at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +77,7 @@ def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.La
 MOST_ROWS = 2**22
 """Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
 
-WEIGHTS = ("lacking", "above", "nothing")
-"""Fields of ``WeightDiagnosis``, in order."""
+WEIGHTS = ("lacking", "above", "nothing")  # fields of ``WeightDiagnosis``, in order
 
 LABEL = "(label)"
 """Name of the label among the columns of a diagnosis; in parentheses, since a column may be called label."""

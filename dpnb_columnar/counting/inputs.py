@@ -170,8 +170,7 @@ class FrameInput:
 
         return open_frame(self.frame, domain)
 
-    open_once = open
-    """Two rows of a frame that are alike are two people's."""
+    open_once = open  # two rows of a frame that are alike are two people's
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the frame's columns, for counting."""
@@ -252,11 +251,8 @@ class LocalFiles:
         return OpenedRows(self.open_once(domain), local.answer)
 
 
-COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)
-"""Comments, blanks and semicolons."""
-
-MAX_QUERY_BYTES = 16 * 2**20
-"""Largest file that is read as a query."""
+COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)  # comments, blanks and semicolons
+MAX_QUERY_BYTES = 16 * 2**20  # largest file that is read as a query
 
 
 @dataclass(frozen=True)
@@ -330,8 +326,7 @@ class DatabaseInput:
         rows = self._named(domain.counted_columns, bounded)
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
-    open_once = open
-    """A row of a table is in it once, whatever other rows are alike."""
+    open_once = open  # A row of a table is in it once, whatever other rows are alike
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
         """Return the rows as one lazy frame of some columns, whatever their case; each computing runs the query."""

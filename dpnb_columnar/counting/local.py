@@ -74,8 +74,7 @@ if TYPE_CHECKING:
 PART_ROWS = 2**16
 """Rows that are handed on at a time. Four times as many took 30 MiB more at 100 million rows, and no less time."""
 
-SHARE_ROWS = 2**21
-"""Rows of the units that are looked at together, about, where the rows are in no order of the units."""
+SHARE_ROWS = 2**21  # rows of the units that are looked at together, about, where the rows are in no order of the units
 
 MOST_WAITING_ROWS = 2**18
 """Rows that wait, where they are in no order, until those of one unit beyond the number that counts are dropped."""
@@ -230,18 +229,14 @@ class _InAnyOrder:
         return numbers
 
 
-MOST_COUNTERS = 2**24
-"""Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
+MOST_COUNTERS = 2**24  # cells, of all tables together, that have a counter each, whether or not a row falls into them
 
 SLICE_ROWS = 2**14
 """Rows that NumPy works on at a time: its arrays stay within a processor's cache, and their memory is used again. Four
 times as many took a third more time."""
 
-MOST_SCORED = 2**18
-"""Scores that are held at a time, of all classes together."""
-
-MOST_WAITING = 2**20
-"""Cells of a sparse table that wait to be added up, though some may be the same."""
+MOST_SCORED = 2**18  # scores that are held at a time, of all classes together
+MOST_WAITING = 2**20  # cells of a sparse table that wait to be added up, though some may be the same
 
 
 @singledispatch

@@ -36,8 +36,7 @@ Number = int | float
 MOST_COLUMNS = 10_000
 """Columns that are profiled: each takes some 60 KiB and ten milliseconds, and nobody corrects a draft of more."""
 
-PASSES = 3
-"""How often all columns are read: texts, all others, and what lies below codes of nines."""
+PASSES = 3  # how often all columns are read: texts, all others, and what lies below codes of nines
 
 NEARLY_ALL_NUMBERS = 0.9
 """Share of numbers among a column's texts from which on the others are taken for remarks, which are missing values."""
@@ -198,11 +197,8 @@ def _text_counts(name: str) -> list[pl.Expr]:
     ]
 
 
-FAR = 2
-"""A code for "missing" is at least this many times the largest ordinary number."""
-
-NEARLY_ALL = 0.9
-"""Share of distinct values among a column's rows from which on the column is taken for an identifier."""
+FAR = 2  # A code for "missing" is at least this many times the largest ordinary number
+NEARLY_ALL = 0.9  # share of distinct values among a column's rows from which on the column is taken for an identifier
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,11 +66,8 @@ def _rank(member: str) -> tuple[bool, int, str]:
     return (number is None, int(member) if number else 0, member)
 
 
-MAXIMUM_CELLS = 2**32
-"""Widest grid: codes up to here keep differences of codes exact in a 64-bit float."""
-
-DEFAULT_CELLS = 2**16
-"""Cells of a numeric attribute declared without a step, and of every transformed scale."""
+MAXIMUM_CELLS = 2**32  # widest grid: codes up to here keep differences of codes exact in a 64-bit float
+DEFAULT_CELLS = 2**16  # cells of a numeric attribute declared without a step, and of every transformed scale
 
 
 class Transform(StrEnum):

@@ -37,14 +37,9 @@ from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.runtime.unfinished import exists, is_file
 
 CATALOGUE_NAME = "datasets.toml"
-ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
-"""Keys of an entry beside those of its domain."""
-
-LARGEST_CATALOGUE = 16 * 2**20
-"""Bytes."""
-
-LONGEST_LINE = 1000
-"""Characters of a title or a source."""
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")  # keys of an entry beside those of its domain
+LARGEST_CATALOGUE = 16 * 2**20  # bytes
+LONGEST_LINE = 1000  # characters of a title or a source
 
 
 @dataclass(frozen=True)
@@ -218,8 +213,7 @@ def entry_declaring(domain: Declaration) -> CatalogueEntry | None:
     return entry if counted == replace(domain, unit=None, weight=None) else None
 
 
-DOMAIN_SUFFIX = ".domain.toml"
-"""How the name of the file ends that declares the domain of the file beside it."""
+DOMAIN_SUFFIX = ".domain.toml"  # how the name of the file ends that declares the domain of the file beside it
 
 
 def domain_file(path: Path) -> Path:
@@ -249,8 +243,7 @@ def entry_for(paths: Sequence[Path]) -> CatalogueEntry | None:
 # The writer of an entry is our own, since people edit it: Python has none, numbers are exact decimals, and a list of
 # hundreds of codes fills its lines. Reading what is written gives the same domain, to the last digit.
 
-WIDEST_LINE = 100
-"""Longer lists are broken into lines of about this many characters."""
+WIDEST_LINE = 100  # longer lists are broken into lines of about this many characters
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)

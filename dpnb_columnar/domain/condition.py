@@ -99,11 +99,8 @@ def comparisons(node: Node) -> Iterator[Comparison]:
             yield from comparisons(part)
 
 
-MOST_CASES = 2**16
-"""Cases that a condition is tried on; of one with more, whether it tells rows apart is not known."""
-
-Value = Fraction | str
-"""A number, or a text, that a column may hold."""
+MOST_CASES = 2**16  # cases that a condition is tried on; of one with more, whether it tells rows apart is not known
+Value = Fraction | str  # a number, or a text, that a column may hold
 
 
 def only_outcome(condition: Condition, values: Mapping[str, Collection[Value]]) -> bool | None:
@@ -196,8 +193,7 @@ MISSPELT = {"==": "=", "=>": ">=", "=<": "<=", "!==": "<>", "><": "<>"}
 """Comparisons of other languages, and how they are written here."""
 
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
-LONGEST_CONDITION = 4096
-"""Characters; bounds the depth of recursion on text from elsewhere."""
+LONGEST_CONDITION = 4096  # characters; bounds the depth of recursion on text from elsewhere
 DEEPEST_NESTING = 32
 
 

@@ -160,11 +160,8 @@ FLAG_KEYS = ("imputed", "available_imputed")
 
 DOMAIN_KEYS = ("label", "unit", "weight", *AVAILABLE_KEYS, "attributes", *WORD_KEYS)
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
-LARGEST_EXACT_INTEGER = 2**53
-"""Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
-
-LARGEST_BOUND = 10**100
-"""Squares of larger bounds would overflow where variances are turned into floats."""
+LARGEST_EXACT_INTEGER = 2**53  # beyond this many steps from zero neighbouring grid values would be one 64-bit float
+LARGEST_BOUND = 10**100  # squares of larger bounds would overflow where variances are turned into floats
 
 NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
 CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")

@@ -34,14 +34,9 @@ from dpnb_columnar.domain.names import number_text
 ValueLabels = Mapping[str, Mapping[str, str]]
 """Words for values, by column and by the value as it is declared; see ``domain.words``."""
 
-Titles = Mapping[str, str]
-"""Words for columns: the labels of variables in a codebook; see ``domain.words``."""
-
-MOST_UNIT_ROWS = 1000
-"""Most rows of a unit that may count: each of so many rows has a thousandth of every share."""
-
-MOST_UNIT_COLUMNS = 8
-"""Most columns that together name a unit."""
+Titles = Mapping[str, str]  # words for columns: the labels of variables in a codebook; see ``domain.words``
+MOST_UNIT_ROWS = 1000  # most rows of a unit that may count: each of so many rows has a thousandth of every share
+MOST_UNIT_COLUMNS = 8  # most columns that together name a unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +55,10 @@ class Unit:
     rows: int
 
 
-MOST_WEIGHT_STEPS = 2**20
-"""Most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers."""
+MOST_WEIGHT_STEPS = 2**20  # most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers
 
 
-WEIGHT_CODE = 1
-"""Code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0."""
+WEIGHT_CODE = 1  # code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0
 
 
 @dataclass(frozen=True)
@@ -305,8 +298,7 @@ class UnlabelledDomain(_Declared):
         return tuple(attribute.name for attribute in self.attributes)
 
 
-Declaration = Domain | UnlabelledDomain
-"""A declared domain, with a label or without one."""
+Declaration = Domain | UnlabelledDomain  # a declared domain, with a label or without one
 
 
 def columns_of(domain: Domain | UnlabelledDomain) -> dict[str, Attribute | None]:

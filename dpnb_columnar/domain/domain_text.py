@@ -153,8 +153,7 @@ def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterab
     return f"<div>{''.join(parts)}</div>"
 
 
-MAX_CELL_WIDTH = 60
-"""Characters of a list of values in a table."""
+MAX_CELL_WIDTH = 60  # characters of a list of values in a table
 
 
 def predicts(domain: Domain) -> str:
@@ -360,20 +359,11 @@ def heading_lines(domain: Declaration) -> Iterator[str]:
     yield from (f"{heading}: {text}" for heading, text in whose_rows(domain))
 
 
-LONGEST_SHOWN = 40
-"""Characters of a title or a value label in a table."""
-
-MOST_REMARKED = 8
-"""Values of a column that a comment lists."""
-
-LONGEST_LINE = 200
-"""Characters of a line of the short form of a domain."""
-
-MOST_ROWS = 50
-"""Attributes in the table of a notebook."""
-
-SHORT = 20
-"""Characters of a value label in a list, or in the header of a table."""
+LONGEST_SHOWN = 40  # characters of a title or a value label in a table
+MOST_REMARKED = 8  # values of a column that a comment lists
+LONGEST_LINE = 200  # characters of a line of the short form of a domain
+MOST_ROWS = 50  # attributes in the table of a notebook
+SHORT = 20  # characters of a value label in a list, or in the header of a table
 
 
 def value_with_label(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:

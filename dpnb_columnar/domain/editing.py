@@ -40,11 +40,8 @@ from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
-NOT_CHOSEN = "not chosen"
-"""Text of the condition of a label that is still to be chosen."""
-
-MOST_LISTED = 8
-"""Columns that a message names."""
+NOT_CHOSEN = "not chosen"  # text of the condition of a label that is still to be chosen
+MOST_LISTED = 8  # columns that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +222,7 @@ def _number(value: str) -> str | None:
 
 DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)
 
-DEFAULT_ROWS = 1
-"""Rows of a unit that count, unless more are wanted: one has the most accurate models per unit."""
+DEFAULT_ROWS = 1  # rows of a unit that count, unless more are wanted: one has the most accurate models per unit
 
 
 def unit_columns(text: str) -> tuple[str, ...]:
@@ -261,8 +257,7 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
 
 # The weight that class counts are sums of as well.
 
-Number = str | int | float | Decimal | Fraction
-"""A number as typed; a float stands for its shortest text."""
+Number = str | int | float | Decimal | Fraction  # a number as typed; a float stands for its shortest text
 
 
 def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> DomainT:

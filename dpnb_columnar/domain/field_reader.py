@@ -19,19 +19,15 @@ from typing import Any, NoReturn, TypeVar
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, exact_number, is_printable, listed, quoted
 from dpnb_columnar.errors import Fault, excerpt
 
-LARGEST_DOCUMENT = 16 * 2**20
-"""Characters, or bytes, of one document."""
+LARGEST_DOCUMENT = 16 * 2**20  # characters, or bytes, of one document
 
 CHAIN = re.compile(
     r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')){32}", re.ASCII
 )
 """A TOML key of more than 32 parts. The parser's time and memory grow with the square of their number."""
 
-OF_PYTHON = "set_int_max_str_digits"
-"""What Python advises its programmers where a whole number has thousands of digits."""
-
-LONGEST_PROBLEM = 200
-"""Characters of a parser's error message that are passed on."""
+OF_PYTHON = "set_int_max_str_digits"  # what Python advises its programmers where a whole number has thousands of digits
+LONGEST_PROBLEM = 200  # characters of a parser's error message that are passed on
 
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
@@ -97,11 +93,8 @@ LARGEST_DECLARATION = 10_000
 LARGEST_TABLE = 2**20
 """Most counts of an attribute of more than ``LARGEST_DECLARATION`` values: its categories times the classes."""
 
-LONGEST_VALUE = 8192
-"""Characters of a category or a class, which may be named after a condition."""
-
-MOST_FAULTS = 20
-"""Faults that are reported together."""
+LONGEST_VALUE = 8192  # characters of a category or a class, which may be named after a condition
+MOST_FAULTS = 20  # faults that are reported together
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

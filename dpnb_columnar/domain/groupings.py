@@ -127,14 +127,9 @@ def kept_apart(first: Sequence[SplitPart], second: Sequence[SplitPart]) -> tuple
 MOST_RANGES = 8
 """Equal ranges that the declared range of a numeric attribute is divided into, where nothing else is typed."""
 
-MOST_DIVISIONS = 16
-"""Divisions of one evaluation: each has a part of the budget."""
-
-By: TypeAlias = str | Iterable[str | Sequence[str]]
-"""Which groups are asked for, as ``divisions_of`` reads it."""
-
-NO_VALUE = "no declared value"
-"""What the group of rows without a declared value is called."""
+MOST_DIVISIONS = 16  # divisions of one evaluation: each has a part of the budget
+By: TypeAlias = str | Iterable[str | Sequence[str]]  # which groups are asked for, as ``divisions_of`` reads it
+NO_VALUE = "no declared value"  # what the group of rows without a declared value is called
 
 
 def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | None], longest: int) -> str:

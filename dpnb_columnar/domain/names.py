@@ -137,20 +137,14 @@ def _multiplicity(number: int, prime: int) -> int:
     return count
 
 
-LONGEST_NAME = 256
-"""Characters of the name of a column or of an entry."""
-
-LONGEST_ACCOUNT = 200
-"""Characters of the name of a data set that a ledger can charge."""
+LONGEST_NAME = 256  # characters of the name of a column or of an entry
+LONGEST_ACCOUNT = 200  # characters of the name of a data set that a ledger can charge
 
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
 
-LONGEST_SHOWN = 80
-"""Characters of a name in a message."""
-
-MOST_NAMED = 20
-"""Names that one message lists."""
+LONGEST_SHOWN = 80  # characters of a name in a message
+MOST_NAMED = 20  # names that one message lists
 
 
 def is_printable(text: str) -> bool:

@@ -23,14 +23,9 @@ from dpnb_columnar.domain.names import exact_number, identity, is_printable, num
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)
 
-LONGEST_VALUE_LABEL = 256
-"""Characters of a value label."""
-
-LONGEST_TITLE = 256
-"""Characters of a column's title."""
-
-LONGEST_TEXT = 2000
-"""Characters of a universe or a citation."""
+LONGEST_VALUE_LABEL = 256  # characters of a value label
+LONGEST_TITLE = 256  # characters of a column's title
+LONGEST_TEXT = 2000  # characters of a universe or a citation
 
 MOST_CHARACTERS = 2**22
 """Characters of all value labels of a domain: they stand in the footer of every file and in every model."""

@@ -18,8 +18,7 @@ from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, ch
 from dpnb_columnar.ledger.storage import Entries
 from dpnb_columnar.ledger.verification import Verified, Witness, verify
 
-MOST_NAMES = 1000
-"""Data sets among which the nearest name is looked up for an error."""
+MOST_NAMES = 1000  # data sets among which the nearest name is looked up for an error
 
 
 class Ledger:

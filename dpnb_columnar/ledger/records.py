@@ -37,14 +37,10 @@ from dpnb_columnar.version import __version__
 class EntryKind(StrEnum):
     """The kind of an entry."""
 
-    ACCOUNT = "account"
-    """A data set's limit, and the relation that it refers to. It never changes."""
-    SPEND = "spend"
-    """What one release costs, written before its noise is drawn."""
-    MODEL = "model"
-    """What a run has released."""
-    WITNESS = "witness"
-    """A witness was begun, or first used: every later run needs one."""
+    ACCOUNT = "account"  # A data set's limit, and the relation that it refers to. It never changes.
+    SPEND = "spend"  # what one release costs, written before its noise is drawn
+    MODEL = "model"  # what a run has released
+    WITNESS = "witness"  # A witness was begun, or first used: every later run needs one
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +116,7 @@ def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
 # The chain of digests, and the canonical texts that are digested.
 
 
-ORIGIN = "0" * 64
-"""The digest that the first entry is linked to."""
+ORIGIN = "0" * 64  # the digest that the first entry is linked to
 
 COLUMNS = Entry._fields
 
@@ -154,8 +149,7 @@ def with_digest(previous: str, entry: Entry) -> Entry:
 # Names of runs.
 
 
-LONGEST_NAME = 200
-"""Characters."""
+LONGEST_NAME = 200  # characters
 
 
 def check_run(run: str) -> str:
@@ -173,11 +167,8 @@ def fresh_run() -> str:
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}-{secrets.token_hex(6)}"
 
 
-LONGEST_AMOUNT = 4000
-"""Characters of an amount: the longest decimal of a total in range has fewer."""
-
-LONGEST_TEXT = 2**18
-"""Characters of any other text of an entry."""
+LONGEST_AMOUNT = 4000  # characters of an amount: the longest decimal of a total in range has fewer
+LONGEST_TEXT = 2**18  # characters of any other text of an entry
 
 
 def account_entry(account: Account, number: int) -> Entry:

@@ -29,12 +29,10 @@ from dpnb_columnar.errors import (
 )
 from dpnb_columnar.ledger.records import Account, Charge, Entry, canonical, written_relation
 
-LONGEST_SHOWN = 20
-"""Characters of an amount in a message; longer ones are rounded to nine digits."""
+LONGEST_SHOWN = 20  # characters of an amount in a message; longer ones are rounded to nine digits
 
 
-MOST_OFFERED = 5
-"""Accounts that the error for an unknown one names."""
+MOST_OFFERED = 5  # accounts that the error for an unknown one names
 
 
 def format_amount(amount: Fraction) -> str:
@@ -251,8 +249,7 @@ RELEASE_HEADER: Mapping[str, str] = {
 }
 """Columns of the table of releases, and the fields of ``FIELDS`` that they show."""
 
-SHORT_DIGEST = 12
-"""Characters of a digest in a table."""
+SHORT_DIGEST = 12  # characters of a digest in a table
 
 
 def account_cells(account: Account) -> list[str]:

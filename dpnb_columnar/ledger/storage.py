@@ -133,17 +133,13 @@ def _check_companion(path: Path, companion: Path, owner: int) -> None:
         )
 
 
-BUSY_SECONDS = 30
-"""How long another run may hold the ledger before this one gives up."""
+BUSY_SECONDS = 30  # how long another run may hold the ledger before this one gives up
 
 IDENTITY = (0x64706E62, 1)
 """The ASCII codes of dpnb, and the version of the ledger, which is raised whenever its meaning changes."""
 
-LARGEST_ENTRY = 2**20
-"""Bytes of an entry; a larger one is not read."""
-
-LARGEST_DOCUMENT = 2**28
-"""Bytes of a model's document."""
+LARGEST_ENTRY = 2**20  # bytes of an entry; a larger one is not read
+LARGEST_DOCUMENT = 2**28  # bytes of a model's document
 
 
 def create(path: Path) -> None:
@@ -266,8 +262,7 @@ def _objects() -> list[tuple[Any, ...]]:
 
 Decoded = TypeVar("Decoded")
 
-AT_ONCE = 100
-"""Entries that are read under one lock: a long reader must not keep a nightly run from spending."""
+AT_ONCE = 100  # entries that are read under one lock: a long reader must not keep a nightly run from spending
 
 
 class Entries:

@@ -42,8 +42,7 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_output
 FORMAT = "dpnb_columnar witness"
 VERSION = 1
 
-LARGEST_WITNESS = 4096
-"""Bytes; a larger file is none."""
+LARGEST_WITNESS = 4096  # bytes; a larger file is none
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 

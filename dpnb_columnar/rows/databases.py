@@ -66,8 +66,7 @@ room on its disk or connections; or another transaction stood in the way."""
 REFUSED_FOR_GOOD = ("authentic", "password", "does not exist", "translate host name", "pg_hba", "definition of service")
 """Parts of the texts of connections that are refused for good; without a code, nothing else tells them apart."""
 
-BEYOND_ALL_PAGES = 2**32 - 1
-"""No table has a page of this number."""
+BEYOND_ALL_PAGES = 2**32 - 1  # no table has a page of this number
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +201,13 @@ def _lost_connection_error(database: Database) -> TemporaryError:
     )
 
 
-SQLITE_BATCH_ROWS = 16_384
-"""Rows of a record batch; they are Python objects first."""
-
-BATCH_BYTES = 2**26
-"""Bytes of these objects, from which on a batch ends earlier: a view may make values of any size."""
+SQLITE_BATCH_ROWS = 16_384  # rows of a record batch; they are Python objects first
+BATCH_BYTES = 2**26  # bytes of these objects, from which on a batch ends earlier: a view may make values of any size
 
 PART_OF_MEMORY = 16
 """The largest values of a row that are read whole have this part of the memory together: each is copied a few times."""
 
-MANY_COLUMNS = 256
-"""As many columns are read whole where no number is given."""
+MANY_COLUMNS = 256  # as many columns are read whole where no number is given
 
 SMALLEST_LIMIT, LARGEST_LIMIT = 2**20, 10**9
 """Bytes that a value may have on any machine, and the most that SQLite itself stores."""
@@ -340,11 +335,8 @@ def _sqlite_error(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> Erro
 BATCH_ROWS, BATCH_VALUES = 2**17, 2**20
 """Most rows of a record batch, and most values: 400 texts took 2.3 GiB, 2^17 rows at a time, where now 0.5 suffice."""
 
-LONGEST_PROBLEM = 300
-"""Characters of DuckDB's error text that a message repeats."""
-
-KIND = re.compile(r"^(?:\w+ Error: )+")
-"""How the text of an error begins."""
+LONGEST_PROBLEM = 300  # characters of DuckDB's error text that a message repeats
+KIND = re.compile(r"^(?:\w+ Error: )+")  # how the text of an error begins
 
 ABSENT = re.compile(r"(?:Table|View) with name (.+) does not exist")
 
@@ -367,8 +359,7 @@ SET progress_bar_time = 0;
 """
 """DuckDB measures how much it has read, and prints nothing."""
 
-OUT_OF_MEMORY = "Out of Memory Error"
-"""How the text of such an error begins where Arrow has taken it over."""
+OUT_OF_MEMORY = "Out of Memory Error"  # how the text of such an error begins where Arrow has taken it over
 
 NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 

@@ -106,17 +106,13 @@ Values: TypeAlias = "pa.Array | Sequence[object]"
 """A column: of Arrow, or Python's values where Arrow has no type for all of them."""
 
 WORD = 2**64
-INTEGERS = 2**63
-"""Floats from minus this to below it that are whole are read as integers."""
+INTEGERS = 2**63  # floats from minus this to below it that are whole are read as integers
 
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
-DAY = 86_400_000
-"""Milliseconds of a day."""
-
-LONG = 1024
-"""Bytes of a text beyond which it is digested by itself, so that no row of any length holds up all others."""
+DAY = 86_400_000  # milliseconds of a day
+LONG = 1024  # bytes of a text beyond which it is digested by itself, so that no row of any length holds up all others
 
 TEXTS = (
     *(types.is_string, types.is_large_string, types.is_string_view),
@@ -397,14 +393,12 @@ def _pattern(value: object) -> int | None:
 
 WORDS = 2**64
 
-HISTORY_KEY = b"dpnb_columnar.split"
-"""Key of the history of a part in the metadata of its file."""
+HISTORY_KEY = b"dpnb_columnar.split"  # key of the history of a part in the metadata of its file
 
 OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
 """The option that names the file of each part."""
 
-TEXT_BYTES = 2**24
-"""Bytes of texts that are written out at once: rows share long ones in the file, not in memory."""
+TEXT_BYTES = 2**24  # bytes of texts that are written out at once: rows share long ones in the file, not in memory
 
 BUFFER_BYTES = 2**20
 """Bytes of a column that are read at a time where one row of it is wanted: most dictionaries, by one request."""
@@ -415,8 +409,7 @@ SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is
 NO_TYPE = pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException
 """What libraries raise where Arrow has no type for all values of a column."""
 
-FAR = 6
-"""Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
+FAR = 6  # standard deviations of a part's size beyond which it is told that the part is not as large as was asked for
 
 
 @dataclass(frozen=True, slots=True)

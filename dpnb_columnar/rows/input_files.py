@@ -58,11 +58,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-READERS = 16
-"""Objects that are looked at, or folders that are listed, at the same time."""
-
-NETWORK_ERROR = "object-store error"
-"""How Polars begins the text of an error of a store."""
+READERS = 16  # objects that are looked at, or folders that are listed, at the same time
+NETWORK_ERROR = "object-store error"  # how Polars begins the text of an error of a store
 
 
 class StoredObject(ABC):
@@ -103,8 +100,7 @@ class StoredObject(ABC):
         """Ask its store whether it is still the same; refuse another."""
 
 
-DataFile: TypeAlias = "Path | StoredObject"
-"""A file that rows are read from."""
+DataFile: TypeAlias = "Path | StoredObject"  # a file that rows are read from
 
 
 def stored_objects(files: Iterable[DataFile]) -> list[StoredObject]:
@@ -185,8 +181,7 @@ def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 MAGIC = b"PAR1"
-TRAILER = 8
-"""Bytes at the end of a Parquet file: the length of its footer, and the magic."""
+TRAILER = 8  # bytes at the end of a Parquet file: the length of its footer, and the magic
 
 ROW_GROUPS, CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 4, 1, 3, 3, 6
 """Fields: a footer's row groups; a group's column chunks; a chunk's ColumnMetaData; its path, its bytes unpacked."""
@@ -194,8 +189,7 @@ ROW_GROUPS, CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 4, 1, 3, 3, 6
 BOOLEANS, BYTE, WHOLE_NUMBERS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
 """Types of the protocol that a footer has."""
 
-DEEPEST = 16
-"""Levels of structs and lists; a footer has six."""
+DEEPEST = 16  # levels of structs and lists; a footer has six
 
 
 def footer_of(stream: IO[bytes], name: str) -> bytes:
@@ -283,14 +277,9 @@ def incomplete_file_error(name: object) -> DataError:
 
 Item = TypeVar("Item")
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of rows without a value."""
-
-FolderValues = dict[str, str | None]
-"""Values by column, in the order of the folders; None where there is none."""
-
-MOST_NAMED = 3
-"""Kinds of files, and folders, that an error names."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
+FolderValues = dict[str, str | None]  # values by column, in the order of the folders; None where there is none
+MOST_NAMED = 3  # kinds of files, and folders, that an error names
 
 
 def resolve_files(names: Iterable[str | Path]) -> tuple[DataFile, ...]:
@@ -448,12 +437,10 @@ def find_copies(items: Iterable[Item], *properties: Callable[[Item], Hashable]) 
 
 # Files that are not Parquet: what one is, by its first bytes, and which command makes Parquet of it.
 
-HEAD = 4096
-"""Bytes that are looked at."""
+HEAD = 4096  # bytes that are looked at
 
 PARQUET = b"PAR1"
-ENCRYPTED = b"PARE"
-"""The last bytes of a file whose footer is encrypted."""
+ENCRYPTED = b"PARE"  # the last bytes of a file whose footer is encrypted
 
 FORMATS = (
     (0, b"ARROW1", "an Arrow file"),
@@ -467,8 +454,7 @@ FORMATS = (
 """Place and bytes that a format is known by, and what to call it."""
 
 
-OWN_JSON = re.compile(rb'"format": "dpnb_columnar ([a-z ]+)"')
-"""What a document of this program says of itself."""
+OWN_JSON = re.compile(rb'"format": "dpnb_columnar ([a-z ]+)"')  # what a document of this program says of itself
 
 
 def check_file(file: DataFile) -> None:

@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-BATCH_ROWS = 2**16
-"""Rows that are read at a time."""
+BATCH_ROWS = 2**16  # rows that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +108,7 @@ def size_of(rows: Sequence[NamedRows]) -> int | None:
     return total
 
 
-ARROW_SCHEMA = "ARROW:schema"
-"""Key of the Arrow schema in a file's metadata, which Arrow writes for itself."""
+ARROW_SCHEMA = "ARROW:schema"  # key of the Arrow schema in a file's metadata, which Arrow writes for itself
 
 OWN_TABLES = {
     frozenset(("attribute", "class", "cell", "parameter", "released", "value")): "model",

@@ -184,8 +184,7 @@ def _encodable(text: str) -> str:
 
 EPOCH = date(1970, 1, 1)
 
-MOST_LOOKED_UP = 2**16
-"""Values of the largest lookup table: it stays within a processor's cache."""
+MOST_LOOKED_UP = 2**16  # values of the largest lookup table: it stays within a processor's cache
 
 KEY_TYPES: Mapping[Kind, type[pl.DataType]] = {
     Kind.FLOAT: pl.Float64,
@@ -480,14 +479,9 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
     return (first, last) if max(abs(first), abs(last)) <= most else None
 
 
-Whole: TypeAlias = NDArray[Any]
-"""Whole numbers of any integer type."""
-
-MOST_STEPPED = 2**17
-"""Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
-
-UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
-"""Types of numbers and codes, by their bits."""
+Whole: TypeAlias = NDArray[Any]  # whole numbers of any integer type
+MOST_STEPPED = 2**17  # codes of the largest table of steps; it holds the grid of a float column without a declared step
+UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}  # types of numbers and codes, by their bits
 
 
 @dataclass(frozen=True, slots=True)

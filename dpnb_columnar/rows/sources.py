@@ -256,11 +256,8 @@ SCHEMES = {
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 """An address; a Windows path has one letter before the colon."""
 
-SNAPSHOT = "@"
-"""What stands between the name of a table and the number of a snapshot."""
-
-CATALOGUE = "iceberg:"
-"""How the name of a table begins that the catalogue has which pyiceberg is configured with."""
+SNAPSHOT = "@"  # what stands between the name of a table and the number of a snapshot
+CATALOGUE = "iceberg:"  # how the name of a table begins that the catalogue has which pyiceberg is configured with
 
 
 class SourceKind(StrEnum):

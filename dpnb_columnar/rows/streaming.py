@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-PART_ROWS = 2**17
-"""Rows that Arrow reads at a time."""
+PART_ROWS = 2**17  # rows that Arrow reads at a time
 
 WIDE = 64
 WIDE_VALUES = 2**20
@@ -172,8 +171,7 @@ def _text(value: Any) -> str | None:
         return None
 
 
-NAME = "the frame"
-"""Name of a frame in messages."""
+NAME = "the frame"  # name of a frame in messages
 
 
 @dataclass(frozen=True, slots=True)

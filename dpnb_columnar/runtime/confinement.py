@@ -28,8 +28,7 @@ from dpnb_columnar.errors import UsageError
 TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
 """Environment variable, and its value, with which a curator asks for the texts of libraries, which may quote rows."""
 
-ERRORS = 2
-"""Descriptor of standard error, to which native code writes."""
+ERRORS = 2  # descriptor of standard error, to which native code writes
 
 SPILL_DIRECTORY = "POLARS_OOC_SPILL_DIR"
 SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
@@ -37,8 +36,7 @@ SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
 
 LARGER_THAN_ANY_FRAME = str(2**63 - 1)
 
-_process: int | None = None
-"""Process in which an engine has run; None before the first time."""
+_process: int | None = None  # process in which an engine has run; None before the first time
 
 
 def shows_confidential_texts() -> bool:

@@ -47,17 +47,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-LOCK_MODE = 0o644
-"""Permissions of a lock file: whoever wants to write the same output may read who holds its lock."""
-
-MAX_NOTE_BYTES = 2**12
-"""Bytes that are read of a lock file."""
-
-LOCKED = frozenset({errno.EAGAIN, errno.EACCES})
-"""Errors of flock where another run holds the lock."""
-
-NOTE_SECONDS = 1.0
-"""How long a run that is refused waits for the note of one that has only just taken the lock."""
+LOCK_MODE = 0o644  # permissions of a lock file: whoever wants to write the same output may read who holds its lock
+MAX_NOTE_BYTES = 2**12  # bytes that are read of a lock file
+LOCKED = frozenset({errno.EAGAIN, errno.EACCES})  # errors of flock where another run holds the lock
+NOTE_SECONDS = 1.0  # how long a run that is refused waits for the note of one that has only just taken the lock
 
 _held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
 """Absolute paths of the outputs whose locks the blocks around hold."""
@@ -203,11 +196,8 @@ def _is_printable(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and len(text) <= 256
 
 
-CONFIDENTIAL_MODE = 0o600
-"""Readable by the owner alone: for files that hold exact counts."""
-
-USUAL_MODE = 0o666
-"""For every other file, less what the umask takes away."""
+CONFIDENTIAL_MODE = 0o600  # readable by the owner alone: for files that hold exact counts
+USUAL_MODE = 0o666  # for every other file, less what the umask takes away
 
 
 def is_utf8(path: Path) -> bool:

@@ -33,11 +33,8 @@ NUMBERS = {errno.EMFILE: FILES, errno.ENFILE: FILES, errno.ENOMEM: MEMORY}
 NUMBER_OF_POLARS = re.compile(r"[A-Za-z ]+ \(os error (\d+)\)")
 """The beginning of an error text of Polars that comes from the operating system; it quotes no row."""
 
-OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})
-"""Names of the libraries' own errors."""
-
-FEW_FILES = 4
-"""Files that a library opens at the same time, beside those of its own."""
+OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})  # names of the libraries' own errors
+FEW_FILES = 4  # files that a library opens at the same time, beside those of its own
 
 LITTLE_MEMORY = 2**28
 """Bytes of address space that a library takes to load; with less left, a failure that nobody foresaw is for want of it.

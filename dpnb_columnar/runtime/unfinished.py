@@ -37,8 +37,7 @@ from typing import NoReturn
 
 from dpnb_columnar.errors import OutputError
 
-ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
-"""Errors that say that nothing is there."""
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})  # errors that say that nothing is there
 
 
 def exists(path: Path) -> bool:
@@ -186,14 +185,9 @@ def _is_being_written(file: Path) -> bool:
 SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
 """Signals that ask a process to end, the last one at a limit of processor time; Windows lacks the last two."""
 
-SIGNAL_EXIT_BASE = 128
-"""Exit code of a process that a signal ended, less the signal's number."""
-
-GRACE_SECONDS = 2.0
-"""Time that the main thread has to leave its blocks in order."""
-
-SHOW_CURSOR = b"\x1b[?25h\n"
-"""Shows the cursor again, which progress on a terminal has hidden."""
+SIGNAL_EXIT_BASE = 128  # exit code of a process that a signal ended, less the signal's number
+GRACE_SECONDS = 2.0  # time that the main thread has to leave its blocks in order
+SHOW_CURSOR = b"\x1b[?25h\n"  # shows the cursor again, which progress on a terminal has hidden
 
 _first_signal: int | None = None
 _deferring_blocks = 0

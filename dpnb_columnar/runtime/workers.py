@@ -36,8 +36,7 @@ def prefetch(items: Generator[Item], depth: int) -> Generator[Item]:
         items.close()
 
 
-TASKS_AHEAD = 2
-"""Tasks per worker that are handed out at a time."""
+TASKS_AHEAD = 2  # tasks per worker that are handed out at a time
 
 
 def run_in_processes(
