@@ -1,12 +1,9 @@
 """Save and load answers to queries as Parquet files: exact, readable by the owner alone, marked so. CONFIDENTIAL.
 
-One writer and one reader serve every kind of query; what differs stands in its ``Format``. The metadata of a file hold
-digests of the files or counts that it was made from. Statistics of the first pass carry their domain. The scores that
-were counted are named by digests: whoever reads them has the model that gives them. Sums of a round have no files:
-rounds follow one another over the rows themselves.
-
-Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more than its own size, so
-what is read into memory is bounded.
+One writer and one reader serve every kind of query; what differs stands in its ``Format``. Metadata hold digests of
+what an answer was made from, and scores are named by digests: whoever reads them has the model that gives them. Sums
+of a round have no files: rounds follow one another over the rows themselves. Results of ``sql statistics`` come from
+any program, and may unpack to far more than their size, so what is read into memory is bounded.
 """
 
 from __future__ import annotations
@@ -270,7 +267,6 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
 
 
 def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) -> AnswerT:
-    """Read a file as ``load_answer`` does; without a query whatever was asked."""
     import polars as pl
     import pyarrow as pa
 
@@ -295,12 +291,10 @@ def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) 
 
 
 def _given(kind: Format[Any, Any]) -> dict[str, str]:
-    """Return the option that names the model whose released values fix what is asked."""
     return {"given": "MODEL"} if kind.later else {}
 
 
 def _command(kind: Format[Any, Any]) -> str:
-    """Return the command that makes a file of a kind."""
     return command("aggregate", **_given(kind))
 
 
@@ -368,7 +362,6 @@ def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers
 
 
 def _scores_schema() -> pa.Schema:
-    """Return the columns of a file of counts of scores."""
     import pyarrow as pa
 
     return pa.schema({"class": pa.int64(), "bin": pa.int64(), "count": pa.int64()})
@@ -571,7 +564,6 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
 
 
 def _has_text(type_: pl.DataType) -> bool:
-    """Test whether a cast to text writes out the values of a type: those of numbers and of texts."""
     import polars as pl
 
     return type_.is_numeric() or type_ in (pl.String, pl.Categorical, pl.Enum, pl.Null)

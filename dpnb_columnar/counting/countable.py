@@ -1,6 +1,6 @@
 """Rows that can be asked: checked against a domain first, then answered by the engine that opened them.
 
-Identify Parquet files by digests of their footers: copies are refused, and statistics tell what they counted.
+Parquet files are identified by digests of their footers: copies are refused, and statistics tell what they counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Diagnose how the rows fit the domain, in exact numbers, for the curator. CONFIDENTIAL: no release uses them.
-
-Beside them: the values of a column that its domain does not declare.
-"""
+"""Diagnose how the rows fit the domain, in exact numbers, and which values it does not declare. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -155,7 +152,6 @@ def diagnose(source: Source, domain: Domain) -> Diagnosis:
 
 
 def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Compute the numbers of a diagnosis."""
     per_row = rows.select(**_per_row(domain, kinds))
     return per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
 
@@ -163,7 +159,6 @@ def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> d
 def _all_undeclared(
     rows: pl.LazyFrame, domain: Domain, attributes: Sequence[Categorical], kinds: Mapping[str, Kind]
 ) -> tuple[UndeclaredValues, ...]:
-    """Count the undeclared values of some columns, one after the other."""
     return tuple(undeclared_values(each, kinds[each.name], rows) for each in attributes)
 
 
@@ -181,7 +176,6 @@ def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
 
 
 def _weights(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
-    """Describe the weight of each row, as ``WeightDiagnosis`` does of all."""
     if (weight := domain.weight) is None:
         return {}
     kind = kinds[weight.column]
@@ -244,7 +238,6 @@ def _column(name: str, place: int, totals: Mapping[str, Any]) -> ColumnDiagnosis
 
 
 def _categories(domain: Domain, place: int) -> Categorical:
-    """Return the categorical attribute of a column, or the label's categories for column 0."""
     attribute = domain.attributes[place - 1] if place else domain.label.categories
     assert isinstance(attribute, Categorical)
     return attribute
@@ -273,7 +266,6 @@ def count_repeats(source: Source, rows: int) -> Repeats:
 
 
 def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
-    """Count the rows that are compared, and their different hashes."""
     hashes = rows.select(hash=pl.struct(pl.all()).hash())
     compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
     counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")

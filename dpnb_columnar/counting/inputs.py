@@ -1,7 +1,6 @@
-"""Rows, wherever they are, from what a user names: check them without opening one, then count or read them.
+"""Rows, wherever they are, from what a user names: one door for every verb, and the one place that chooses an engine.
 
-One door for every verb that reads rows, and one place where an engine is chosen. Whatever it is, the statistics are
-the same integers.
+Rows are checked before one is opened. Whatever the engine, the statistics are the same integers.
 """
 
 from __future__ import annotations

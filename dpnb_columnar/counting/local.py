@@ -1,21 +1,13 @@
-"""Count cells with Polars and NumPy, in one scan of the rows: memory follows the number of cells, not of rows.
+"""Answer queries on this machine, in one scan of the rows: memory follows the cells, not the rows. CONFIDENTIAL.
 
-CONFIDENTIAL. Polars reads the rows, and NumPy counts the values of a column as they are: the rule of an attribute is
-applied to the values that were counted, and scores are looked up by value (``rows.row_rules``).
+Polars reads the rows, and NumPy counts the values of a column as they are: the rule of an attribute is applied to the
+values that were counted, and scores are looked up by value (``rows.row_rules``). ``reduce_rows`` answers any query.
+DuckDB counts cells of large Parquet files as well, as sums of a few joint tables.
 
-Bins of scores are counted, and gradients summed up, in one scan as well: ``reduce_rows`` answers any query.
-
-Choose with Polars which rows of each unit count, in one scan of the rows where they are in order. CONFIDENTIAL.
-
-Rows in the order of their units are chosen from as they stream by: a unit is complete once the next one begins, so that
-memory does not grow with the rows. Publishers write files this way. Where some unit comes after a larger one, the rows
-are scanned again, once for each of as many shares of the units as keep a scan's rows few enough, however the rows lie.
-Either way the same rows are chosen (``rows.row_rules``), and nothing but time tells which it was, or the share of
-progress, which is a clock.
-
-Answer queries on this machine: by Polars, and cells of Parquet files by DuckDB as well. CONFIDENTIAL.
-
-Count cells with DuckDB: one pass over the files, as sums of a few joint tables. CONFIDENTIAL.
+*Units.* Rows in the order of their units are chosen from as they stream by: a unit is complete once the next one
+begins, so that memory does not grow with the rows. Publishers write files this way. Where some unit comes after a
+larger one, the rows are scanned again, once for each of as many shares of the units as keep a scan's rows few enough.
+Either way the same rows are chosen, and nothing but time tells which it was, or the share of progress, a clock.
 """
 
 from __future__ import annotations
@@ -305,12 +297,10 @@ def _values(domain: Domain, types: Mapping[str, pl.DataType], attributes: Iterab
 
 
 def _columns(values: Mapping[str, ValueCodes]) -> dict[str, pl.Expr]:
-    """Return the columns that hold the numbers of values."""
     return {code_name(name): each.number for name, each in values.items()}
 
 
 def _values_of(domain: Domain, types: Mapping[str, pl.DataType], tables: Iterable[ScoreTable]) -> dict[str, ValueCodes]:
-    """Return how the values of the attributes are numbered that tables score."""
     scored = {table.attribute for table in tables}
     return _values(domain, types, [each for each in domain.attributes if each.name in scored])
 
@@ -461,7 +451,6 @@ def narrow(numbers: Whole) -> Whole:
 
 
 def _run_starts(cells: Whole) -> Integers:
-    """Find where runs of equal cells begin."""
     return np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
 
 
@@ -639,7 +628,6 @@ def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -
 
 
 def _streamed(query: Query[AnswerT], source: Source) -> AnswerT:
-    """Answer a query by Polars."""
     answered: AnswerT = stream(
         source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None
     )
@@ -648,7 +636,6 @@ def _streamed(query: Query[AnswerT], source: Source) -> AnswerT:
 
 @singledispatch
 def _over_files(query: Query[Any], source: ParquetSource) -> Any:
-    """Answer a query over the rows of Parquet files."""
     return _streamed(query, source)
 
 

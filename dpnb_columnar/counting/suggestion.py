@@ -1,8 +1,7 @@
-"""Draft a domain from the profiles of columns: attributes, and remarks for the curator.
+"""Draft a domain from the profiles of columns: attributes, and remarks for the curator. CONFIDENTIAL.
 
-CONFIDENTIAL. A domain is public: the curator replaces what a draft discloses of the rows by public facts.
-
-Columns are profiled first. Text columns whose texts are numbers are profiled as numbers.
+A domain is public: the curator replaces what a draft discloses of the rows by public facts. Text columns whose texts
+are numbers are profiled as numbers.
 """
 
 from __future__ import annotations
@@ -242,7 +241,6 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
 
 
 def _unfit(column: ColumnProfile) -> str | None:
-    """Return the reason why a column cannot be an attribute, if there is one."""
     if column.kind is None:
         return f"type {column.type_name} can be no attribute; cast it"
     if not column.present:
@@ -261,7 +259,6 @@ def _unfit(column: ColumnProfile) -> str | None:
 
 
 def _refused(attribute: Attribute) -> str | None:
-    """Return the faults of an attribute's declaration, if any: one fault makes the whole entry unreadable."""
     reader = DeclarationReader("the rows")
     reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
     return "; ".join(fault.problem for fault in reader.faults) or None

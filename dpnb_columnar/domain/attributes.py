@@ -1,10 +1,8 @@
 """Declared attributes: grids, categories, and what a missing value means (docs/privacy.md, section 1).
 
-Groups of categories: their members, written out and compressed.
-
-A member is a value of the data, or a range such as ``10-99`` or ``001-099``. A range stands for every whole number in
-it, both ends included, with leading zeros if its ends have them; and for its own text, since a column of age bands may
-hold just that.
+A member of a group of categories is a value of the data, or a range such as ``10-99`` or ``001-099``. A range stands
+for every whole number in it, both ends included, with leading zeros if its ends have them; and for its own text, since
+a column of age bands may hold just that.
 """
 
 from __future__ import annotations

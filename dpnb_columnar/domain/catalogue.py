@@ -1,8 +1,7 @@
 """The catalogue of data sets: ``datasets.toml`` in the working directory, then the packaged one.
 
-A file's own domain stands in ``NAME.domain.toml`` beside it, a catalogue of one entry.
-
-Entries are read, and written from a domain. People edit catalogues; no command changes one.
+A file's own domain stands in ``NAME.domain.toml`` beside it, a catalogue of one entry. People edit catalogues; no
+command changes one.
 """
 
 from __future__ import annotations
@@ -297,7 +296,6 @@ def _numbers(value: Any, *, decimals: bool = False) -> Any:
 
 
 def _value(value: Any) -> str:
-    """Write a value in TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -308,7 +306,6 @@ def _value(value: Any) -> str:
 
 
 def _list(items: Sequence[str]) -> str:
-    """Write a list on one line, or on several where it is long."""
     if sum(len(item) + 2 for item in items) <= WIDEST_LINE:
         return f"[{', '.join(items)}]"
     lines = [""]

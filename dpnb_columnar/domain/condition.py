@@ -319,7 +319,6 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Split a text into tokens (kind, value, offset); the last is of kind "end"."""
     offset = _after_space(text, 0)
     while offset < len(text):
         match = TOKEN.match(text, offset)

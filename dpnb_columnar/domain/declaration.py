@@ -1,9 +1,6 @@
-"""The declaration of a domain (a table of ``datasets.toml`` or JSON in a Parquet file's metadata), read and written.
+"""Read the declaration of a domain: a table of ``datasets.toml``, or JSON in a Parquet file's metadata.
 
-Reading gathers every fault with its place and reports all of them at once. One reader reads label,
-attributes, unit and weight.
-
-Read the words of a declaration: titles, value labels, the universe and the source.
+Reading gathers every fault with its place and reports all of them at once.
 """
 
 from __future__ import annotations
@@ -84,7 +81,6 @@ def read_provenance(reader: FieldReader, document: object, place: str) -> Proven
 
 
 def _titles(reader: FieldReader, columns: Sequence[str], document: object, place: str) -> Titles:
-    """Read the titles of columns, in the order of the domain."""
     if not isinstance(document, Mapping):
         reader.fault(place, f'expected a table such as {{ AGE = "Age in years" }}, found {excerpt(document)}')
         return {}
@@ -136,7 +132,6 @@ def _labels(reader: FieldReader, domain: Domain | UnlabelledDomain, document: ob
 def _column(
     reader: FieldReader, attribute: Attribute | None, body: Mapping[object, object], place: str
 ) -> dict[str, str]:
-    """Read the labels of one column's values."""
     labels: dict[str, str] = {}
     keys = list(map(str, body))
     for key, value, label in zip(keys, declared_values(attribute, keys), body.values(), strict=True):

@@ -1,8 +1,6 @@
 """The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1).
 
-The types alone; the same in words stands in ``domain.domain_text``.
-
-The canonical declaration of a domain, as a document of JSON's types, and its digest.
+The types and their canonical document alone; the same in words stands in ``domain.domain_text``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""A declared domain in words, for people: titles and value labels, tables of attributes, units, weights and sources.
+"""A declared domain in words, for people: titles and value labels, tables in text and HTML, units, weights and sources.
 
-Tables for people: aligned text, and fragments of HTML for notebooks.
-
-Attributes that tell how a label is made up: its parts, what is computed from it, what records the same.
-
-They make a model look accurate that has learned a sum. The facts stand in ``computed_columns.toml``: names of columns
-of known surveys, which a domain written by hand has as well.
+Attributes that a label is computed from, or that are computed from it, make a model look accurate that has learned a
+sum. ``computed_columns.toml`` names such columns of known surveys, which a domain written by hand has as well.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Choices made in place of what a domain declares, and read again, so that faults are found as in any declaration.
 
-*The label*: ``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
+``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
 ``INCWAGE > 1500``. Columns of the label are no longer attributes, and their missing values become the label's.
-
-*Unit and weight* are chosen in place of what the domain declares.
 """
 
 from __future__ import annotations
@@ -95,7 +93,6 @@ def provisional(domain: UnlabelledDomain) -> Domain:
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:
-    """List every column that a label may be read from."""
     columns = {attribute.name: _Column(missing_texts(attribute), attribute) for attribute in domain.attributes}
     if isinstance(domain, Domain):
         present = domain.label
@@ -105,7 +102,6 @@ def _columns(domain: Declaration) -> dict[str, _Column]:
 
 
 def _column_label(name: str, column: _Column) -> Label:
-    """Build the label that is a column."""
     if isinstance(column.attribute, Categorical):
         attribute = column.attribute
         return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
@@ -115,7 +111,6 @@ def _column_label(name: str, column: _Column) -> Label:
 
 
 def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
-    """Build the label that is a condition."""
     try:
         condition = parse_condition(label)
     except ValueError as error:

@@ -1,14 +1,10 @@
 """Groups of rows by what is declared of a column: the same groups whatever the rows hold. Public.
 
 A *grouping* is the groups of one column; every row that counts is in exactly one of them, rows without a declared value
-in a group of their own. A *division* is the groups of one column, or those of several columns crossed.
-
-``SEX,RACE`` names two divisions, of one column each. ``SEX:RACE`` names one, of every value of the one with every
-value of the other.
+in a group of their own. A *division* is the groups of one column, or those of several columns crossed: ``SEX,RACE``
+names two divisions, ``SEX:RACE`` one, of every value of the one with every value of the other.
 
 Which splits made the rows of a file, as its metadata and a ledger tell: public facts, computed from no row.
-
-Divisions of rows into groups of one column, or of several crossed (``domain.groupings``).
 """
 
 from __future__ import annotations
@@ -164,7 +160,6 @@ def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Group
 
 
 def _code(attribute: Numeric, bound: str) -> int:
-    """Return the grid code that a group begins at."""
     try:
         place = (exact_number(bound) - attribute.lower) / attribute.step
     except ValueError:
@@ -179,7 +174,6 @@ def _code(attribute: Numeric, bound: str) -> int:
 
 
 def _range_text(attribute: Numeric, first: int, last: int) -> str:
-    """Write a range of codes in the attribute's unit."""
     low, high = (attribute.lower + code * attribute.step for code in (first, last))
     texts = [number_text(end) if end.denominator == 1 else f"{float(end):.6g}" for end in (low, high)]
     return texts[0] if first == last else f"{texts[0]} to {texts[1]}"
@@ -221,7 +215,6 @@ def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
 
 
 def _grouping(column: str, domain: Domain) -> Grouping:
-    """Make the groups of a column without values."""
     _check_column(column, domain)
     if not column:
         raise UsageError("by: a name of a column is empty; type COLUMN, COLUMN,COLUMN, or COLUMN:COLUMN")
@@ -254,7 +247,6 @@ def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
 
 
 def _check_column(column: str, domain: Domain) -> None:
-    """Refuse a column that groups cannot be made of."""
     if column in domain.label.columns:
         raise UsageError(
             f"by: the label is read from {named([column])}, so a group would hold rows of one class, or of few; the "

@@ -1,7 +1,4 @@
-"""Names and texts from files as messages show them: printable, quoted, on one line, never too many of them.
-
-Exact numbers in declarations: the number as typed, never its nearest binary float.
-"""
+"""Names and texts from files as messages show them, printable and short; and exact numbers, never as floats."""
 
 from __future__ import annotations
 
@@ -129,7 +126,6 @@ def number_text(value: Fraction) -> str:
 
 
 def _multiplicity(number: int, prime: int) -> int:
-    """Count how often a prime divides a number."""
     count = 0
     while number % prime == 0:
         number //= prime

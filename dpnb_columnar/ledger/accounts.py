@@ -219,7 +219,6 @@ class Ledger:
         self._write_witness()
 
     def _record_witness(self) -> None:
-        """Record that the ledger has a witness, unless it does so already."""
         if self._witness is not None and self.recorded_witness() is None:
             path = self._witness.path
             self._entries.append(lambda number: records.witness_entry(path, number))
@@ -234,7 +233,6 @@ class Ledger:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
 
     def _known(self, charge: Charge) -> Run | None:
-        """Return the run of a charge that has been made already."""
         known = self.run(charge.run)
         spend = self._entries.select_one("spend", run=charge.run)
         if known and spend and (error := refusals.other_inputs(self.path, known.charge, charge, spend.version)):
@@ -242,7 +240,6 @@ class Ledger:
         return known
 
     def _total_with(self, charge: Charge) -> Spent:
-        """Return the totals of a data set with one more release."""
         if not all(cost_parameters(charge.cost).values()):
             raise ValueError("a charge must be above 0")
         if self._entries.select_one("account", dataset=charge.dataset) is None:

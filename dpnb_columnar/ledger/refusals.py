@@ -1,9 +1,4 @@
-"""Errors of a ledger that refuses a release, with amounts and remedies. Amounts are public.
-
-Show accounts and releases as rows of tables and as JSON.
-
-Documents of models and digests of data stay in the ledger.
-"""
+"""Errors of a ledger that refuses a release, and accounts and releases in tables and JSON. Amounts are public."""
 
 from __future__ import annotations
 
@@ -198,7 +193,6 @@ def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tup
 
 
 def _facts(charge: Charge) -> dict[str, Any]:
-    """Return the facts that a release is charged for, without its inputs."""
     return {
         "dataset": charge.dataset,
         **{name: number_text(amount) for name, amount in _amounts(charge.cost).items()},
@@ -209,7 +203,6 @@ def _facts(charge: Charge) -> dict[str, Any]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the names whose values are not the same JSON in both."""
     written = [{name: canonical(value) for name, value in each.items()} for each in (before, now)]
     return [name for name in {**before, **now} if written[0].get(name) != written[1].get(name)]
 

@@ -1,8 +1,7 @@
 """Open a ledger's file: an SQLite database that only its owner can write, and that holds nothing but a ledger.
 
-Entries of a file that others can change, or that has a second name, prove nothing.
-
-Single entries are read and appended; an entry that is read must continue the chain of digests.
+Entries of a file that others can change, or that has a second name, prove nothing. An entry that is read must continue
+the chain of digests.
 """
 
 from __future__ import annotations
@@ -240,7 +239,6 @@ def _failure(path: Path, error: Exception) -> Error:
 
 
 def _not_a_ledger(path: Path) -> DataError:
-    """Return the error for a file that is no ledger."""
     return DataError(f"{path}: not a ledger; name one that {command('ledger init')} has made")
 
 
@@ -254,7 +252,6 @@ def _connect(path: Path, options: str = "") -> sqlite3.Connection:
 
 @lru_cache
 def _objects() -> list[tuple[Any, ...]]:
-    """List what a ledger's file defines, and nothing else."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(_query("schema"))
         return connection.execute(_query("objects")).fetchall()

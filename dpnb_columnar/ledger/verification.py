@@ -130,7 +130,6 @@ class Witness:
         return found[0].digest if found else None
 
     def _read(self) -> Known | None:
-        """Read the file; None if there is none."""
         if self.file.parent == self.ledger.resolve().parent:
             raise UsageError(
                 f"{self.path}: a witness in the ledger's own folder goes back together with the ledger; keep it in "

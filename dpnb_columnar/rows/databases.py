@@ -1,10 +1,7 @@
-"""Run one query in a database and read its result as a stream of frames. Nothing is ever written there.
+"""Run one query in a database, which is only read, and read its result as a stream of frames.
 
-Run a query in a DuckDB file. Its author is not trusted: a view in it is a program.
-
-Run a query in a SQLite file. Values have types there, columns have none: each value is read by itself.
-
-Run a query in a PostgreSQL server, in a transaction that reads only.
+The author of a DuckDB file is not trusted: a view in it is a program. In SQLite values have types, columns have none:
+each value is read by itself.
 """
 
 from __future__ import annotations
@@ -114,7 +111,6 @@ def read_postgres(database: Database, query: str, ranges: PageRanges | None = No
 
 
 def _results(cursor: Any, query: str, ranges: PageRanges | None) -> Iterator[pa.RecordBatchReader]:
-    """Run a query once, or once for each range of pages, all of them in one snapshot of the table."""
     if ranges is None:
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute(query)
@@ -442,7 +438,6 @@ def _duckdb_batches(reader: pa.RecordBatchReader, path: Path) -> Iterator[pa.Rec
 
 
 def _duckdb_error(error: Exception, path: Path) -> Error:
-    """Return the error to raise where a query fails before its end."""
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or str(error).startswith(OUT_OF_MEMORY):
@@ -550,7 +545,6 @@ class SelectedRows:
 def _reader(
     database: Database, query: str, table: str | None, ranges: PageRanges | None, whole: int | None
 ) -> AbstractContextManager[pa.RecordBatchReader]:
-    """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
         return read_duckdb(database, query)
     if database.dialect is Dialect.SQLITE:
@@ -586,7 +580,6 @@ def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
 
 
 def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
-    """Refuse columns of types that Polars does not read."""
     if names:
         raise DataError(
             f"{database}: column {listed(names)} is of a type that cannot be read; cast it in a view, or leave it out"

@@ -1,11 +1,7 @@
 """Read the rows that a program holds: frames of Polars and Arrow, of any library that narwhals knows, Arrow streams.
 
-Read data sets of Arrow, and whatever hands out its rows as an Arrow stream (the PyCapsule interface). CONFIDENTIAL.
-
-A data set is read anew by every pass, batch by batch. A stream can be read once, and a release may take several passes:
-so the columns that are asked for are kept in memory as they are read, and later passes read them there.
-
-What a caller of the Python interface gives as data, parsed as names are (``sources``). No row is read.
+CONFIDENTIAL. A data set of Arrow is read anew by every pass, batch by batch. A stream (the PyCapsule interface) can be
+read once, and a release may take several passes: so the columns that are asked for are kept in memory as they are read.
 """
 
 from __future__ import annotations
@@ -110,7 +106,6 @@ class _Kept:
 
 
 def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
-    """Read batches."""
     try:
         yield from batches
     except MemoryError:
@@ -120,7 +115,6 @@ def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _opened(data: Any) -> pa.RecordBatchReader:
-    """Open the stream of an object that has one."""
     try:
         return pa.RecordBatchReader.from_stream(data)
     except MemoryError:
@@ -140,7 +134,6 @@ def _read_before() -> UsageError:
 
 
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
-    """Return Polars' type of each column that it reads."""
     if len(set(schema.names)) < len(schema.names):
         raise DataError(f"{NAME}: it holds two columns of one name; rename one of them, or leave it out")
     return {name: type_ for name, type_ in polars_types(schema).items() if type_ != pl.Unknown()}
@@ -244,7 +237,6 @@ def _read_error() -> DataError:
 
 
 def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:
-    """Convert a frame of another library."""
     wrapped = _as_narwhals(frame)
     if wrapped is None and _is_stream(frame):
         return scan_stream(frame, names)

@@ -202,7 +202,6 @@ def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
 
 
 def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool_] | None]:
-    """Return a column as an array of its own, and which values are missing."""
     missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
     values = values.cast(type_)
     if missing is not None:
@@ -327,7 +326,6 @@ def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _distinct(values: pa.Array, chosen: NDArray[np.bool_]) -> Iterable[tuple[NDArray[np.intp], str]]:
-    """List the different texts among chosen ones, with the rows that each stands in."""
     encoded = values.filter(pa.array(chosen)).dictionary_encode()
     entries, places = encoded.indices.to_numpy(zero_copy_only=False), np.flatnonzero(chosen)
     rows = np.split(places[np.argsort(entries, kind="stable")], np.cumsum(np.bincount(entries))[:-1])
@@ -455,7 +453,6 @@ def split_of(test: object, by: Sequence[str], seed: int, validation: object = No
 
 
 def _share(part: str, typed: object) -> Fraction:
-    """Read the share of a part."""
     try:
         share = exact_number(str(typed) if isinstance(typed, float) else typed)
     except ValueError as error:
@@ -602,7 +599,6 @@ def split_rows(
 
 
 def _of_part(schema: pa.Schema, parts: Sequence[SplitPart]) -> pa.Schema:
-    """Tell in a schema's metadata which splits made the rows."""
     return schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps(parts).encode()})
 
 

@@ -1,20 +1,12 @@
-"""Which files inputs stand for, columns in the names of folders, copies, and what a file is that is not Parquet.
+"""Which files inputs stand for, here or in a store, what columns their folders have, and what a footer says.
 
 Each row of ``census/STATE=06/YEAR=2018/a.parquet`` has STATE 06 and YEAR 2018. Writers of partitioned data (Hive,
 Spark, DuckDB, Polars) take such columns out of the files. Here they are texts, which the row rules read by their value,
 and a column that the file itself has overrides one of its folders. Every engine is given these values by this module;
-none looks at the names itself.
-
-Read the footer of a Parquet file. No row is read.
+none looks at the names itself. The extension ``stores`` finds objects and reads them.
 
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
-
-Rows that a function reads, as a lazy frame: Polars asks it for some columns each time that the frame is computed.
-
-Files that rows are read from: those of this machine, and objects that stand wherever such a file may. CONFIDENTIAL.
-
-The extension ``stores`` finds objects and reads them. Polars is given their address.
 """
 
 from __future__ import annotations
@@ -315,7 +307,6 @@ def files_of(sources: Iterable[DataSource]) -> tuple[DataFile, ...]:
 
 
 def _matches(item: str) -> list[Path]:
-    """List the files and folders of a path or pattern."""
     path = Path(item)
     # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
     return [path] if item and exists(path) else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
@@ -481,7 +472,6 @@ def own_file_error(file: DataFile, kind: str) -> DataError:
 
 
 def _by_table() -> str:
-    """Say what to do where a database is given to a command that reads Parquet alone."""
     return (
         f"its rows are read with {option('table', 'NAME')} by train, aggregate, check, evaluate, predict, split and "
         "suggest-domain; for another command, export them to Parquet"

@@ -1,7 +1,4 @@
-"""Open Parquet files: which columns, of which types; and hand out their rows. CONFIDENTIAL.
-
-To open a file reads its footer alone. Rows come as a lazy frame, or batch by batch in order.
-"""
+"""Open Parquet files by their footers alone, and hand out their rows, lazily or in batches. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -280,7 +277,6 @@ def is_text(type_: pa.DataType) -> bool:
 
 @contextmanager
 def _footer_errors(file: DataFile) -> Iterator[None]:
-    """Report errors of reading a file's footer as errors of this package."""
     check_file(file)
     try:
         with file.open("rb"):  # Polars reports a folder, or a file without permission, in many ways
@@ -298,7 +294,6 @@ def _footer_errors(file: DataFile) -> Iterator[None]:
 
 
 def _columns_twice(file: DataFile) -> DataError:
-    """Return the error to raise for a file in which several columns have one name."""
     import pyarrow.parquet as pq
 
     twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]

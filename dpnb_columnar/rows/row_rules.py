@@ -1,19 +1,13 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
 Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
+An untyped value, such as a cell of a pandas column of type ``object``, is read by itself, without an error: a number
+matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
 
-The rule of one untyped value, such as a cell of a list or of a pandas column of type ``object``; and their columns.
+A column of whole numbers holds few values that the rules tell apart. So rows are read as the numbers of their values,
+counted and scored by these, and what a rule makes of a value is looked up in a table.
 
-It looks at the value alone, so that neither the values nor the types in other rows change how a row counts, and it has
-no error. A number matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
-
-Apply the rule of an attribute once to each value that its column can hold, not once to each row.
-
-A column of whole numbers holds few values that the rules of ``rows.row_rules`` tell apart. So rows are read as the
-numbers of their values, counted and scored by these, and what a rule makes of a value is looked up in a table.
-
-Define which rows of a unit come first: an order by the rows' own counted codes, the same on every engine.
-
+*Which rows of a unit come first*: an order by the rows' own counted codes, the same on every engine.
 Of each unit the first rows in this order count. A row's place in it is a function of its class and its codes alone, so
 that neither the file, nor the order of its rows, nor any other unit moves it; rows of equal codes are interchangeable,
 as they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
@@ -327,7 +321,6 @@ def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
 
 
 def _gathered(codes: Sequence[int | None], place: pl.Expr) -> pl.Expr:
-    """Take the code at a place: the place itself where it is."""
     if codes == [*range(len(codes))]:
         return place.cast(pl.Int32)
     return pl.lit(pl.Series(codes, dtype=pl.Int32)).gather(place)
@@ -416,7 +409,6 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
 
 
 def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
-    """Test whether a row has one of some declared values; null where it has no value."""
     test = _key(name, kind).is_in(list(value_keys(values, kind)))
     if kind is Kind.TEXT and (numbers := number_keys(dict.fromkeys(values, 0))):
         test |= _number_of_text(column(name).cast(pl.String)).is_in(list(numbers)).fill_null(False)
@@ -535,7 +527,6 @@ def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
 
 
 def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
-    """Write the rule of an attribute's code, in the narrowest type."""
     kind = kind_of(type_)
     assert kind is not None
     rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)

@@ -1,21 +1,14 @@
-"""What a name stands for: parsed once, before anything is opened. No row is read.
+"""What a name stands for: files, a database, a lake table or objects of a store, parsed before anything is opened.
 
-A name stands for files (a path, a folder or a pattern), a database, a lake table, or objects of a store. Extensions
-read tables of lakes and objects of stores.
-
-Name a database: its SQL dialect, and its address as typed on the command line.
-
-Refuse Parquet files of Delta, Iceberg and Hudi tables, which hold rows that the table no longer has.
-
-Such a table is a log of changes beside its files. A file stays after its rows were deleted or replaced, until somebody
-cleans up, so that the files of a table that was written anew four times hold each person five times: at a stated
-epsilon of 1 this person would lose 5. Only the log tells which rows are alive. A table is recognised by where its log
-stands: in a folder that is above a file, on the path as it is given or with its links followed.
+Parquet files of Delta, Iceberg and Hudi tables are refused: they hold rows that the table no longer has. A file stays
+after its rows were deleted or replaced, until somebody cleans up, so that the files of a table that was written anew
+four times hold each person five times: at a stated epsilon of 1 this person would lose 5. Only the table's log tells
+which rows are alive. A table is recognised by where its log stands: in a folder that is above a file, on the path as
+it is given or with its links followed. A table that is given itself is read by the library of its format (the
+extension ``lakes``).
 
 Not recognised are files that were copied or linked one by one to another place, an Iceberg table whose files lie
 outside its own folder, and files that a frame, a view or a catalog's table names.
-
-A table that is given itself, by its folder, is read by the library of its format (the extension ``lakes``).
 """
 
 from __future__ import annotations

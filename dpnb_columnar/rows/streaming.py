@@ -82,7 +82,6 @@ def stream(
 def _compute(
     source: Source, compute: Callable[[pl.LazyFrame], Result], once: RowsOnce | None, read: RowsOnce | None
 ) -> Result:
-    """Compute something as ``stream`` does."""
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
         try:
@@ -152,7 +151,6 @@ def valid_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _valid_text(values: pa.Array) -> pa.Array:
-    """Replace the texts that are not UTF-8 by null."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type):

@@ -1,11 +1,7 @@
 """Output files: complete under their name or not there at all, one run at a time, nothing left of a killed run.
 
-Whatever this package writes goes through ``atomic_output``. It locks the output (``locks``), removes what a killed run
-left unfinished, gives a file beside the output to write to (``unfinished``), and renames that when it is complete.
-
-Outputs that exist, or that cannot be created, are refused before any long work.
-
-Locks of outputs: one run at a time writes an output; the operating system frees the lock when the run ends.
+``atomic_output`` locks an output, removes what a killed run left unfinished, gives a file beside it to write to, and
+renames that when it is complete. What exists, or cannot be created, is refused before any long work.
 
 The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``; the file names the run that
 holds it. It is removed with the lock; that of a killed run stays until the next run takes it over.
@@ -124,7 +120,6 @@ def _open_regular_file(name: Path, path: Path, flags: int) -> int:
 
 
 def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
-    """Return the error to raise where an open lock file cannot be locked."""
     if error.errno in LOCKED:
         return _busy(descriptor, path)
     with suppress(OSError):
@@ -315,7 +310,6 @@ def opened(partial: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _new_file(partial: Path, path: Path) -> Iterator[int]:
-    """Create an empty file under a free name, and keep it open and locked until the block ends."""
     with output_errors(path):
         descriptor = _create(partial)
     try:

@@ -1,12 +1,6 @@
-"""Packaged resources: the ``sql/`` folder, with its named sections, and ``datasets.toml``.
+"""Packaged resources, beside the package in a checkout; and those of the machine: memory and open files.
 
-They are inside the package in a wheel, and beside it in a checkout.
-
-The memory that this process may take: that of the machine, or of its control group, as in a container.
-
-Tell a failure for want of memory or of open files from one of the data: it is the machine's, and passes.
-
-Engines report such a failure in many ways, often as if a file were damaged, and each becomes an error of this package
+Engines report that these lack in many ways, often as if a file were damaged, and each becomes an error of this package
 where it is met. The failure behind it stays attached to that error (``__context__``). Only its type and number are
 looked at, since its text may quote a row.
 """
@@ -60,7 +54,6 @@ def shortage(error: BaseException) -> ResourceError | None:
 
 
 def _failures(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and the failures behind it."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

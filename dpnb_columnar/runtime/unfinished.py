@@ -1,16 +1,10 @@
-"""Files that must not outlive their run; and those that outlived it, because it was killed.
+"""Files that must not outlive their run, those that did, because it was killed, and signals that end it.
 
 An unfinished output is ``.NAME.<12 digits>.partial`` beside the output. While it is written its descriptor is locked,
 so that a later run can tell one that somebody writes from one whose writer was killed, and remove the second.
 
-Errors of writing an output, with the remedy for each.
-
-Ask what stands at a path. A disk that fails is an error, and no absence.
-
 From Python 3.14 on, ``Path.exists`` and its like answer False whatever goes wrong: a name that is too long, a folder
 that may not be searched or a failing disk would be a file that is not there, whose place another one may take.
-
-Signals end a run in order: no unfinished output, and the exit code of the signal, whatever is under way.
 
 Python calls a signal's handler between two steps of the interpreter, so a minute inside one call of an engine would be
 a minute's delay; and an engine may turn what the handler raises into an error of its own. So a thread waits beside the
