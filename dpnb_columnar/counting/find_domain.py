@@ -20,14 +20,7 @@ from dpnb_columnar.domain.catalogue import (
 )
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.declared_domain import digest
-from dpnb_columnar.domain.editing import (
-    Number,
-    labelled,
-    no_label,
-    provisional,
-    with_unit,
-    with_weight,
-)
+from dpnb_columnar.domain.editing import Number, labelled, no_label, provisional, with_unit, with_weight
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
@@ -99,9 +92,7 @@ def find_domain(
 
 
 def find_domain_to_plan(
-    files: Sequence[DataFile | str],
-    dataset: str | None = None,
-    label: str | None = None,
+    files: Sequence[DataFile | str], dataset: str | None = None, label: str | None = None
 ) -> ResolvedDomain:
     """Find the domain of Parquet files; with a label that stands in where none is declared or given."""
     if label is None:

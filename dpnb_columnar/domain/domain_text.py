@@ -14,15 +14,7 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.domain.attributes import (
-    RANGE,
-    Attribute,
-    Categorical,
-    Group,
-    Missing,
-    Numeric,
-    Transform,
-)
+from dpnb_columnar.domain.attributes import RANGE, Attribute, Categorical, Group, Missing, Numeric, Transform
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declared_domain import Declaration, Domain, Titles, Unit, Weight, columns_of
 from dpnb_columnar.domain.names import exact_number, listed, named, number_text

@@ -12,13 +12,7 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Numeric
-from dpnb_columnar.domain.declared_domain import (
-    Domain,
-    Provenance,
-    UnlabelledDomain,
-    ValueLabels,
-    columns_of,
-)
+from dpnb_columnar.domain.declared_domain import Domain, Provenance, UnlabelledDomain, ValueLabels, columns_of
 from dpnb_columnar.domain.names import exact_number, identity, is_printable, number_text
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)

@@ -18,14 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpnb_columnar.core.budget import (
-    Approximate,
-    Neighbours,
-    PrivacyCost,
-    Remaining,
-    Spent,
-    remaining,
-)
+from dpnb_columnar.core.budget import Approximate, Neighbours, PrivacyCost, Remaining, Spent, remaining
 from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.core.budget.costs import cost_of_numbers, cost_parameters

@@ -292,10 +292,7 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     return converted
 
 
-LIBRARIES = {
-    SourceKind.DELTA: ("deltalake", "DeltaTable"),
-    SourceKind.ICEBERG: ("pyiceberg.table", "Table"),
-}
+LIBRARIES = {SourceKind.DELTA: ("deltalake", "DeltaTable"), SourceKind.ICEBERG: ("pyiceberg.table", "Table")}
 """Module and class of the tables that libraries hand out."""
 
 

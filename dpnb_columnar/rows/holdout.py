@@ -552,13 +552,7 @@ def _values(column: nw.Series[Any]) -> Values:
 
 
 @confined()
-def split_rows(
-    rows: Batches,
-    split: Split,
-    outputs: Mapping[str, Path],
-    *,
-    overwrite: bool = False,
-) -> dict[str, int]:
+def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, overwrite: bool = False) -> dict[str, int]:
     """Write the rows of each part, in their order, and return their numbers; batches are streamed. Confidential.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all

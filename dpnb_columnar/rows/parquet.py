@@ -18,11 +18,7 @@ from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import (
-    DataError,
-    Error,
-    MissingInputError,
-)
+from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import (
     DataFile,

@@ -147,10 +147,7 @@ DialectName: TypeAlias = (
 )
 """A text, or a member of the enumeration: a type checker refuses others."""
 
-FILES = {
-    Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")),
-    Dialect.SQLITE: ("sqlite:", (".sqlite", ".sqlite3")),
-}
+FILES = {Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")), Dialect.SQLITE: ("sqlite:", (".sqlite", ".sqlite3"))}
 """The prefix, and the suffixes, by which a path is that of a database."""
 
 
