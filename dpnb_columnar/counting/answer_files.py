@@ -112,20 +112,16 @@ class CellFormat(Format[CellQuery, Statistics]):
     later = False
 
     def numbers(self, query: CellQuery) -> Sequence[str]:
-        """Name the columns of whole numbers."""
         return CELL_NUMBERS
 
     def metadata(self, answer: Statistics) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Return the digests, and the domain."""
         digests = {"parts": sorted(answer.parts), "summands": sorted(answer.summands)}
         return digests, domain_metadata(answer.domain)
 
     def tables(self, answer: Statistics) -> tuple[pa.Schema, Iterable[pa.Table]]:
-        """Return the columns and rows of a statistics file."""
         return _cells_schema(), _cell_tables(answer)
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: CellQuery | None, path: Path) -> Statistics:
-        """Read a statistics file, in the domain that it carries."""
         metadata = decoded_metadata(table)
         parts, summands = digests_of(header["parts"]), digests_of(header["summands"])
         carried = domain_from_metadata(metadata, str(path))
@@ -174,23 +170,19 @@ class ScoreFormat(Format[ClassScores, ScoreCounts]):
     number = "class, bin or count"
 
     def numbers(self, query: ClassScores) -> Sequence[str]:
-        """Name the columns of whole numbers."""
         return SCORE_NUMBERS
 
     def metadata(self, answer: ScoreCounts) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Return the digests of what was counted, and where."""
         asked = {"domain": digest(answer.scores.domain), "scores": answer.scores.digest}
         return {**asked, "parts": sorted(answer.parts)}, {}
 
     def tables(self, answer: ScoreCounts) -> tuple[pa.Schema, Iterable[pa.Table]]:
-        """Return the columns class, bin and count, and the rows that are not zero."""
         import pyarrow as pa
 
         bins, classes = np.nonzero(answer.counts)
         return _scores_schema(), [pa.table([classes, bins, answer.counts[bins, classes]], schema=_scores_schema())]
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: ClassScores | None, path: Path) -> ScoreCounts:
-        """Read a file of counts of scores."""
         import polars as pl
 
         assert query is not None
@@ -215,7 +207,6 @@ class SumsResult(Result[GradientQuery, GradientSums]):
     columns = ("domain", "gradient")
 
     def of_result(self, result: pl.DataFrame, query: GradientQuery, source: object) -> GradientSums:
-        """Read the row of ``sum_columns``."""
         sums, rows = (np.array([result[name].item() for name in names], dtype=np.int64) for names in sum_columns(query))
         return GradientSums(query, sums, rows)
 

@@ -124,7 +124,6 @@ class AskedRows(Generic[KnownT]):
         return AskedRows(self.known.only(domain))
 
     def answer(self, query: Query[AnswerT]) -> AnswerT:
-        """Return the answer. Confidential."""
         if query.digest != self.known.query.digest:
             raise ValueError("these rows were asked something else, and cannot be read again")
         known: Any = self.known

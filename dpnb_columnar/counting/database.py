@@ -46,7 +46,6 @@ class DatabaseRows:
         return self.table is not None
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns of a table; a query's result is checked once it is there."""
         if self.table is None:
             return OpenedRows(self, answer_printed, repeatable=False)
         return OpenedRows(open_table(self.database, self.query, self.table, domain), answer)

@@ -48,7 +48,6 @@ class ResolvedDomain:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The epsilon that the catalogue entry declares, if any."""
         return None if self.entry is None else self.entry.epsilon
 
     @property
@@ -68,11 +67,9 @@ class ResolvedDomain:
         return declared
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
-        """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
         return replace(self, domain=with_unit(self.domain, unit, rows))
 
     def by_weight(self, weight: str | None, cap: Number | None) -> ResolvedDomain:
-        """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""
         return replace(self, domain=with_weight(self.domain, weight, cap))
 
 

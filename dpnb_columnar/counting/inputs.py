@@ -156,7 +156,6 @@ class FrameInput:
     repeatable = True
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a frame carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -164,7 +163,6 @@ class FrameInput:
         return find_domain((), dataset, label)
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check the frame's columns. No row is looked at."""
         from dpnb_columnar.rows.frames import open_frame
 
         return open_frame(self.frame, domain)
@@ -172,7 +170,6 @@ class FrameInput:
     open_once = open  # two rows of a frame that are alike are two people's
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the frame's columns, for counting."""
         from dpnb_columnar.counting import local
 
         return OpenedRows(self.open(domain), local.answer)
@@ -187,35 +184,29 @@ class LocalFiles:
 
     @classmethod
     def of(cls, sources: Sequence[DataSource]) -> LocalFiles:
-        """Resolve paths, addresses and patterns."""
         from dpnb_columnar.rows.input_files import files_of
 
         return cls(files_of(sources))
 
     @property
     def name(self) -> str:
-        """The first of the files, for messages."""
         return str(self.files[0])
 
     @property
     def names(self) -> Sequence[str]:
-        """Absolute paths of the files; of objects their addresses, and when these were written."""
         return [str(file.resolve()) if isinstance(file, Path) else file.pinned for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         return find_domain(self.files, dataset, label)
 
     def open(self, domain: Domain) -> ParquetSource:
-        """Check the columns in the files' footers."""
         from dpnb_columnar.rows.parquet import open_parquet
 
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        """Check the files as ``open`` does, and that no file is a copy of another."""
         from dpnb_columnar.counting.countable import refuse_copies
 
         source = self.open(domain)
@@ -226,13 +217,11 @@ class LocalFiles:
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, with all columns, whichever are asked for."""
         from dpnb_columnar.rows.parquet import scan_files
 
         return scan_files(self.files, columns)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in their order, batch by batch."""
         from dpnb_columnar.domain.catalogue import entry_of_file
         from dpnb_columnar.domain.declaration import domain_metadata
         from dpnb_columnar.rows.holdout import batches_of_files
@@ -244,7 +233,6 @@ class LocalFiles:
         return batches_of_files(self.files, beside)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the files as ``open_once`` does, for counting."""
         from dpnb_columnar.counting import local
 
         return OpenedRows(self.open_once(domain), local.answer)
@@ -265,19 +253,16 @@ class DatabaseInput:
 
     @property
     def files(self) -> Sequence[DataFile]:
-        """The database's file, and the query's."""
         return [file for file in (self.database.file, self.query) if file is not None]
 
     @property
     def names(self) -> Sequence[str]:
-        """The database and its rows, for a ledger."""
         file = self.database.file
         name = self.database.name if file is None else str(file.resolve())
         return [name, f"table {self.table}" if self.query is None else f"query {self.query.resolve()}"]
 
     @property
     def name(self) -> str:
-        """The rows, for messages."""
         return f"{self.database}, table {self.table}" if self.query is None else f"{self.database}, query {self.query}"
 
     def select(self) -> str:
@@ -295,7 +280,6 @@ class DatabaseInput:
         return _read_query(self.query)
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a database carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -315,7 +299,6 @@ class DatabaseInput:
         return OpenedRows(self.open(domain), local.answer)
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check that the rows have the domain's columns, of types that it can be read from. No row is read."""
         from dpnb_columnar.rows.frames import open_frame
 
         units = () if domain.unit is None else domain.unit.columns
@@ -328,7 +311,6 @@ class DatabaseInput:
     open_once = open  # A row of a table is in it once, whatever other rows are alike
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame of some columns, whatever their case; each computing runs the query."""
         return [self._named(columns)]
 
     def _named(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> NamedRows:
@@ -339,7 +321,6 @@ class DatabaseInput:
         return NamedRows(self.name, rows, rows.collect_schema(), selected.size)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in order, batch by batch."""
         from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 
         rows = self._selected(by)

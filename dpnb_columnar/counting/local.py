@@ -181,7 +181,6 @@ class _InOrder:
         return False
 
     def end(self) -> bool:
-        """Use the rows of the last unit; return whether all units were in order."""
         if self._is_ordered and self._last is not None:
             self._use(self._last)
         return self._is_ordered
@@ -196,13 +195,11 @@ class _InAnyOrder:
         self._first = 0
 
     def add(self, part: pl.DataFrame) -> None:
-        """Keep the rows, and drop some once too many wait."""
         self._waiting.append(part)
         if sum(map(len, self._waiting)) - self._first > max(MOST_WAITING_ROWS, self._first):
             self._reduce()
 
     def end(self) -> list[pl.DataFrame]:
-        """Return the rows that count."""
         self._reduce()
         return self._waiting
 
@@ -213,7 +210,6 @@ class _InAnyOrder:
             self._first = len(self._waiting[0])
 
     def _numbers(self, rows: pl.DataFrame) -> Integers:
-        """Number the units of the rows, shape (rows,)."""
         places = rows.select(pl.arg_sort_by(*self._choice.units)).to_series()
         numbers = np.empty(len(rows), dtype=np.int64)
         differs = self._choice.differs(rows[places, self._choice.units])
@@ -332,7 +328,6 @@ class _Table:
 
     @property
     def cells(self) -> int:
-        """Number of cells, those of rows without a value included."""
         if self.values is None:
             return self.classes
         return ((self.values.missing if self.by_code else self.values.size) + 1) * self.classes
@@ -365,13 +360,11 @@ class _WeightSums:
         self.sums: Integers = np.zeros(classes, dtype=np.int64)
 
     def add(self, part: pl.DataFrame) -> None:
-        """Add the weights of rows."""
         # Sums of floats, exact below 2^53: of steps up to 2^20, far more rows than a part has.
         sums = np.bincount(part[CLASS].to_numpy(), part[WEIGHT].to_numpy(), minlength=len(self.sums))
         self.sums += sums.astype(np.int64)
 
     def cells(self) -> Cells:
-        """Return the sums as cells beside those of the class counts."""
         classes = np.arange(len(self.sums))
         return Cells(None, classes, np.full_like(classes, WEIGHT_CODE), self.sums)
 
@@ -393,13 +386,11 @@ class DenseCounter:
         self.counts: Integers = np.zeros(cells, dtype=np.int64)
 
     def add(self, places: Integers, weights: Integers | None = None) -> None:
-        """Count each of these cells once more, as ``Counter.add``, or so many steps of weight more."""
         # Sums of floats, exact below 2^53; and no longer than to the last cell that a row falls into.
         counts = np.bincount(places, weights)
         self.counts[: len(counts)] += counts.astype(np.int64, copy=False)
 
     def counted(self) -> tuple[Integers, Integers]:
-        """Return cells and numbers of rows, as ``Counter.counted``."""
         places = np.flatnonzero(self.counts)
         return places, self.counts[places]
 
@@ -418,14 +409,12 @@ class SparseCounter:
         self._counts: Whole = np.zeros(0, dtype=np.int64)
 
     def add(self, places: Integers) -> None:
-        """Count each of these cells once more, as ``Counter.add``."""
         self._waiting.append(places.astype(self._type))
         # The sum so far must be outweighed by what waits, or most of the time would go into adding it up again.
         if sum(map(len, self._waiting)) > max(MOST_WAITING, len(self._counts)):
             self._add_up()
 
     def counted(self) -> tuple[Whole, Whole]:
-        """Return cells, rising, and numbers of rows, as ``Counter.counted``."""
         self._add_up()
         return self._cells, self._counts
 

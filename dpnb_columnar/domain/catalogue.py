@@ -50,12 +50,10 @@ class CatalogueEntry:
     table: Mapping[str, Any] = field(repr=False)  # read on first use: one fault stops no other entry
 
     def __str__(self) -> str:
-        """Name the entry for messages."""
         return f"{self.catalogue.name}, entry {self.name}"
 
     @property
     def title(self) -> str:
-        """Title of the data set, one line."""
         return self._line("title", self.name)
 
     @property
@@ -65,7 +63,6 @@ class CatalogueEntry:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Patterns of file names that belong to the entry."""
         patterns = self.table.get("files", [])
         if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
             raise self._fault("files", f'expected a list of patterns such as ["{self.name}*.parquet"]')
@@ -81,7 +78,6 @@ class CatalogueEntry:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Declared privacy budget, if any."""
         if "epsilon" not in self.table:
             return None
         try:
@@ -99,18 +95,15 @@ class CatalogueEntry:
 
     @cached_property
     def declared(self) -> Declaration:
-        """The declared domain, with a label or without."""
         return read_declaration(self.name, self.table, str(self.catalogue), other_keys=ENTRY_KEYS)
 
     @property
     def domain(self) -> Domain:
-        """The declared domain, which has a label."""
         if not isinstance(self.declared, Domain):
             raise no_label(self.declared, str(self))
         return self.declared
 
     def claims(self, path: Path) -> bool:
-        """Return whether a file belongs to the entry by its name."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
 
     def _line(self, key: str, default: str) -> str:

@@ -213,7 +213,6 @@ class DeclarationReader(FieldReader):
         self.has_flags = False
 
     def raise_faults(self, source: str) -> None:
-        """Raise the faults so far, if any."""
         if self.faults:
             raise DomainError(source, first_faults(self.faults))
 
@@ -228,7 +227,6 @@ class DeclarationReader(FieldReader):
         return super().table({key: value for key, value in document.items() if key not in FLAG_KEYS}, place, keys)
 
     def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
-        """Read a declaration with a label; None where there are faults."""
         table = self.table(document, self.place, keys)
         if table is None:
             return None
@@ -249,7 +247,6 @@ class DeclarationReader(FieldReader):
         return with_words(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
-        """Read a declaration without a label."""
         table = self.table(document, self.place, keys) or {}
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
@@ -259,7 +256,6 @@ class DeclarationReader(FieldReader):
         return with_words(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
-        """Read the label; None where its faults leave none."""
         if document is None:
             self.fault(place, "missing: declare [label] with column and classes, or with condition and two classes")
             return None
@@ -289,7 +285,6 @@ class DeclarationReader(FieldReader):
         return None if condition is None else Label(classes, None, condition, missing_values)
 
     def column(self, value: object, place: str) -> str | None:
-        """Read the name of the label's column; None where it is no text."""
         if isinstance(value, str) and value:
             self.check_name(value, place)
             return value
@@ -297,7 +292,6 @@ class DeclarationReader(FieldReader):
         return None
 
     def condition(self, value: object, place: str) -> Condition | None:
-        """Read the label's condition; None where it cannot be parsed."""
         if not isinstance(value, str):
             self.fault(place, f"expected a condition as text, found {excerpt(value)}")
             return None
@@ -308,7 +302,6 @@ class DeclarationReader(FieldReader):
             return None
 
     def attributes(self, table: Mapping[str, Any]) -> tuple[Attribute, ...]:
-        """Read the attributes, except those with faults."""
         place = f"{self.place}.attributes"
         document = table.get("attributes")
         if not isinstance(document, Mapping) or not document:
@@ -338,7 +331,6 @@ class DeclarationReader(FieldReader):
         return None
 
     def numeric(self, name: str, document: object, place: str) -> Numeric | None:
-        """Read a numeric attribute; None where its faults leave none."""
         table = self.table(document, place, NUMERIC_KEYS)
         if table is None:
             return None
@@ -361,7 +353,6 @@ class DeclarationReader(FieldReader):
         return attribute
 
     def categorical(self, name: str, document: object, place: str) -> Categorical | None:
-        """Read a categorical attribute; None where its faults leave none."""
         table = self.table(document, place, CATEGORICAL_KEYS)
         if table is None:
             return None
@@ -393,7 +384,6 @@ class DeclarationReader(FieldReader):
                 self.fault(place, f"{problem}; keep one, or put both into one of groups")
 
     def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
-        """Read how a row without a value is treated; None where that is not declared, or faulty."""
         if "missing" not in table:
             return None
         if table["missing"] == "drop":  # the word of earlier releases
@@ -413,7 +403,6 @@ class DeclarationReader(FieldReader):
     def groups(
         self, table: Mapping[str, Any], values: Sequence[str], missing_values: Sequence[str], place: str
     ) -> tuple[Group, ...]:
-        """Read the groups of some categories or classes; they are returned in the order of ``values``."""
         place = f"{place}.groups"
         document = table.get("groups", {})
         if not isinstance(document, Mapping):
@@ -467,7 +456,6 @@ class DeclarationReader(FieldReader):
         return {"unit": unit, "available_unit": available, "available_person": person, **weights}
 
     def unit(self, document: object, columns: Sequence[str], key: str = "unit") -> Unit | None:
-        """Read the unit that the guarantee is for, or that of a person; None where its faults leave none."""
         place = f"{self.place}.{key}"
         if isinstance(document, Mapping) and "cap" in document:
             remedy = f"write the number of its rows as a weight: ingest with {option('persons-cap', 8)}"
@@ -493,7 +481,6 @@ class DeclarationReader(FieldReader):
         return Unit(named, rows)
 
     def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
-        """Read the columns that together name a unit."""
         read = [name for name in names if isinstance(name, str) and name] if isinstance(names, list) else []
         if not 1 <= len(read) <= MOST_UNIT_COLUMNS or read != names:
             self.fault(place, f"expected names of 1 to {MOST_UNIT_COLUMNS} columns, found {excerpt(names)}")
@@ -554,7 +541,6 @@ class DeclarationReader(FieldReader):
         return weight
 
     def weight_column(self, value: object, place: str, columns: Sequence[str], unit: Unit | None) -> str | None:
-        """Read the column of the weight; None where its faults leave none."""
         if not isinstance(value, str) or not value:
             self.fault(place, f"expected the column of the weight, such as PERWT, found {excerpt(value)}")
             return None
@@ -566,7 +552,6 @@ class DeclarationReader(FieldReader):
         return value
 
     def weight_number(self, table: Mapping[str, Any], key: str, place: str) -> Fraction | None:
-        """Read the cap, the step, or the weight of rows without one; None where it is no number."""
         if key == "cap" and key not in table:
             self.fault(f"{place}.cap", "missing: the most that one row weighs, declared and not taken from the rows")
             return None

@@ -75,7 +75,6 @@ class Weight:
 
     @cached_property
     def grid(self) -> Numeric:
-        """The grid of steps, as that of a numeric attribute."""
         return Numeric(self.column, Fraction(0), self.cap, self.step)
 
     @property
@@ -136,7 +135,6 @@ class Provenance:
     allocated: str = ""  # what became of values that the publisher's flags say were allocated, where they do not count
 
     def known(self) -> dict[str, str]:
-        """Return what is known, by its key."""
         texts = {each.name: getattr(self, each.name) for each in fields(self)}
         return {key: text for key, text in texts.items() if text}
 

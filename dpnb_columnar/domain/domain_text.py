@@ -34,7 +34,6 @@ class LabelRelatives:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of these attributes."""
         return (*self.parts, *self.wholes, *self.same)
 
     def __str__(self) -> str:

@@ -50,7 +50,6 @@ class _Column:
     attribute: Attribute | None  # None where the column is known from the present label alone
 
     def admits(self, value: str) -> bool:
-        """Return whether a value of the column may be this one and not missing."""
         if identity(value) in map(identity, self.missing_values):
             return False
         if self.attribute is None:

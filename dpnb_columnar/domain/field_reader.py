@@ -118,7 +118,6 @@ class FieldReader:
     """Reader of single fields, which gathers every fault in the order of reading."""
 
     def __init__(self) -> None:
-        """Start without a fault."""
         self.faults: list[Fault] = []
 
     def fault(self, place: str, problem: str) -> None:
@@ -155,7 +154,6 @@ class FieldReader:
             return None
 
     def numbers(self, table: Mapping[str, Any], key: str, place: str) -> tuple[Fraction, ...]:
-        """Read a list of numbers; empty where there is none."""
         values = table.get(key, [])
         if not isinstance(values, list) or len(values) > LARGEST_DECLARATION:
             self.fault(f"{place}.{key}", f"expected a list of at most {LARGEST_DECLARATION} numbers")
@@ -194,7 +192,6 @@ class FieldReader:
         return tuple(texts)
 
     def choice(self, table: Mapping[str, Any], key: str, kind: type[Choice], default: Choice, place: str) -> Choice:
-        """Read a member of an enumeration; the default where there is none."""
         value = table.get(key, default.value)
         for member in kind:
             if member.value == value:
@@ -204,7 +201,6 @@ class FieldReader:
         return default
 
     def check_name(self, name: str, place: str) -> None:
-        """Note a name of a column or a data set that cannot be printed, or is too long."""
         self.check_printable(name, place)
         if len(name) > LONGEST_NAME:
             self.fault(place, f"a name of {len(name)} characters; at most {LONGEST_NAME} are accepted")

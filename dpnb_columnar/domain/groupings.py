@@ -42,12 +42,10 @@ class Grouping:
 
     @property
     def size(self) -> int:
-        """Number of groups."""
         return len(self.values)
 
     @property
     def missing(self) -> int:
-        """The group of rows without a declared value."""
         return self.size - 1
 
 
@@ -60,7 +58,6 @@ class Divisions:
     crossed: tuple[tuple[int, ...], ...]  # per division, the places of its columns
 
     def columns(self, division: Sequence[int]) -> tuple[str, ...]:
-        """Name the columns of a division."""
         return tuple(self.groupings[place].attribute.name for place in division)
 
     def values(self, division: Sequence[int]) -> tuple[tuple[str | None, ...], ...]:
@@ -69,7 +66,6 @@ class Divisions:
 
     @property
     def sizes(self) -> list[int]:
-        """Number of groups of each division."""
         return [math.prod(self.groupings[place].size for place in division) for division in self.crossed]
 
 

@@ -63,7 +63,6 @@ class Account:
 
     @property
     def remaining(self) -> Remaining:
-        """What one more release may cost at most."""
         return remaining(self.limit, self.spent)
 
 

@@ -281,14 +281,12 @@ class Entries:
         return entry
 
     def append(self, make: Callable[[int], Entry]) -> Entry:
-        """Append the entry that ``make`` returns for the next number."""
         last = self.select_one("last")
         entry = with_digest(last.digest, make(last.number + 1)) if last else with_digest(ORIGIN, make(1))
         self.rows("append", **entry._asdict())
         return entry
 
     def iterate(self, section: str, after: int) -> Iterator[Entry]:
-        """Iterate over the entries after a number; the chain is not checked."""
         for row in self.rows("first"):
             self.entry(row)
         while rows := self.rows(section, number=after, most=AT_ONCE):
@@ -300,12 +298,10 @@ class Entries:
                 yield entry
 
     def rows(self, section: str, **parameters: object) -> list[Any]:
-        """Run a named query that returns few rows."""
         with translate_sqlite_errors(self.path):
             return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
-        """Return the released model's document."""
         with with_room(self.connection):
             rows = self.rows("document", run=model.run)
         ((document,),) = rows or [(None,)]
@@ -314,12 +310,10 @@ class Entries:
         return document
 
     def keep(self, run: str, document: str) -> None:
-        """Store the released model's document."""
         with with_room(self.connection):
             self.rows("keep", run=run, document=document)
 
     def decode(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
-        """Decode a ledger entry."""
         try:
             return decode(entry)
         except ValueError as error:
@@ -333,7 +327,6 @@ class Entries:
         )
 
     def entry(self, row: tuple[Any, ...]) -> Entry:
-        """Return a stored row as an entry."""
         entry = Entry(*row)
         if entry.number < 1:
             raise DataError(

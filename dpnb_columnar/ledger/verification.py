@@ -116,7 +116,6 @@ class Witness:
         check_output(self.file, overwrite=True)
 
     def note(self, entries: Entries) -> None:
-        """Write the last entry of a ledger, which is locked meanwhile, if the witness does not know it yet."""
         known, last = self.check(entries), entries.select_one("last")
         if last is None or (known is not None and known.entries == last.number):
             return
@@ -226,7 +225,6 @@ class _Walk:
         self.secret: int | None = None
 
     def step(self, entry: Entry) -> None:
-        """Check one entry and update the state."""
         if entry.number != self.number + 1:
             raise DataError(
                 f"{self.entries.path}: entry {self.number + 1}: is missing; restore a backup whose head is known"

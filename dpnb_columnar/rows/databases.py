@@ -533,7 +533,6 @@ class SelectedRows:
         return lazy_rows(self.parts, {name: types[name] for name in types if name not in unknown})
 
     def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns of all rows."""
         sources = {name: self.columns[name][0] for name in names}
         query = self.query if self.select is None else self.select([*sources.values()])
         whole = len(self.whole.intersection(sources.values()))

@@ -86,7 +86,6 @@ class _Kept:
     lock: Any = field(default_factory=Lock)
 
     def batches(self, names: list[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns, from the first row on."""
         place = 0
         while self._read_to(place):
             yield self.frames[place].select(names)

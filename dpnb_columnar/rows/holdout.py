@@ -428,12 +428,10 @@ class Split:
 
     @property
     def key(self) -> tuple[int | str, ...]:
-        """The public key of all numbers that rows and units are divided by."""
         return (self.seed, self.history) if self.history else (self.seed,)
 
     @property
     def of_parts(self) -> str:
-        """The history of the parts."""
         validation = (str(self.validation),) if self.validation else ()
         return f"{digest_word((*self.key, str(self.test), *validation, self.by)):016x}"
 

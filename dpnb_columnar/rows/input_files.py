@@ -62,12 +62,10 @@ class StoredObject(ABC):
 
     @property
     def name(self) -> str:
-        """The last part of its key."""
         return PurePosixPath(self.key).name
 
     @property
     def stem(self) -> str:
-        """Its name without the suffix."""
         return PurePosixPath(self.key).stem
 
     @property

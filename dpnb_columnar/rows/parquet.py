@@ -124,20 +124,16 @@ class ParquetSource:
 
     @property
     def names(self) -> str:
-        """The files' names for messages."""
         return ", ".join(str(file) for file in self.files[:3]) + (" ..." if len(self.files) > 3 else "")
 
     def size(self) -> int | None:
-        """Return the number of rows in the files' footers."""
         return rows_in_footers(self.files)
 
     def check_unchanged(self) -> None:
-        """Refuse objects that changed while they were read, once they are."""
         check_unchanged(self.files)
 
     @property
     def is_stored(self) -> bool:
-        """Whether a file is an object of a store."""
         return bool(stored_objects(self.files))
 
     def unreadable(self) -> Error:

@@ -492,7 +492,6 @@ class ValueCodes:
         return column.to_numpy()
 
     def codes_of(self, numbers: Whole) -> Whole:
-        """Return the codes of numbers."""
         return numbers if self.codes is None else self.codes[numbers]
 
     def steps(

@@ -164,7 +164,6 @@ class Database:
 
     @property
     def file(self) -> Path | None:
-        """The file that the database is; None for a server's."""
         return Path(self.address) if self.dialect in FILES else None
 
 

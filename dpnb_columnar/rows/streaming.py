@@ -183,7 +183,6 @@ class OpenedFrame:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """The kind of each column of the domain."""
         return kinds_of(self.types)
 
 

@@ -106,14 +106,12 @@ class _NativeErrors:
         self._hook = sys.unraisablehook
 
     def discard(self) -> None:
-        """Begin a block."""
         with self._lock:
             self._blocks += 1
             if self._blocks == 1:
                 self._divert()
 
     def restore(self) -> None:
-        """End a block."""
         with self._lock:
             self._blocks -= 1
             if not self._blocks:

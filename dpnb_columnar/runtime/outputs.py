@@ -280,7 +280,6 @@ class _Opened(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Write all of some bytes."""
         left = memoryview(data).cast("B")
         size = len(left)
         try:

@@ -105,7 +105,6 @@ class RowsOnce:
         self._weight = 1.0
 
     def again(self) -> None:
-        """Begin anew with the first row."""
         self._read, self._weight = 0.0, 1.0
 
     def rest(self, rows: int, passes: int) -> None:
