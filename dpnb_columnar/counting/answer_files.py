@@ -355,21 +355,14 @@ def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers
 def _scores_schema() -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema({"class": pa.int64(), "bin": pa.int64(), "count": pa.int64()})
+    return pa.schema(dict.fromkeys(SCORE_NUMBERS, pa.int64()))
 
 
 def _cells_schema() -> pa.Schema:
     """Return the columns of a statistics file: attribute is null for the class counts."""
     import pyarrow as pa
 
-    return pa.schema(
-        {
-            "attribute": pa.dictionary(pa.int32(), pa.string()),
-            "class": pa.int64(),
-            "code": pa.int64(),
-            "count": pa.int64(),
-        }
-    )
+    return pa.schema({"attribute": pa.dictionary(pa.int32(), pa.string()), **dict.fromkeys(CELL_NUMBERS, pa.int64())})
 
 
 def _cells(table: pa.Table) -> list[Cells]:
@@ -507,14 +500,20 @@ def checked_columns(
             f"{source}: not the result of a statistics query: column {named(missing)} is missing; make the query "
             f"with {command('sql statistics', **_given(kind))}"
         )
-    if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
+    texted = (pl.String, pl.Categorical, pl.Enum, pl.Null)  # a cast to text writes out these, and numbers
+    types = {name: result.schema[names[name]] for name in columns}
+    if unreadable := [name for name, type_ in types.items() if not type_.is_numeric() and type_ not in texted]:
         raise DataError(
             f"{source}: not the result of a statistics query: column {', '.join(unreadable)} holds neither numbers nor "
             "text; export the result anew"
         )
+
+    def written(name: str) -> pl.Expr:
+        return pl.col(names[name]).cast(pl.String).alias(name)
+
     frame = result.select(
-        *(pl.col(names[name]).cast(pl.String).replace("", None).alias(name) for name in texts),
-        *(_whole_number(names[name]).alias(name) for name in numbers),
+        *(written(name).replace("", None) for name in texts),
+        *(written(name).str.replace(r"\.0*$", "").cast(pl.Int64, strict=False) for name in numbers),
     )
     if any(frame[name].null_count() for name in numbers):
         raise DataError(f"{source}: {kind.number} is not a whole number in some row; export the result anew")
@@ -552,17 +551,3 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
         Cells(None if name is None else str(name), *(part[field].to_numpy() for field in CELL_NUMBERS))
         for (name,), part in frame.group_by("attribute", maintain_order=True)
     ]
-
-
-def _has_text(type_: pl.DataType) -> bool:
-    import polars as pl
-
-    return type_.is_numeric() or type_ in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-
-
-def _whole_number(name: str) -> pl.Expr:
-    """Return a column as 64-bit integers, null where it holds anything else."""
-    import polars as pl
-
-    text = pl.col(name).cast(pl.String).str.replace(r"\.0*$", "")
-    return text.cast(pl.Int64, strict=False)

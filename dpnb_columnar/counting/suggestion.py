@@ -231,7 +231,7 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
                 remarks[profile.name] = [
                     f'{code} may be a code for "missing": if so, move it from values to missing_values = [{code}]'
                 ]
-        elif _likely_codes(profile.nines, profile.ordinary):
+        elif profile.nines and profile.ordinary is not None and profile.ordinary * FAR <= min(profile.nines):
             codes = ", ".join(map(str, profile.nines))
             upper = _numeric(profile, profile.ordinary).upper
             remarks[profile.name] = [
@@ -291,11 +291,6 @@ def _round_above(number: Fraction) -> Fraction:
     exponent = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() - 1
     steps = (factor * Fraction(10) ** (exponent + more) for more in range(4) for factor in (1, 2, 5))
     return next(step for step in steps if step >= number)
-
-
-def _likely_codes(codes: Sequence[int], ordinary: int | float | None) -> bool:
-    """Test whether codes are so far above the ordinary numbers that they are hardly numbers themselves."""
-    return bool(codes) and ordinary is not None and ordinary * FAR <= min(codes)
 
 
 def _stray_code(values: Sequence[str]) -> str | None:

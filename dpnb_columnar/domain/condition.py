@@ -239,10 +239,7 @@ class _Parser:
         )
 
     def disjunction(self) -> Node:
-        return self.combination("OR", self.conjunction)
-
-    def conjunction(self) -> Node:
-        return self.combination("AND", self.negation)
+        return self.combination("OR", lambda: self.combination("AND", self.negation))
 
     def combination(self, keyword: str, part: Callable[[], Node]) -> Node:
         parts = [part()]

@@ -336,7 +336,8 @@ def document_of(domain: Declaration, *, defaults: bool = True, words: bool = Tru
 
 def unit_document(unit: Unit) -> dict[str, Any]:
     """Write the declaration of a unit."""
-    return {**_column_keys(unit), "rows": unit.rows}
+    columns = {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
+    return {**columns, "rows": unit.rows}
 
 
 def words_document(domain: Declaration) -> dict[str, Any]:
@@ -390,10 +391,6 @@ def _label_document(label: Label) -> dict[str, Any]:
     if label.missing_values:
         document["missing_values"] = list(label.missing_values)
     return document
-
-
-def _column_keys(unit: Unit) -> dict[str, Any]:
-    return {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
 
 
 def weight_document(weight: Weight) -> dict[str, Any]:

@@ -50,18 +50,11 @@ class LabelRelatives:
 
 
 def label_relatives(domain: Domain) -> LabelRelatives | None:
-    """Find the attributes that tell how a domain's label is made up; None where there are none.
-
-    Examples:
-        >>> from dpnb_columnar.domain import Domain, Label, Numeric
-        >>> wages, age = Numeric("WAGP", 0, 99999, 1), Numeric("AGEP", 0, 99, 1)
-        >>> relatives = label_relatives(Domain("acs", Label(("no", "yes"), "PINCP"), (wages, age)))
-        >>> relatives.parts
-        ('WAGP',)
-    """
+    """Find the attributes that tell how a domain's label is made up; None where there are none."""
     columns = {each.upper() for each in domain.label.columns}
     parts = {part for column in columns for part in _parts(column)} - columns
-    same = {name for group in _same() if group & columns for name in group} - columns
+    groups = [names for fact in _facts()["same"] for names in fact["names"]]
+    same = {name for group in groups if not columns.isdisjoint(group) for name in group} - columns
 
     def chosen(names: Collection[str]) -> tuple[str, ...]:
         return tuple(each.name for each in domain.attributes if each.name.upper() in names)
@@ -83,11 +76,6 @@ def _parts(name: str) -> frozenset[str]:
     """Return every column that a column is computed from, directly or not."""
     direct = {part for fact in _facts()["computed"] if fact["name"] == name for part in fact["of"]}
     return frozenset(direct.union(*map(_parts, direct)))
-
-
-def _same() -> Iterator[frozenset[str]]:
-    for fact in _facts()["same"]:
-        yield from map(frozenset, fact["names"])
 
 
 def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> Iterator[str]:

@@ -266,7 +266,7 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> Doma
             "PERWT"
         )
     chosen = {"column": weight} if declared is None else weight_document(declared)
-    given = {} if cap is None else {"cap": _typed(cap)}
+    given = {} if cap is None else {"cap": cap if isinstance(cap, int | str) else str(cap)}
     document = {**document_of(domain), "weight": {**chosen, **given}}
     if "cap" not in document["weight"]:
         raise UsageError(
@@ -274,7 +274,3 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> Doma
             "such as 400, from the publisher's documentation and not from the rows"
         )
     return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
-
-
-def _typed(number: Number) -> str | int:
-    return number if isinstance(number, int | str) else str(number)

@@ -28,9 +28,6 @@ class Ledger:
     ``OutputError`` where it cannot be written, ``DataError`` where an entry that is read is damaged, or does not follow
     from the one before it.
 
-    Attributes:
-        path: Its file.
-
     Examples:
         >>> from fractions import Fraction
         >>> from pathlib import Path

@@ -226,20 +226,7 @@ ACCOUNT_HEADER = (
     *("left epsilon", "left delta", "left rho"),
 )
 
-RELEASE_HEADER: Mapping[str, str] = {
-    "number": "number",
-    "time": "time",
-    "run": "run",
-    "data set": "dataset",
-    "epsilon": "epsilon",
-    "delta": "delta",
-    "rho": "rho",
-    "neighbours": "neighbours",
-    "mechanism": "mechanism",
-    "noise": "noise",
-    "model": "model_digest",
-    "version": "version",
-}
+RELEASE_HEADER = {{"dataset": "data set", "model_digest": "model"}.get(name, name): name for name in FIELDS[:12]}
 """Columns of the table of releases, and the fields of ``FIELDS`` that they show."""
 
 SHORT_DIGEST = 12  # characters of a digest in a table

@@ -286,7 +286,10 @@ class _Walk:
         if entry.kind == EntryKind.WITNESS:
             records.witness_of(entry)
         else:
-            self._check_model(entry)
+            charged = self.entries.rows("number_of_spend", run=entry.run)
+            if not charged or charged[0][0] > entry.number:
+                raise ValueError("its run was not charged before it")
+            self.entries.document(entry)
         return None
 
     def _opened(self, entry: Entry) -> Account:
@@ -310,12 +313,6 @@ class _Walk:
         if records.total_of(entry) != spent:
             raise ValueError("its totals are not the previous totals plus its cost")
         return replace(account, spent=spent)
-
-    def _check_model(self, entry: Entry) -> None:
-        charged = self.entries.rows("number_of_spend", run=entry.run)
-        if not charged or charged[0][0] > entry.number:
-            raise ValueError("its run was not charged before it")
-        self.entries.document(entry)
 
 
 def _check_name(check: Callable[[str], str], name: str) -> None:

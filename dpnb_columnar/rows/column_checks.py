@@ -44,7 +44,10 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     """Check that a table has the domain's columns, each once and of a type that the domain can be read from."""
     missing = [column for column in domain.counted_columns if column not in schema]
     if missing:
-        hints = [f"{excerpt(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
+        near = {column: difflib.get_close_matches(column, list(schema), n=1) for column in missing[:MOST_NAMED]}
+        hints = [
+            excerpt(column) + (f" (is it {excerpt(close[0])}?)" if close else "") for column, close in near.items()
+        ]
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise DataError(
             f"{name}: missing column {', '.join(hints)}{more}; its columns are {named([*schema])}; "
@@ -157,8 +160,3 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], described: M
             f"label condition: {described[comparison.column]} and {reason}: cast it, or correct the condition"
         )
     return problems
-
-
-def _hint(column: str, candidates: list[str]) -> str:
-    close = difflib.get_close_matches(column, candidates, n=1)
-    return f" (is it {excerpt(close[0])}?)" if close else ""

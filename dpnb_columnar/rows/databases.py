@@ -529,7 +529,11 @@ class SelectedRows:
 
         types = {name: type_ for name, (_, type_) in self.columns.items()}
         unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]
-        _refuse_unreadable(self.database, [name for name in unknown if wanted is None or name in wanted])
+        if unreadable := [name for name in unknown if wanted is None or name in wanted]:
+            raise DataError(
+                f"{self.database}: column {listed(unreadable)} is of a type that cannot be read; cast it in a view, or "
+                "leave it out"
+            )
         return lazy_rows(self.parts, {name: types[name] for name in types if name not in unknown})
 
     def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
@@ -576,13 +580,6 @@ def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
     readable = [field.name for field in batches.schema if is_readable(field.type)]
     for batch in batches:
         yield _frame(batch.select(readable))
-
-
-def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
-    if names:
-        raise DataError(
-            f"{database}: column {listed(names)} is of a type that cannot be read; cast it in a view, or leave it out"
-        )
 
 
 def _frame(part: pa.RecordBatch | pa.Table) -> pl.DataFrame:

@@ -40,11 +40,6 @@ _read_stream: WeakSet[Any] = WeakSet()
 """Arrow's readers that were read here: they would hand out no row, and no error, once more."""
 
 
-def is_stream(data: object) -> bool:
-    """Test whether data are a data set of Arrow, or hand out a stream of record batches."""
-    return _is_dataset(data) or hasattr(type(data), "__arrow_c_stream__")
-
-
 def _is_dataset(data: object) -> bool:
     dataset = sys.modules.get("pyarrow.dataset")  # who holds a data set has loaded it
     return dataset is not None and isinstance(data, dataset.Dataset)
@@ -164,7 +159,9 @@ def is_frame(data: object) -> TypeIs[Frame]:
 
 def _is_stream(data: object) -> bool:
     """Test whether data are a data set of Arrow, or hand out a stream of rows; a series is a column and no row."""
-    if isinstance(data, str | PathLike | Sequence) or not is_stream(data):
+    if isinstance(data, str | PathLike | Sequence) or not (
+        _is_dataset(data) or hasattr(type(data), "__arrow_c_stream__")
+    ):
         return False
     import narwhals.stable.v2 as nw
 

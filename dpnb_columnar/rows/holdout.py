@@ -389,8 +389,6 @@ def _pattern(value: object) -> int | None:
     return None if pandas is not None and value is pandas.NA else digest_word(str(value))
 
 
-WORDS = 2**64
-
 HISTORY_KEY = b"dpnb_columnar.split"  # key of the history of a part in the metadata of its file
 
 OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
@@ -495,12 +493,6 @@ def _remember(frame: Frame, history: str) -> Frame:
     return frame
 
 
-def _history_of(frame: Frame) -> str:
-    """Return the history of a frame; empty where no split of this process has made it."""
-    known, history = _histories.get(id(frame), (lambda: None, ""))
-    return history if known() is frame else ""
-
-
 @confined()
 def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
     """Divide the rows of a frame, known by its history, as those of a file of the same rows would be."""
@@ -509,7 +501,8 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
     if not len(opened):  # narwhals takes no filter of no rows
         return dict.fromkeys(reversed(split.shares), opened.to_native()), dict.fromkeys(split.shares, 0)
-    split = replace(split, history=_history_of(frame))
+    known, history = _histories.get(id(frame), (lambda: None, ""))
+    split = replace(split, history=history if known() is frame else "")
     columns = {name: _values(opened[name]) for name in opened.columns}
     places = _places(columns, len(opened), split)
     parts, sizes = {}, {}
@@ -571,10 +564,11 @@ def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, over
             part: stack.enter_context(
                 parquet_writer(
                     stack.enter_context(atomic_output(path, overwrite=overwrite, confidential=True)),
-                    _of_part(schema, [*earlier, {"split": split.of_parts, "part": part, "by": [*split.by]}]),
+                    schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps([*earlier, told]).encode()}),
                 )
             )
             for part, path in outputs.items()
+            for told in [SplitPart(split=split.of_parts, part=part, by=[*split.by])]
         }
         sizes = dict.fromkeys(outputs, 0)
         for batch in rows.batches:
@@ -588,10 +582,6 @@ def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, over
             if advance is not None:
                 advance(len(batch))
     return sizes
-
-
-def _of_part(schema: pa.Schema, parts: Sequence[SplitPart]) -> pa.Schema:
-    return schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps(parts).encode()})
 
 
 def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
@@ -724,7 +714,7 @@ def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.Record
 
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:
     """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit."""
-    limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
+    limits = [int(sum([*split.shares.values()][: end + 1]) * WORD) for end in range(len(split.shares) - 1)]
     units = [*zip(*(_units(columns[name]) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):
         places = np.empty(rows, np.intp)

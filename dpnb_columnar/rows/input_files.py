@@ -122,14 +122,6 @@ def changed_error(item: object) -> DataError:
     return DataError(f"{item}: changed while it was read; start again when it is complete")
 
 
-def scan_stored(item: StoredObject) -> pl.LazyFrame:
-    """Return the rows of an object, which Polars reads by ranges. Confidential."""
-    import polars as pl
-
-    # Its credentials are those of the environment, as obstore's are: without a provider it asks no other library.
-    return pl.scan_parquet(str(item), glob=False, hive_partitioning=False, credential_provider=None)
-
-
 def in_parallel(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Do something for each item, several at a time; a signal does not wait for a store that does not answer."""
     readers = ThreadPoolExecutor(READERS)
@@ -161,13 +153,8 @@ def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
     Polars pickles a condition that it hands to a function which reads rows. A condition of the row rules may hold a
     function itself, and Polars pickles that with cloudpickle, which it does not depend on.
     """
-    return rows.map_batches(
-        lambda part: part,
-        predicate_pushdown=False,
-        projection_pushdown=True,
-        validate_output_schema=False,
-        streamable=True,
-    )
+    kept = {"predicate_pushdown": False, "projection_pushdown": True, "validate_output_schema": False}
+    return rows.map_batches(lambda part: part, **kept, streamable=True)
 
 
 MAGIC = b"PAR1"
@@ -362,7 +349,8 @@ def scan_file(file: DataFile) -> pl.LazyFrame:
     import polars as pl
 
     if isinstance(file, StoredObject):
-        rows = scan_stored(file)
+        # Its credentials are those of the environment, as obstore's are: without a provider it asks no other library.
+        rows = pl.scan_parquet(str(file), glob=False, hive_partitioning=False, credential_provider=None)
     else:
         rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
     try:
@@ -428,7 +416,6 @@ def find_copies(items: Iterable[Item], *properties: Callable[[Item], Hashable]) 
 
 HEAD = 4096  # bytes that are looked at
 
-PARQUET = b"PAR1"
 ENCRYPTED = b"PARE"  # the last bytes of a file whose footer is encrypted
 
 FORMATS = (
@@ -484,7 +471,7 @@ def not_parquet_error(file: DataFile) -> DataError:
             stream.seek(max(stream.seek(0, os.SEEK_END) - len(ENCRYPTED), 0))
             tail = stream.read()
     except OSError:
-        head = tail = PARQUET
+        head = tail = MAGIC
     if not head:
         return DataError(f"{file}: is empty, without a single byte; write or copy it again")
     if (own := OWN_JSON.search(head)) is not None:
@@ -498,7 +485,7 @@ def not_parquet_error(file: DataFile) -> DataError:
             f"{file}: {listed(unread)}: of a type, or in a time zone, that cannot be read; cast or drop the columns"
         )
     if kind is None:
-        return DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
+        return incomplete_file_error(file)
     if "database" in kind:
         remedy = _by_table()
     elif "archive" in kind or "text" in kind:
@@ -514,11 +501,6 @@ FOREIGN_TYPES = frozenset({"GEOMETRY", "GEOGRAPHY", "VARIANT", "UNDEFINED"})
 """Logical types of columns for which Polars refuses the whole footer, by Arrow's names."""
 
 
-def _type_names(logical_type: Any) -> set[str]:
-    """Name a logical type by Arrow's two names; pyarrow 23 calls a geometry unknown, and shows what it is."""
-    return {logical_type.type, str(logical_type).partition("(")[0].upper()}
-
-
 def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
     """Read the types of the columns of a file that Polars refuses for some of them: Unknown for these."""
     import polars as pl
@@ -528,7 +510,13 @@ def types_by_arrow(file: DataFile) -> dict[str, pl.DataType]:
     try:
         with pq.ParquetFile(arrow_file(file)) as opened:
             leaves = map(opened.schema.column, range(len(opened.schema)))
-            foreign = [f"{leaf.path}." for leaf in leaves if _type_names(leaf.logical_type) & FOREIGN_TYPES]
+            # pyarrow 23 calls a geometry unknown, and shows what it is.
+            names = {f"{leaf.path}.": (leaf.logical_type.type, str(leaf.logical_type)) for leaf in leaves}
+            foreign = [
+                path
+                for path, (type_, shown) in names.items()
+                if {type_, shown.partition("(")[0].upper()} & FOREIGN_TYPES
+            ]
             schema = opened.schema_arrow
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return {}
@@ -554,4 +542,4 @@ def unread_columns(types: Mapping[str, pl.DataType]) -> list[str]:
 
 def _is_text(head: bytes) -> bool:
     """Test whether bytes are lines of text, in whichever 8-bit code."""
-    return not head.startswith(PARQUET) and b"\n" in head and not any(byte < 9 or 13 < byte < 32 for byte in head)
+    return not head.startswith(MAGIC) and b"\n" in head and not any(byte < 9 or 13 < byte < 32 for byte in head)

@@ -278,18 +278,16 @@ def _footer_errors(file: DataFile) -> Iterator[None]:
     except OSError as error:
         raise open_error(file, error) from None
     except pl.exceptions.DuplicateError:
-        raise _columns_twice(file) from None
+        import pyarrow.parquet as pq
+
+        twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]
+        raise DataError(
+            f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name"
+        ) from None
     except RecursionError:
         raise nested_too_deep("a column", str(file)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise not_parquet_error(file) from None
-
-
-def _columns_twice(file: DataFile) -> DataError:
-    import pyarrow.parquet as pq
-
-    twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]
-    return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
 
 
 def damaged_file_error(source: object) -> DataError:
@@ -299,7 +297,5 @@ def damaged_file_error(source: object) -> DataError:
 
 def own_declaration(file: Path) -> Declaration | None:
     """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither."""
-    from dpnb_columnar.rows.parquet import read_metadata
-
     entry = entry_of_file(file)
     return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared

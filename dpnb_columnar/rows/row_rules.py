@@ -83,7 +83,8 @@ def cell_of(value: object) -> Cell:
         case bool() | np.bool_():
             return bool(value)
         case str():
-            return _encodable(value)
+            # U+FFFD for what UTF-8 does not encode, the halves of surrogate pairs
+            return str.__str__(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case int() | float():
             return finite_or_infinite(value)
         case np.timedelta64() | datetime():  # one is an integer to numpy, the other a date to Python
@@ -169,11 +170,6 @@ def finite_or_infinite(value: int | float | np.number | Decimal | Fraction) -> i
     if math.isnan(number):
         return None
     return int(number) if number.is_integer() and abs(number) <= LARGEST_MATCHED else number
-
-
-def _encodable(text: str) -> str:
-    """Return a text with U+FFFD for what UTF-8 does not encode, the halves of surrogate pairs."""
-    return str.__str__(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 EPOCH = date(1970, 1, 1)

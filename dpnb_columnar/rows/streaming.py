@@ -103,7 +103,7 @@ def _compute(
     if once is not None:
         once.again()
     try:
-        result = compute(_with_progress(scan_invalid_text(source), read))
+        result = compute(_with_progress(lazy_rows(partial(_read, source), source.types), read))
         source.check_unchanged()
         return result
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
@@ -112,11 +112,6 @@ def _compute(
 
 def _with_progress(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
     return rows if once is None else report_rows(rows, once.add)
-
-
-def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:
-    """Return the rows as ``scan`` does, but for texts that are not UTF-8, which are null."""
-    return lazy_rows(partial(_read, source), source.types)
 
 
 def _read(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:

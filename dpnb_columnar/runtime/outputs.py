@@ -180,15 +180,13 @@ def _holder(descriptor: int) -> str:
     try:
         note = json.loads(os.pread(descriptor, MAX_NOTE_BYTES, 0))
         process, host, since, run = (note[field] for field in ("process", "host", "since", "run"))
-        if not isinstance(process, int) or not all(map(_is_printable, (host, since, run or ""))):
+        if not isinstance(process, int) or not all(
+            isinstance(text, str) and text.isprintable() and len(text) <= 256 for text in (host, since, run or "")
+        ):
             return "another run"
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return "another run"
     return f"process {process} on {host} since {since}" + (f" (run {run})" if run else "")
-
-
-def _is_printable(text: object) -> bool:
-    return isinstance(text, str) and text.isprintable() and len(text) <= 256
 
 
 CONFIDENTIAL_MODE = 0o600  # readable by the owner alone: for files that hold exact counts
