@@ -49,13 +49,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
-
 ROW_GROUP = 2**20  # rows of a row group of a file
 COUNT = "count"  # the column of counts in results of queries
-
 CELL_NUMBERS = ("class", "code", COUNT)
 SCORE_NUMBERS = ("class", "bin", COUNT)
-
 QueryT = TypeVar("QueryT", bound=Query[Any])
 
 
@@ -404,7 +401,6 @@ def _weights(counted: Domain, wanted: Domain) -> str:
 
 
 LARGEST_TABLE = 2**31  # bytes of the columns of a statistics file, unpacked; a file that is large itself may have more
-
 LARGEST_RATIO = 64
 """Largest ratio of a file's unpacked columns to the file itself, where the columns are larger than ``LARGEST_TABLE``.
 Statistics of a hundred million cells unpack to seven to twelve times the size of their file."""
@@ -413,7 +409,6 @@ BYTES_OF_A_CELL = 28
 """Bytes of a row of a statistics file in memory: three numbers, and the place of a text in a dictionary."""
 
 LARGEST_RESULT = 2**29  # bytes of the result of a query as CSV, unpacked
-
 GZIP_SIGNATURE = b"\x1f\x8b"
 
 
@@ -432,7 +427,6 @@ def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _content(path: Path) -> bytes:
-    """Read the bytes of a file, unpacked where it is compressed with gzip, without a byte order mark."""
     with path.open("rb") as raw:
         compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
         raw.seek(0)
@@ -461,7 +455,6 @@ def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
 
 
 def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[str], list[str]]:
-    """List the columns of counts, and those of them that hold text, by the footer alone."""
     wanted = {*more, *(name for kind in FORMATS.values() for name in kind.columns)}
     fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):

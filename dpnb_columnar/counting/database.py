@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LEAST_PAGES = 1024  # pages of PostgreSQL's that are counted at a time, at least: 8 MiB, about a second
 MOST_RANGES = 64  # ranges of pages that a table is divided into
-
 CELLS_OF_A_PAGE = 256
 """Cells that may come back for each page that is read: more, and to hand out counts would take longer than to count."""
 

@@ -31,7 +31,6 @@ from dpnb_columnar.runtime.confinement import confined
 
 MOST_SHOWN = 20  # undeclared values of a column that a diagnosis lists
 LONGEST_SHOWN = 1000  # characters of an undeclared value that a diagnosis holds: a text may be as large as the file
-
 MOST_VALUES = 10_000
 """Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
 
@@ -75,7 +74,6 @@ MOST_ROWS = 2**22
 """Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
 
 WEIGHTS = ("lacking", "above", "nothing")  # fields of ``WeightDiagnosis``, in order
-
 LABEL = "(label)"
 """Name of the label among the columns of a diagnosis; in parentheses, since a column may be called label."""
 
@@ -206,7 +204,6 @@ def _properties(attribute: Attribute, kind: Kind) -> dict[str, pl.Expr]:
 
 
 def _totals(domain: Domain) -> dict[str, pl.Expr]:
-    """Sum the columns of ``_per_row`` over all rows to the numbers of a diagnosis."""
     fitting = pl.col("unfit") == 0
     complete = pl.col("lacking") == 0
     totals: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum(), "complete": complete.sum()}
@@ -244,7 +241,6 @@ def _categories(domain: Domain, place: int) -> Categorical:
 
 
 def _row_groups(source: Source) -> tuple[int, ...]:
-    """List the rows of every row group; rows that are not of Parquet files have none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -266,7 +266,6 @@ class DatabaseInput:
         return f"{self.database}, table {self.table}" if self.query is None else f"{self.database}, query {self.query}"
 
     def select(self) -> str:
-        """Return the query that selects the rows."""
         from dpnb_columnar.dialects.rendering import select_columns
 
         if (self.table is None) == (self.query is None):
@@ -331,7 +330,6 @@ class DatabaseInput:
         return Batches(self.name, schema, parts, rows.size)
 
     def _selected(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> SelectedRows:
-        """Name the rows; columns match whatever their case."""
         import polars as pl
 
         from dpnb_columnar.dialects.rendering import parse_table, select_columns

@@ -67,7 +67,6 @@ PART_ROWS = 2**16
 """Rows that are handed on at a time. Four times as many took 30 MiB more at 100 million rows, and no less time."""
 
 SHARE_ROWS = 2**21  # rows of the units that are looked at together, about, where the rows are in no order of the units
-
 MOST_WAITING_ROWS = 2**18
 """Rows that wait, where they are in no order, until those of one unit beyond the number that counts are dropped."""
 
@@ -218,7 +217,6 @@ class _InAnyOrder:
 
 
 MOST_COUNTERS = 2**24  # cells, of all tables together, that have a counter each, whether or not a row falls into them
-
 SLICE_ROWS = 2**14
 """Rows that NumPy works on at a time: its arrays stay within a processor's cache, and their memory is used again. Four
 times as many took a third more time."""
@@ -488,7 +486,6 @@ def count_scores(scores: ClassScores, rows: pl.LazyFrame, types: Mapping[str, pl
 def _look_ups(
     values: Mapping[str, ValueCodes], tables: Iterable[ScoreTable], type_: DTypeLike
 ) -> list[tuple[str, Callable[[Whole], Whole]]]:
-    """Return what looks up the scores of tables by the numbers of values, each with the attribute's name."""
     return [
         (each.attribute, values[each.attribute].steps(each.starts, each.scores, each.missing, type_)) for each in tables
     ]
@@ -630,7 +627,6 @@ def _over_files(query: Query[Any], source: ParquetSource) -> Any:
 
 @_over_files.register
 def _cells_over_files(query: CellQuery, source: ParquetSource) -> Statistics:
-    """Count cells as fast as DuckDB and Polars can together."""
     try:
         return assemble(query.domain, iter(_count_cells(source, query.domain)))
     except ValueError as error:

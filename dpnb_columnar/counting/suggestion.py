@@ -31,12 +31,10 @@ MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 """Kinds whose values are compared as numbers."""
 
 Number = int | float
-
 MOST_COLUMNS = 10_000
 """Columns that are profiled: each takes some 60 KiB and ten milliseconds, and nobody corrects a draft of more."""
 
 PASSES = 3  # how often all columns are read: texts, all others, and what lies below codes of nines
-
 NEARLY_ALL_NUMBERS = 0.9
 """Share of numbers among a column's texts from which on the others are taken for remarks, which are missing values."""
 
@@ -131,7 +129,6 @@ def _below_nines(kinds: dict[str, Kind], counted: dict[str, object]) -> list[pl.
 
 
 def _few_values(rows: pl.LazyFrame, name: str, kind: Kind, approximate: int, most: int) -> tuple[str, ...] | None:
-    """List the values of a column as the domain writes them; None if there are more than ``most``."""
     if approximate > 2 * most:
         return None
     value = _value(name, kind)
@@ -265,7 +262,6 @@ def _refused(attribute: Attribute) -> str | None:
 
 
 def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
-    """Return a grid around the numbers of a column; of whole numbers, in steps of one or of a power of ten."""
     assert column.smallest is not None
     assert largest is not None
     lower, upper = outward(column.smallest, largest)
@@ -287,7 +283,6 @@ def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
 
 
 def _round_above(number: Fraction) -> Fraction:
-    """Return the least of 1, 2 and 5 times a power of ten that is no smaller than a positive number."""
     exponent = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() - 1
     steps = (factor * Fraction(10) ** (exponent + more) for more in range(4) for factor in (1, 2, 5))
     return next(step for step in steps if step >= number)

@@ -236,7 +236,6 @@ def entry_for(paths: Sequence[Path]) -> CatalogueEntry | None:
 # hundreds of codes fills its lines. Reading what is written gives the same domain, to the last digit.
 
 WIDEST_LINE = 100  # longer lists are broken into lines of about this many characters
-
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)
 

@@ -15,7 +15,6 @@ from dpnb_columnar.domain import Categorical
 from dpnb_columnar.domain.names import LARGEST_MATCHED, TRUTHS, declared_number
 
 Key = int | float | bool | str | date
-
 LARGEST_KEY = LARGEST_MATCHED  # whole numbers beyond this match no category: a float column could not tell them apart
 UNMATCHED_KEY = LARGEST_KEY + 1  # key of a number that can match no category
 WIDEST_DECIMAL = 38  # digits of the widest decimal that the engines read exactly

@@ -340,7 +340,6 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _after_space(text: str, position: int) -> int:
-    """Find the offset of the next character that is not white space."""
     while position < len(text) and text[position].isspace():
         position += 1
     return position

@@ -107,7 +107,6 @@ def _words(reader: FieldReader, text: object, what: str, example: str, longest: 
 
 
 def _labels(reader: FieldReader, domain: Domain | UnlabelledDomain, document: object, place: str) -> ValueLabels:
-    """Read the labels by column and value, columns in the order of the domain."""
     if not isinstance(document, Mapping):
         reader.fault(place, f"expected a table for each column, found {excerpt(document)}")
         return {}
@@ -157,7 +156,6 @@ DOMAIN_KEYS = ("label", "unit", "weight", *AVAILABLE_KEYS, "attributes", *WORD_K
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
 LARGEST_EXACT_INTEGER = 2**53  # beyond this many steps from zero neighbouring grid values would be one 64-bit float
 LARGEST_BOUND = 10**100  # squares of larger bounds would overflow where variances are turned into floats
-
 NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
 CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
 DOMAIN_KEY = "dpnb_columnar.domain"

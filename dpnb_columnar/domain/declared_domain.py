@@ -54,8 +54,6 @@ class Unit:
 
 
 MOST_WEIGHT_STEPS = 2**20  # most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers
-
-
 WEIGHT_CODE = 1  # code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0
 
 

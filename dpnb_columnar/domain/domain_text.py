@@ -73,7 +73,6 @@ def _facts() -> Mapping[str, list[Mapping[str, Any]]]:
 
 @cache
 def _parts(name: str) -> frozenset[str]:
-    """Return every column that a column is computed from, directly or not."""
     direct = {part for fact in _facts()["computed"] if fact["name"] == name for part in fact["of"]}
     return frozenset(direct.union(*map(_parts, direct)))
 

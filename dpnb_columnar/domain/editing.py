@@ -199,7 +199,6 @@ def _unknown_in_label(label: str, name: str, columns: Mapping[str, _Column]) -> 
 
 
 def _listed(names: Sequence[str], near: str = "") -> str:
-    """List the first few names, those close to another one before all."""
     close = difflib.get_close_matches(near, names, n=3)
     first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
     more = len(names) - len(first)
@@ -207,7 +206,6 @@ def _listed(names: Sequence[str], near: str = "") -> str:
 
 
 def _number(value: str) -> str | None:
-    """Write a number as its shortest exact text; None for other texts."""
     try:
         return number_text(exact_number(value))
     except ValueError:
@@ -215,7 +213,6 @@ def _number(value: str) -> str | None:
 
 
 DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)
-
 DEFAULT_ROWS = 1  # rows of a unit that count, unless more are wanted: one has the most accurate models per unit
 
 

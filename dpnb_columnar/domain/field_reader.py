@@ -95,7 +95,6 @@ LARGEST_TABLE = 2**20
 
 LONGEST_VALUE = 8192  # characters of a category or a class, which may be named after a condition
 MOST_FAULTS = 20  # faults that are reported together
-
 Choice = TypeVar("Choice", bound=StrEnum)
 
 

@@ -225,7 +225,6 @@ def _grouping(column: str, domain: Domain) -> Grouping:
 
 
 def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
-    """Make the groups of a column whose values, or where its groups begin, are typed."""
     _check_column(column, domain)
     texts = tuple(text.strip() for text in values.split(","))
     for attribute in domain.attributes:

@@ -29,7 +29,6 @@ SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? 
 sign, ASCII digits with at most one point, perhaps an exponent below 100 in size, blanks."""
 
 SPELLED = re.compile(SPELLED_NUMBER)
-
 LONGEST_SPELLING = 64
 """Characters of the longest text that is a number, blanks included: no such number is beyond a 64-bit float."""
 
@@ -135,7 +134,6 @@ def _multiplicity(number: int, prime: int) -> int:
 
 LONGEST_NAME = 256  # characters of the name of a column or of an entry
 LONGEST_ACCOUNT = 200  # characters of the name of a data set that a ledger can charge
-
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
 
@@ -186,7 +184,6 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def _name(name: str) -> str:
-    """Escape what cannot be printed, and cut what is longer than any name."""
     return name if is_printable(name) and len(name) <= LONGEST_SHOWN else excerpt(name)
 
 

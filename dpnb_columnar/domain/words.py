@@ -16,11 +16,9 @@ from dpnb_columnar.domain.declared_domain import Domain, Provenance, UnlabelledD
 from dpnb_columnar.domain.names import exact_number, identity, is_printable, number_text
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)
-
 LONGEST_VALUE_LABEL = 256  # characters of a value label
 LONGEST_TITLE = 256  # characters of a column's title
 LONGEST_TEXT = 2000  # characters of a universe or a citation
-
 MOST_CHARACTERS = 2**22
 """Characters of all value labels of a domain: they stand in the footer of every file and in every model."""
 
@@ -97,7 +95,6 @@ def restricted_to(domain: AnyDomain, condition: str) -> AnyDomain:
 
 
 def _joined(texts: Iterable[str], separator: str, longest: int) -> str:
-    """Join the distinct parts of texts that may have been joined before."""
     parts = dict.fromkeys(part for text in texts for part in text.split(separator) if part)
     return one_line(separator.join(parts), longest)
 

@@ -221,7 +221,6 @@ class Ledger:
             self._entries.append(lambda number: records.witness_entry(path, number))
 
     def _write_witness(self) -> None:
-        """Have the witness know the last entry, or begin it where the ledger was empty."""
         if self._witness is not None:
             with storage.write_transaction(self.path, self._connection):  # so that no later entry is put back by it
                 self._witness.note(self._entries)

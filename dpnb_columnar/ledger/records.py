@@ -109,10 +109,7 @@ def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
 
 
 ORIGIN = "0" * 64  # the digest that the first entry is linked to
-
 COLUMNS = Entry._fields
-
-
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -270,7 +267,6 @@ def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
 
 
 def _are_columns(columns: Any) -> bool:
-    """Return whether a value is a list of distinct texts in order, as ``unit_named`` makes it."""
     return (
         isinstance(columns, list)
         and all(isinstance(name, str) for name in columns)

@@ -25,8 +25,6 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.ledger.records import Account, Charge, Entry, canonical, written_relation
 
 LONGEST_SHOWN = 20  # characters of an amount in a message; longer ones are rounded to nine digits
-
-
 MOST_OFFERED = 5  # accounts that the error for an unknown one names
 
 

@@ -133,7 +133,6 @@ def _check_companion(path: Path, companion: Path, owner: int) -> None:
 
 
 BUSY_SECONDS = 30  # how long another run may hold the ledger before this one gives up
-
 IDENTITY = (0x64706E62, 1)
 """The ASCII codes of dpnb, and the version of the ledger, which is raised whenever its meaning changes."""
 
@@ -171,7 +170,6 @@ def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse another database, and whatever a ledger does not define."""
     application, version = (connection.execute(_query(name)).fetchone()[0] for name in ("application", "version"))
     if application != IDENTITY[0]:
         raise _not_a_ledger(path)
@@ -258,7 +256,6 @@ def _objects() -> list[tuple[Any, ...]]:
 
 
 Decoded = TypeVar("Decoded")
-
 AT_ONCE = 100  # entries that are read under one lock: a long reader must not keep a nightly run from spending
 
 

@@ -41,9 +41,7 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
 FORMAT = "dpnb_columnar witness"
 VERSION = 1
-
 LARGEST_WITNESS = 4096  # bytes; a larger file is none
-
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -264,8 +262,6 @@ class _Walk:
         return None if intact else DataError(f"{path}: the file is damaged; restore a backup whose head is known")
 
     def _first_exceeding(self, account: Account) -> int:
-        """Return the number of the first entry whose total exceeds the account's limit; one does."""
-
         def exceeds(number: int) -> bool:
             rows = self.entries.rows("last_spend_before", dataset=account.dataset, number=number)
             return bool(rows) and not admits(account.limit, records.total_of(Entry(*rows[0])))
@@ -273,7 +269,6 @@ class _Walk:
         return 1 + bisect_left(range(1, self.number), True, key=exceeds)
 
     def _after(self, entry: Entry) -> Account | None:
-        """Return the account that an entry opens or charges, as it is after the entry."""
         filled = {name for name, value in zip(COLUMNS, entry, strict=True) if value is not None}
         if not filled <= FIELDS.get(entry.kind, frozenset()):
             raise ValueError("its filled columns fit no kind of entry")

@@ -199,12 +199,10 @@ def _lost_connection_error(database: Database) -> TemporaryError:
 
 SQLITE_BATCH_ROWS = 16_384  # rows of a record batch; they are Python objects first
 BATCH_BYTES = 2**26  # bytes of these objects, from which on a batch ends earlier: a view may make values of any size
-
 PART_OF_MEMORY = 16
 """The largest values of a row that are read whole have this part of the memory together: each is copied a few times."""
 
 MANY_COLUMNS = 256  # as many columns are read whole where no number is given
-
 SMALLEST_LIMIT, LARGEST_LIMIT = 2**20, 10**9
 """Bytes that a value may have on any machine, and the most that SQLite itself stores."""
 
@@ -294,7 +292,6 @@ def _sqlite_batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> It
 
 
 def _rows_of_batch(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
-    """Fetch the rows of the next batch, of which there are fewer where they are large; none at the end."""
     rows, size = [], 0
     for row in cursor:
         rows.append(row)
@@ -333,7 +330,6 @@ BATCH_ROWS, BATCH_VALUES = 2**17, 2**20
 
 LONGEST_PROBLEM = 300  # characters of DuckDB's error text that a message repeats
 KIND = re.compile(r"^(?:\w+ Error: )+")  # how the text of an error begins
-
 ABSENT = re.compile(r"(?:Table|View) with name (.+) does not exist")
 
 CONFINED: dict[str, str | bool | int | float | list[str]] = {
@@ -356,7 +352,6 @@ SET progress_bar_time = 0;
 """DuckDB measures how much it has read, and prints nothing."""
 
 OUT_OF_MEMORY = "Out of Memory Error"  # how the text of such an error begins where Arrow has taken it over
-
 NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 
 

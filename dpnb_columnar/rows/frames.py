@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 BATCH_ROWS = 2**16  # rows of a data set that are read at a time
-
 _read_stream: WeakSet[Any] = WeakSet()
 """Arrow's readers that were read here: they would hand out no row, and no error, once more."""
 
@@ -169,7 +168,6 @@ def _is_stream(data: object) -> bool:
 
 
 def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
-    """Return a frame as narwhals sees it; None for what is no frame."""
     if isinstance(data, str | PathLike | Sequence):
         return None
     import narwhals.stable.v2 as nw
@@ -311,7 +309,6 @@ def names_of(data: object, argument: str = "data") -> list[str]:
 
 
 def _opened_table(data: object) -> DataSource | None:
-    """Return the table that Delta's library, or pyiceberg, has opened; None if the data is no such."""
     for kind, (module, table) in LIBRARIES.items():
         # Who holds a table of a library has loaded that.
         library = sys.modules.get(module)

@@ -101,13 +101,11 @@ if TYPE_CHECKING:
 
 
 Words: TypeAlias = NDArray[np.uint64]
-
 Values: TypeAlias = "pa.Array | Sequence[object]"
 """A column: of Arrow, or Python's values where Arrow has no type for all of them."""
 
 WORD = 2**64
 INTEGERS = 2**63  # floats from minus this to below it that are whole are read as integers
-
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
@@ -153,7 +151,6 @@ def _digest(content: bytes) -> int:
 
 
 def _mix(words: Words) -> Words:
-    """Permute 64-bit numbers in place."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)
@@ -210,7 +207,6 @@ def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool
 
 
 def _of_days(days: NDArray[np.int64]) -> Words:
-    """Return the patterns of dates: those of their midnights, since libraries read a column of dates as either."""
     return days.view(np.uint64) * np.uint64(DAY * NANOSECONDS["ms"])
 
 
@@ -254,7 +250,6 @@ def _of_floats(numbers: NDArray[np.float64], missing: NDArray[np.bool_] | None) 
 
 
 def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of values in a dictionary: each of its entries is looked at once."""
     patterns, missing = patterns_of(values.dictionary)
     lost = np.zeros(len(patterns), np.bool_) if missing is None else missing
     places = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -262,13 +257,11 @@ def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]
 
 
 def _of_struct(values: pa.StructArray) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of nested rows: a field that is null is as one that is not there."""
     fields = dict(zip(values.type.names, values.flatten(), strict=True))
     return row_words(fields, len(values), "struct"), values.is_null().to_numpy(zero_copy_only=False)
 
 
 def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of lists and maps: of each one's elements, by their places in it."""
     from pyarrow.compute import list_value_length
 
     if types.is_map(values.type):
@@ -278,7 +271,6 @@ def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _of_elements(values: Values, lengths: NDArray[np.int64]) -> Words:
-    """Return the patterns of lists of these lengths, whose elements stand one after the other."""
     ends = np.cumsum(lengths)
     elements, missing = patterns_of(values)
     places = np.arange(len(elements)) - np.repeat(ends - lengths, lengths)
@@ -390,12 +382,10 @@ def _pattern(value: object) -> int | None:
 
 
 HISTORY_KEY = b"dpnb_columnar.split"  # key of the history of a part in the metadata of its file
-
 OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
 """The option that names the file of each part."""
 
 TEXT_BYTES = 2**24  # bytes of texts that are written out at once: rows share long ones in the file, not in memory
-
 BUFFER_BYTES = 2**20
 """Bytes of a column that are read at a time where one row of it is wanted: most dictionaries, by one request."""
 
@@ -487,7 +477,6 @@ _histories: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 
 def _remember(frame: Frame, history: str) -> Frame:
-    """Keep the history of a part beside its frame, which has no metadata as a file has."""
     place = id(frame)
     _histories[place] = (weakref.ref(frame, lambda _: _histories.pop(place, None)), history)
     return frame
@@ -530,7 +519,6 @@ def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, obj
 
 
 def _values(column: nw.Series[Any]) -> Values:
-    """Return a column of a frame; as Python's values where its type does not say what they are, or Arrow has none."""
     import narwhals.stable.v2 as nw
 
     try:

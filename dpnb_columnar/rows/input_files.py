@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
-
 READERS = 16  # objects that are looked at, or folders that are listed, at the same time
 NETWORK_ERROR = "object-store error"  # how Polars begins the text of an error of a store
 
@@ -159,7 +158,6 @@ def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 MAGIC = b"PAR1"
 TRAILER = 8  # bytes at the end of a Parquet file: the length of its footer, and the magic
-
 ROW_GROUPS, CHUNKS, CHUNK, CHUNK_PATH, CHUNK_BYTES = 4, 1, 3, 3, 6
 """Fields: a footer's row groups; a group's column chunks; a chunk's ColumnMetaData; its path, its bytes unpacked."""
 
@@ -253,7 +251,6 @@ def incomplete_file_error(name: object) -> DataError:
 
 
 Item = TypeVar("Item")
-
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
 FolderValues = dict[str, str | None]  # values by column, in the order of the folders; None where there is none
 MOST_NAMED = 3  # kinds of files, and folders, that an error names
@@ -298,7 +295,6 @@ def _matches(item: str) -> list[Path]:
 
 
 def _files_at(matches: Iterable[Path]) -> list[Path]:
-    """List the files among paths; a folder stands for the Parquet files in it (``files_below``)."""
     files = [file for match in matches for file in (files_below(match) if is_folder(match) else [match])]
     return [file for file in files if not is_folder(file)]
 
@@ -310,7 +306,6 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def _no_files(item: str) -> MissingInputError:
-    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy."""
     folder = Path(item)
     if item and is_folder(folder):
         other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if is_file(path)})[:MOST_NAMED]
@@ -366,7 +361,6 @@ def scan_file(file: DataFile) -> pl.LazyFrame:
 
 
 def _scanned_by_arrow(file: DataFile) -> pl.LazyFrame | None:
-    """Return the columns that can be read of a file which Polars refuses for others; None where there are no such."""
     import polars as pl
     import pyarrow.parquet as pq
 
@@ -415,7 +409,6 @@ def find_copies(items: Iterable[Item], *properties: Callable[[Item], Hashable]) 
 # Files that are not Parquet: what one is, by its first bytes, and which command makes Parquet of it.
 
 HEAD = 4096  # bytes that are looked at
-
 ENCRYPTED = b"PARE"  # the last bytes of a file whose footer is encrypted
 
 FORMATS = (
@@ -541,5 +534,4 @@ def unread_columns(types: Mapping[str, pl.DataType]) -> list[str]:
 
 
 def _is_text(head: bytes) -> bool:
-    """Test whether bytes are lines of text, in whichever 8-bit code."""
     return not head.startswith(MAGIC) and b"\n" in head and not any(byte < 9 or 13 < byte < 32 for byte in head)

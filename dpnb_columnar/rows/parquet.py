@@ -170,7 +170,6 @@ def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
 
 
 def _footer_by_arrow(file: DataFile) -> pq.FileMetaData | None:
-    """Return the footer of a file that Polars refuses for the type of a column; None if that is not the reason."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(arrow_file(file)) if types_by_arrow(file) else None

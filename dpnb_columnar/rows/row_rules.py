@@ -173,7 +173,6 @@ def finite_or_infinite(value: int | float | np.number | Decimal | Fraction) -> i
 
 
 EPOCH = date(1970, 1, 1)
-
 MOST_LOOKED_UP = 2**16  # values of the largest lookup table: it stays within a processor's cache
 
 KEY_TYPES: Mapping[Kind, type[pl.DataType]] = {
@@ -206,8 +205,6 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
 
 
 def _number_of_text(text: pl.Expr) -> pl.Expr:
-    """Read texts as ``domain.names.spelled_number`` does."""
-
     def spelled(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(SPELLED_NUMBER)).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
 
@@ -284,7 +281,6 @@ def _position(name: str, kind: Kind, codes: Mapping[str, int]) -> pl.Expr:
 
 
 def _key(name: str, kind: Kind) -> pl.Expr:
-    """Return a column in the form of ``column_kinds.value_keys``; null where the column is null or NaN."""
     value = column(name)
     if kind is Kind.INTEGER:
         return value.cast(pl.Int64)
@@ -412,7 +408,6 @@ def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
 
 
 def _null_if_missing(value: pl.Expr, name: str, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
-    """Return what was made of a column, null where the column has a declared missing value."""
     if not value_keys(missing_values, kind):
         return value
     return pl.when(~_is_one_of(name, kind, missing_values)).then(value)
@@ -606,7 +601,6 @@ def step_score(
 
 
 PRIME = 2**31 - 1
-
 CLASS, ORDER, WEIGHT = "class", "order", "weight"
 
 

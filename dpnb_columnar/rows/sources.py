@@ -40,7 +40,6 @@ class TableFormat:
 
 
 POLARS = "{frame}.sink_parquet('live.parquet')"
-
 DELTA = TableFormat("Delta", "_delta_log", None, POLARS, "pl.scan_delta({table!r})", "delta")
 
 ICEBERG = TableFormat(
@@ -107,7 +106,6 @@ def table_error(path: object, table: object, kind: TableFormat) -> DataError:
 
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
-
 SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"
 DUCKDB_MAGIC_PLACE = 8
@@ -129,7 +127,6 @@ class Dialect(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Dialect | None:
-        """Take PostgreSQL's own name, and any name in upper case."""
         name = str(value).lower()
         return {"postgresql": cls.POSTGRES, **{each.value: each for each in cls}}.get(name)
 
@@ -207,7 +204,6 @@ def parse_database(text: str) -> Database | None:
 
 
 def _dialect_of_file(path: Path) -> Dialect | None:
-    """Tell by the first bytes of a file whether it is a database's, and whose."""
     try:
         if not is_file(path):
             return None

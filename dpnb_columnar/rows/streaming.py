@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 PART_ROWS = 2**17  # rows that Arrow reads at a time
-
 WIDE = 64
 WIDE_VALUES = 2**20
 """Values that Polars reads at a time of sources with more than ``WIDE`` columns: it holds whole row groups of them,
@@ -115,7 +114,6 @@ def _with_progress(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
 
 
 def _read(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:
-    """Read some columns by Arrow, part by part."""
     import pyarrow.parquet as pq
 
     for file in source.files:

@@ -29,13 +29,11 @@ TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
 """Environment variable, and its value, with which a curator asks for the texts of libraries, which may quote rows."""
 
 ERRORS = 2  # descriptor of standard error, to which native code writes
-
 SPILL_DIRECTORY = "POLARS_OOC_SPILL_DIR"
 SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
 """Polars keeps frames below this size in memory; no other setting keeps all of them there."""
 
 LARGER_THAN_ANY_FRAME = str(2**63 - 1)
-
 _process: int | None = None  # process in which an engine has run; None before the first time
 
 
@@ -134,7 +132,6 @@ class _NativeErrors:
             sys.stderr = self._stream
 
     def _copy_descriptor(self) -> bool:
-        """Copy descriptor 2; return whether it is open."""
         try:
             if self._copy is None:
                 self._copy = os.dup(ERRORS)
@@ -162,7 +159,6 @@ def _ignore(_failure: object) -> None:
 
 
 def _writes_to_errors(stream: TextIO | None) -> bool:
-    """Return whether a stream writes to descriptor 2; that of a notebook does not."""
     try:
         return stream is not None and stream.fileno() == ERRORS
     except (OSError, ValueError, AttributeError):  # it is closed, or has no descriptor

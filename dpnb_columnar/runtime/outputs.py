@@ -47,7 +47,6 @@ LOCK_MODE = 0o644  # permissions of a lock file: whoever wants to write the same
 MAX_NOTE_BYTES = 2**12  # bytes that are read of a lock file
 LOCKED = frozenset({errno.EAGAIN, errno.EACCES})  # errors of flock where another run holds the lock
 NOTE_SECONDS = 1.0  # how long a run that is refused waits for the note of one that has only just taken the lock
-
 _held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
 """Absolute paths of the outputs whose locks the blocks around hold."""
 
@@ -131,7 +130,6 @@ def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> Bu
 
 
 def _lock_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:
-    """Return the error to raise for a lock file of another user; None if there is no such file."""
     try:
         descriptor = _open_regular_file(name, path, os.O_RDONLY)
     except OSError:
@@ -151,7 +149,6 @@ def _busy(descriptor: int, path: Path) -> BusyError:
 
 
 def _still_has_name(descriptor: int, name: Path) -> bool:
-    """Return whether an open file is the one of this name, which may have been removed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), name.lstat())
     except FileNotFoundError:
@@ -319,7 +316,6 @@ def _new_file(partial: Path, path: Path) -> Iterator[int]:
 
 
 def _complete(partial: Path, owner: int, confidential: bool) -> None:
-    """Give a finished file its final permissions, and write it through to the disk."""
     descriptor = os.open(partial, os.O_RDONLY | NO_LINK)  # before a umask such as 777 forbids it
     try:
         status = os.fstat(descriptor)
@@ -345,7 +341,6 @@ def _create(path: Path) -> int:
 
 
 def _rename_without_replacing(partial: Path, path: Path) -> None:
-    """Give a finished file its name, unless a file of that name has appeared meanwhile."""
     try:
         try:
             os.link(partial, path)

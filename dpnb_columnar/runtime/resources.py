@@ -23,13 +23,11 @@ MEMORY = ResourceError(
 )
 
 NUMBERS = {errno.EMFILE: FILES, errno.ENFILE: FILES, errno.ENOMEM: MEMORY}
-
 NUMBER_OF_POLARS = re.compile(r"[A-Za-z ]+ \(os error (\d+)\)")
 """The beginning of an error text of Polars that comes from the operating system; it quotes no row."""
 
 OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})  # names of the libraries' own errors
 FEW_FILES = 4  # files that a library opens at the same time, beside those of its own
-
 LITTLE_MEMORY = 2**28
 """Bytes of address space that a library takes to load; with less left, a failure that nobody foresaw is for want of it.
 """
@@ -60,7 +58,6 @@ def _failures(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _may_open_files() -> bool:
-    """Test whether this process may open a few more files."""
     opened = []
     try:
         for _ in range(FEW_FILES):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Advance = Callable[[float], None]  # takes each amount that is done; called from any thread, and never raises
-
 Size = Callable[[], int | None]
 """Returns a public number of rows; None where nothing public says it. Asked only where somebody watches."""
 

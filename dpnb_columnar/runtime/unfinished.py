@@ -50,7 +50,6 @@ def is_folder(path: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """Return the kind and the permissions of what stands there; 0 where nothing does."""
     try:
         return path.stat().st_mode
     except OSError as error:
@@ -182,7 +181,6 @@ SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
 SIGNAL_EXIT_BASE = 128  # exit code of a process that a signal ended, less the signal's number
 GRACE_SECONDS = 2.0  # time that the main thread has to leave its blocks in order
 SHOW_CURSOR = b"\x1b[?25h\n"  # shows the cursor again, which progress on a terminal has hidden
-
 _first_signal: int | None = None
 _deferring_blocks = 0
 _deferred_signal: int | None = None
@@ -261,7 +259,6 @@ def _watch_signals(reading: int, numbers: Sequence[int]) -> None:
 
 
 def _exit_at_once(number: int) -> NoReturn:
-    """End the process without leaving its blocks, and with nothing unfinished left behind."""
     remove_unfinished_files()
     with suppress(Exception):
         terminal = sys.stderr.fileno()
