@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.input_files import DataFile
 
-
 BEGINNING = 2**20  # bytes at the beginning of files that are compared where their footers are equal
 
 

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.rows.frames import Frame
 
-
 PART_ROWS = 2**16
 """Rows that are handed on at a time. Four times as many took 30 MiB more at 100 million rows, and no less time."""
 

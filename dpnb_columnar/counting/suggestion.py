@@ -78,7 +78,6 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
             kind = kinds.get(name)
             values = None if kind is None else _few_values(rows, name, kind, counted[f"distinct {name}"], most_values)
             largest = counted.get(f"largest {name}")
-            present_nines = [code for code in _codes_of_nines(largest) if second.get(f"is {code} {name}")]
             profiles.append(
                 ColumnProfile(
                     name=name,
@@ -90,7 +89,7 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
                     smallest=_number(counted.get(f"smallest {name}")),
                     largest=_number(largest),
                     ordinary=_number(second.get(f"ordinary {name}")),
-                    nines=tuple(present_nines),
+                    nines=tuple(code for code in _codes_of_nines(largest) if second.get(f"is {code} {name}")),
                 )
             )
             if advance is not None:
@@ -218,8 +217,10 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
         attribute = (
             _numeric(profile, profile.largest) if profile.values is None else Categorical(profile.name, profile.values)
         )
-        if reason := _refused(attribute):
-            left_out[profile.name] = reason
+        reader = DeclarationReader("the rows")
+        reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
+        if reader.faults:
+            left_out[profile.name] = "; ".join(fault.problem for fault in reader.faults)
             continue
         attributes.append(attribute)
         if profile.values is not None:
@@ -253,12 +254,6 @@ def _unfit(column: ColumnProfile) -> str | None:
     if column.smallest is None or max(abs(column.smallest), abs(column.largest or 0)) > LARGEST_BOUND:
         return "numbers beyond every sensible range"
     return "one value only" if column.smallest == column.largest else None
-
-
-def _refused(attribute: Attribute) -> str | None:
-    reader = DeclarationReader("the rows")
-    reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
-    return "; ".join(fault.problem for fault in reader.faults) or None
 
 
 def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:

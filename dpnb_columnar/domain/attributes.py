@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-
 RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
 

@@ -97,7 +97,6 @@ LONGEST_VALUE = 8192  # characters of a category or a class, which may be named 
 MOST_FAULTS = 20  # faults that are reported together
 Choice = TypeVar("Choice", bound=StrEnum)
 
-
 OTHER_WORDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("min", "minimum", "low", "from"), ("lower",)),
     **dict.fromkeys(("max", "maximum", "high", "to"), ("upper",)),

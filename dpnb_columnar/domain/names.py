@@ -23,7 +23,6 @@ arithmetic on numbers from elsewhere stays cheap."""
 LONGEST_TEXT = 2000
 """Characters of a number written out; room for every decimal that ``number_text`` makes of a number in range."""
 
-
 SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?0*[0-9]?[0-9])? *$"
 """The texts of the data that are numbers, in the syntax that the regular expressions of all engines share: blanks, a
 sign, ASCII digits with at most one point, perhaps an exponent below 100 in size, blanks."""

@@ -106,8 +106,6 @@ def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
 
 
 # The chain of digests, and the canonical texts that are digested.
-
-
 ORIGIN = "0" * 64  # the digest that the first entry is linked to
 COLUMNS = Entry._fields
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -135,9 +133,6 @@ def with_digest(previous: str, entry: Entry) -> Entry:
     return entry._replace(digest=link(previous, entry))
 
 
-# Names of runs.
-
-
 LONGEST_NAME = 200  # characters
 
 
@@ -162,16 +157,17 @@ LONGEST_TEXT = 2**18  # characters of any other text of an entry
 
 def account_entry(account: Account, number: int) -> Entry:
     """Encode the entry that opens an account."""
-    parts = None if account.parts is None else canonical(sorted(account.parts))
+    parts = None
+    if account.parts is not None:
+        listed = canonical(sorted(account.parts))
+        parts = _check_length(listed, "the files that an account is bound to", "name fewer files")
     return Entry(
         *_head(number, EntryKind.ACCOUNT),
         dataset=account.dataset,
         neighbours=written_relation(account.neighbours, account.unit),
         epsilon=number_text(account.limit.epsilon),
         delta=number_text(account.limit.delta),
-        parts=None
-        if parts is None
-        else _check_length(parts, "the files that an account is bound to", "name fewer files"),
+        parts=parts,
     )
 
 
@@ -296,16 +292,7 @@ def charge_of(entry: Entry) -> Charge:
     if entry.dataset is None or entry.run is None or entry.mechanism is None or not isinstance(inputs, dict):
         raise ValueError("it is not a spend")
     neighbours, unit = relation_of(entry)
-    return Charge(
-        dataset=entry.dataset,
-        run=entry.run,
-        cost=cost_of(entry),
-        neighbours=neighbours,
-        mechanism=entry.mechanism,
-        noise=entry.noise,
-        inputs=inputs,
-        unit=unit,
-    )
+    return Charge(entry.dataset, entry.run, cost_of(entry), neighbours, entry.mechanism, entry.noise, inputs, unit)
 
 
 def witness_of(entry: Entry) -> Path:

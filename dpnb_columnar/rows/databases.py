@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-
 PROBLEMS = {
     "42P01": "it has no such table, or the query names none; check {table} and the search path",
     "42703": "a column of the query does not exist there; check the names, or those of the domain",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
     from typing_extensions import TypeIs
 
-
 BATCH_ROWS = 2**16  # rows of a data set that are read at a time
 _read_stream: WeakSet[Any] = WeakSet()
 """Arrow's readers that were read here: they would hand out no row, and no error, once more."""

@@ -99,7 +99,6 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from typing_extensions import TypeIs
 
-
 Words: TypeAlias = NDArray[np.uint64]
 Values: TypeAlias = "pa.Array | Sequence[object]"
 """A column: of Arrow, or Python's values where Arrow has no type for all of them."""

@@ -47,7 +47,6 @@ from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder, os_erro
 if TYPE_CHECKING:
     import polars as pl
 
-
 Result = TypeVar("Result")
 READERS = 16  # objects that are looked at, or folders that are listed, at the same time
 NETWORK_ERROR = "object-store error"  # how Polars begins the text of an error of a store
@@ -152,8 +151,7 @@ def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
     Polars pickles a condition that it hands to a function which reads rows. A condition of the row rules may hold a
     function itself, and Polars pickles that with cloudpickle, which it does not depend on.
     """
-    kept = {"predicate_pushdown": False, "projection_pushdown": True, "validate_output_schema": False}
-    return rows.map_batches(lambda part: part, **kept, streamable=True)
+    return rows.map_batches(lambda part: part, predicate_pushdown=False, validate_output_schema=False, streamable=True)
 
 
 MAGIC = b"PAR1"
@@ -421,7 +419,6 @@ FORMATS = (
     (DUCKDB_MAGIC_PLACE, DUCKDB_MAGIC, "a DuckDB database"),
 )
 """Place and bytes that a format is known by, and what to call it."""
-
 
 OWN_JSON = re.compile(rb'"format": "dpnb_columnar ([a-z ]+)"')  # what a document of this program says of itself
 

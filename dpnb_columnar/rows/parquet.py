@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-
 BATCH_ROWS = 2**16  # rows that are read at a time
 
 

@@ -224,18 +224,8 @@ def _is_secret(name: str) -> bool:
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""
 
-SCHEMES = {
-    "s3": "s3",
-    "s3a": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "az": "az",
-    "azure": "az",
-    "abfs": "abfss",
-    "abfss": "abfss",
-    "http": "http",
-    "https": "https",
-}
+SCHEMES = {name: name for name in ("s3", "gs", "az", "abfss", "http", "https")}
+SCHEMES |= {"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "abfss"}
 """Schemes of stores, and the one by which the libraries that read them know it."""
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
@@ -257,12 +247,8 @@ class SourceKind(StrEnum):
     FRAME = "frame"
 
 
-EXTENSIONS = {
-    SourceKind.OBJECTS: "stores",
-    SourceKind.DELTA: "lakes",
-    SourceKind.ICEBERG: "lakes",
-    SourceKind.SPARK: "spark",
-}
+EXTENSIONS = dict.fromkeys((SourceKind.DELTA, SourceKind.ICEBERG), "lakes")
+EXTENSIONS |= {SourceKind.OBJECTS: "stores", SourceKind.SPARK: "spark"}
 """The extension that reads a source of each kind; the package itself reads the others."""
 
 

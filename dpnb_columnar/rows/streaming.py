@@ -25,7 +25,6 @@ from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, readi
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 PART_ROWS = 2**17  # rows that Arrow reads at a time
 WIDE = 64
 WIDE_VALUES = 2**20
@@ -184,13 +183,8 @@ def query_errors() -> tuple[type[BaseException], ...]:
     import pyarrow as pa
 
     duckdb = sys.modules.get("duckdb")
-    return (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        pa.ArrowException,
-        OSError,
-        *([] if duckdb is None else [duckdb.Error]),
-    )
+    errors = pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError
+    return errors if duckdb is None else (*errors, duckdb.Error)
 
 
 def failed_query(name: str = NAME) -> DataError:

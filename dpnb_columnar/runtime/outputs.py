@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-
 LOCK_MODE = 0o644  # permissions of a lock file: whoever wants to write the same output may read who holds its lock
 MAX_NOTE_BYTES = 2**12  # bytes that are read of a lock file
 LOCKED = frozenset({errno.EAGAIN, errno.EACCES})  # errors of flock where another run holds the lock
@@ -156,12 +155,8 @@ def _still_has_name(descriptor: int, name: Path) -> bool:
 
 
 def _write_note(descriptor: int, path: Path, holder: str | None) -> None:
-    note = {
-        "process": os.getpid(),
-        "host": os.uname().nodename,
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-        "run": holder,
-    }
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    note = {"process": os.getpid(), "host": os.uname().nodename, "since": since, "run": holder}
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(note).encode(), 0)
