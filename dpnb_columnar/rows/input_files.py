@@ -151,7 +151,13 @@ def read_unfiltered(rows: pl.LazyFrame) -> pl.LazyFrame:
     Polars pickles a condition that it hands to a function which reads rows. A condition of the row rules may hold a
     function itself, and Polars pickles that with cloudpickle, which it does not depend on.
     """
-    return rows.map_batches(lambda part: part, predicate_pushdown=False, validate_output_schema=False, streamable=True)
+    return rows.map_batches(
+        lambda part: part,
+        predicate_pushdown=False,
+        projection_pushdown=True,
+        validate_output_schema=False,
+        streamable=True,
+    )
 
 
 MAGIC = b"PAR1"
