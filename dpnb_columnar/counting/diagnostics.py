@@ -58,16 +58,11 @@ def undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) ->
         exact &= len(both) <= MOST_VALUES
         counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_VALUES)
 
+    undeclared = rows.filter(category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind))
+    values = undeclared.select(column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value"))
     # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
-    _undeclared(attribute, kind, rows).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
+    values.sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
     return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
-
-
-def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
-    undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
-    return rows.filter(undeclared).select(
-        column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value")
-    )
 
 
 MOST_ROWS = 2**22

@@ -42,6 +42,7 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_output
 FORMAT = "dpnb_columnar witness"
 VERSION = 1
 LARGEST_WITNESS = 4096  # bytes; a larger file is none
+O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # does not wait for a named pipe
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -133,7 +134,7 @@ class Witness:
                 "another folder, better on another disk"
             )
         try:
-            with open(self.path, "rb", opener=_no_waiting) as stream:
+            with open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | O_NONBLOCK)) as stream:
                 status = os.fstat(stream.fileno())
                 content = stream.read(LARGEST_WITNESS + 1) if stat.S_ISREG(status.st_mode) else b""
         except FileNotFoundError:
@@ -160,10 +161,6 @@ class Witness:
                 f"{command('ledger init')} or by {command('ledger verify', begin_witness=None, head='DIGEST')}"
             ) from None
         return known
-
-
-def _no_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 _HEAD = frozenset({"number", "kind", "time", "version", "digest"})

@@ -221,15 +221,14 @@ def _texts_among(types: Mapping[str, pl.DataType]) -> set[str]:
 
 def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None) -> list[NamedRows]:
     """Return the rows of Parquet files as they are, a lazy frame for each file, of some columns or of all."""
-    return [_scanned(file, columns) for file in files]
-
-
-def _scanned(file: DataFile, columns: Collection[str] | None) -> NamedRows:
-    types = read_schema(file)
-    if refused := [name for name in unread_columns(types) if name in (columns or ())]:
-        raise DataError(f"{file}: column {listed(refused)} is of a type that cannot be read; cast it first")
-    check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
-    return NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file)
+    scanned = []
+    for file in files:
+        types = read_schema(file)
+        if refused := [name for name in unread_columns(types) if name in (columns or ())]:
+            raise DataError(f"{file}: column {listed(refused)} is of a type that cannot be read; cast it first")
+        check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
+        scanned.append(NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file))
+    return scanned
 
 
 def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
