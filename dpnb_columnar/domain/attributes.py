@@ -166,7 +166,7 @@ class Group:
 
     Attributes:
         name: The category, one of the attribute's ``values``.
-        members: Values of the data as text, each once, in the order of ``groups.in_order``; ranges written out.
+        members: Values of the data as text, each once, in the order of ``in_order``; ranges written out.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Categorical:
     Attributes:
         name: Column name.
         values: Categories as text, in declared order; the position is the code. One that is a number matches the
-            data by value (``numbers.declared_number``), any other by its text; booleans are ``true`` and ``false``.
+            data by value (``names.declared_number``), any other by its text; booleans are ``true`` and ``false``.
         missing: Treatment of a row without a value, or with one that is in no category; None where none is declared.
             As a category of its own it is coded ``len(values)``.
         missing_values: Values of the data that mean "missing".

@@ -85,7 +85,7 @@ class PageRanges:
 
 @contextmanager
 def read_postgres(database: Database, query: str, ranges: PageRanges | None = None) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
+    """Run a query; see ``read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
     import pyarrow as pa
 
     try:
@@ -356,7 +356,7 @@ NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file w
 
 @contextmanager
 def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``."""
+    """Run a query; see ``read_query``."""
     import duckdb
     import pyarrow as pa
 

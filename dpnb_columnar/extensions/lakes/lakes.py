@@ -1,6 +1,6 @@
 """Read the live rows of one snapshot of a lake table. CONFIDENTIAL.
 
-Such a table is a log of changes beside its files (``table_formats``), and its library knows the format: which files are
+Such a table is a log of changes beside its files (``rows.sources``), and its library knows the format: which files are
 alive, what was deleted of them, partition columns, columns that were added or renamed. So the library reads, batch by
 batch, and this module says what of it: a snapshot is chosen once, when the table is opened, and every pass reads that
 one, whatever is written to the table meanwhile. It is named by the table's own id and by its own number, which

@@ -52,7 +52,7 @@ class SparkFile:
         metadata: The entry of its key-value metadata that holds a domain, if there is one.
         schema: Name and type of each column.
         rows: Number of its rows.
-        part: Its digest (``file_parts.footer_part``); None for a file without rows.
+        part: Its digest (``countable.footer_part``); None for a file without rows.
         folder: Columns in the names of its folders, and their values.
     """
 
