@@ -107,11 +107,8 @@ def only_outcome(condition: Condition, values: Mapping[str, Collection[Value]]) 
     """Return the outcome that a condition has whatever its columns hold; None where it has both, or is not decided.
 
     *Why it is right.* An outcome depends on a column through the outcomes of that column's comparisons alone. So each
-    combination of these is tried once, with those of every other column; rows where the condition is null do not count.
-
-    Args:
-        values: Per column, values among which is one for every combination of outcomes of the column's comparisons,
-            such as ``possible_values`` gives.
+    combination of these is tried once, with those of every other column, by values such as ``possible_values`` gives;
+    rows where the condition is null do not count.
     """
     cases: list[list[dict[Comparison, bool | None]]] = []
     number = 1
