@@ -338,7 +338,7 @@ def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: obje
 
 def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers:
     """Return the table of counts, shape (bins, classes)."""
-    # a number that is missing is none of the possible ones.
+    # A number that is missing is none of the possible ones.
     classes, bins, counts = (frame[name].fill_null(-1).to_numpy() for name in SCORE_NUMBERS)
     table = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64)
     inside = (classes >= 0) & (classes < table.shape[1]) & (bins >= 0) & (bins < table.shape[0])
