@@ -23,7 +23,7 @@ from dpnb_columnar.domain.attributes import (
     expand_member,
     in_order,
 )
-from dpnb_columnar.domain.condition import Condition, parse_condition
+from dpnb_columnar.domain.condition import Condition
 from dpnb_columnar.domain.declared_domain import (
     AVAILABLE_KEYS,
     MOST_UNIT_COLUMNS,
@@ -42,7 +42,14 @@ from dpnb_columnar.domain.declared_domain import (
     columns_of,
     document_of,
 )
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults, parse_json
+from dpnb_columnar.domain.field_reader import (
+    LARGEST_DECLARATION,
+    LARGEST_TABLE,
+    FieldReader,
+    first_faults,
+    parse_condition,
+    parse_json,
+)
 from dpnb_columnar.domain.names import TRUTHS, exact_number, identity, listed, number_text, quoted
 from dpnb_columnar.domain.words import (
     LONGEST,

@@ -14,14 +14,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
-from dpnb_columnar.domain.condition import (
-    Comparison,
-    Condition,
-    comparisons,
-    only_outcome,
-    parse_condition,
-    possible_values,
-)
+from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, only_outcome, possible_values
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
 from dpnb_columnar.domain.declared_domain import (
     MOST_UNIT_COLUMNS,
@@ -33,6 +26,7 @@ from dpnb_columnar.domain.declared_domain import (
     document_of,
     weight_document,
 )
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.names import did_you_mean, exact_number, identity, number_text
 from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option

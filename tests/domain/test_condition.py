@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.domain.condition import (
-    DEEPEST_NESTING,
-    LONGEST_CONDITION,
-    Combination,
-    Comparison,
-    Negation,
-    Node,
-    comparisons,
-    parse_condition,
-)
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons
+from dpnb_columnar.domain.field_reader import DEEPEST_NESTING, LONGEST_CONDITION, parse_condition
 
 A, B, C = (Comparison(name, "=", Decimal(1)) for name in "abc")
 

@@ -24,8 +24,8 @@ from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
-from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.rows import row_rules
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import (

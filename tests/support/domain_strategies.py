@@ -22,8 +22,8 @@ from dpnb_columnar.domain import (
     Weight,
 )
 from dpnb_columnar.domain.attributes import RANGE, expand_member, in_order
-from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.names import identity
 
 PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
