@@ -31,7 +31,7 @@ from benchmarks.processes import PYTHON, ROOT
 from dpnb_columnar.core.mechanisms.bins import AMOUNTS, declared_edges
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform
-from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.rows.row_rules import grid_code
 from studies.paper.coded_rows import CodedRows, code_rows, fold_numbers
 from studies.paper.data_sets import complete_rows

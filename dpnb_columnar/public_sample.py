@@ -27,9 +27,9 @@ from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.scores import ScoreTable
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.countable import file_parts
 from dpnb_columnar.domain import Declaration, Domain
-from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.declared_domain import digest, document_of
 from dpnb_columnar.domain.editing import labelled, no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import (
@@ -49,12 +49,11 @@ from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import by_unit, plan
 from dpnb_columnar.releases.public_weights import LEAST_WEIGHT, PublicWeights
-from dpnb_columnar.rows.data_files import DataFile, stored_objects
-from dpnb_columnar.rows.input_files import scan_file
+from dpnb_columnar.rows.input_files import DataFile, scan_file, stored_objects
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, own_declaration
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.rows.table_formats import refuse_table_files
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.rows.sources import refuse_table_files
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,7 +88,7 @@ class PublicFile:
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in its domain, or in one of fewer attributes."""
         from dpnb_columnar.core.queries.statistics import CellQuery
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         with _named():
             return local.answer(self.source, CellQuery(domain.per_row))
@@ -124,13 +123,13 @@ class PublicRows:
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in the file's domain, or in one of fewer attributes."""
         from dpnb_columnar.core.queries.statistics import CellQuery
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return local.answer(self.frame, CellQuery(domain.per_row))
 
     def scores(self, domain: Domain, tables: Sequence[ScoreTable]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Read class codes, shape (rows,), and attributes' scores, shape (rows, attributes), of the rows that count."""
-        from dpnb_columnar.counting.engines.polars import read_scores
+        from dpnb_columnar.counting.local import read_scores
 
         return read_scores(self.frame, domain.per_row, tables)
 

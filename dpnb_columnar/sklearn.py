@@ -30,8 +30,7 @@ from dpnb_columnar.domain import Domain, Label, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
-from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import listed, number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.options import AttributeWeights, Charged, MechanismName, NeighboursName, NoiseName, Terms

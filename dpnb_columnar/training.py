@@ -35,7 +35,7 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.score_plan import ScorePlan
-from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.outputs import output_lock
 from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:

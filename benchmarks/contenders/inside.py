@@ -50,9 +50,9 @@ def print_seconds(part: Callable[[], object], repetitions: int = 1) -> None:
 
 def time_count(data: str, step: str) -> None:
     """Time counting."""
-    from dpnb_columnar.counting.engines import polars
+    from dpnb_columnar.counting import local
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.rows import value_codes
+    from dpnb_columnar.rows import row_rules
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -60,9 +60,9 @@ def time_count(data: str, step: str) -> None:
     domain = find_domain(files).domain
     source = open_parquet(files, domain)
     if step == "lookups":
-        value_codes.MOST_LOOKED_UP = -1  # codes are computed for each row
+        row_rules.MOST_LOOKED_UP = -1  # codes are computed for each row
     elif step == "counters":
-        polars.MOST_COUNTERS = -1  # each part of the rows is grouped
+        local.MOST_COUNTERS = -1  # each part of the rows is grouped
     counts = {
         **{"polars": polars_alone, "duckdb": duckdb_alone},
         **{"categories": categories_in_duckdb, "numbers": numbers_in_polars},
@@ -73,7 +73,7 @@ def time_count(data: str, step: str) -> None:
 
 def as_it_is(source: ParquetSource, domain: Domain) -> Statistics:
     """Count as the program does."""
-    from dpnb_columnar.counting.engines import local
+    from dpnb_columnar.counting import local
 
     return local.answer(source, CellQuery(domain))
 
@@ -81,38 +81,38 @@ def as_it_is(source: ParquetSource, domain: Domain) -> Statistics:
 def polars_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """Scan once in Polars, with a counter for each cell."""
     from dpnb_columnar.core.queries.statistics import assemble
-    from dpnb_columnar.counting.engines import polars
+    from dpnb_columnar.counting import local
 
-    return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, local.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """Scan once in DuckDB, with a grouping set for each attribute."""
     from dpnb_columnar.core.queries.statistics import assemble
-    from dpnb_columnar.counting.engines import local as duckdb
+    from dpnb_columnar.counting import local
 
-    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+    return assemble(domain, local.count_by_duckdb(source, domain, domain.attributes))
 
 
 def categories_in_duckdb(source: ParquetSource, domain: Domain) -> list[Cells]:
     """Count classes and categories as ``train`` does with large files."""
-    from dpnb_columnar.counting.engines import local as duckdb
+    from dpnb_columnar.counting import local
 
-    return duckdb.count_cells(source, domain, domain.categorical)
+    return local.count_by_duckdb(source, domain, domain.categorical)
 
 
 def numbers_in_polars(source: ParquetSource, domain: Domain) -> list[Cells]:
     """Count what ``categories_in_duckdb`` does not."""
-    from dpnb_columnar.counting.engines import polars
+    from dpnb_columnar.counting import local
 
-    return polars.count_cells(source, domain, domain.numeric, classes=False)
+    return local.count_cells(source, domain, domain.numeric, classes=False)
 
 
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.core.budget import Budget
     from dpnb_columnar.core.noise import ExactSampler, SystemBits
-    from dpnb_columnar.counting.engines import local
+    from dpnb_columnar.counting import local
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.model.score_calibration import margins_given
     from dpnb_columnar.model.weight_rounds import start_rounds

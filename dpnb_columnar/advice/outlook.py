@@ -30,13 +30,17 @@ from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit
-from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.declaration_document import weight_document
-from dpnb_columnar.domain.declared_domain import Declaration, Titles
-from dpnb_columnar.domain.domain_text import predicts, weighs_by, whose_rows, with_title
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.tables import html_fragment, table_lines
+from dpnb_columnar.domain.declared_domain import Declaration, Titles, weight_document
+from dpnb_columnar.domain.domain_text import (
+    html_fragment,
+    label_relatives,
+    predicts,
+    table_lines,
+    weighs_by,
+    whose_rows,
+    with_title,
+)
+from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import command, option
 from dpnb_columnar.model.guarantee_text import relation_text, scope
 from dpnb_columnar.releases.model_plan import ReleasePlan

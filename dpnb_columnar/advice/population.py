@@ -36,7 +36,7 @@ from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.likelihood import deciding_terms
 from dpnb_columnar.model.parameters import NaiveBayes

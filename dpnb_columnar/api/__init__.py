@@ -63,11 +63,9 @@ from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_plan import plan_scores
-from dpnb_columnar.rows.data_files import DataFile
-from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
-from dpnb_columnar.rows.given_data import names_of
+from dpnb_columnar.rows.frames import Frame, is_frame, names_of, open_frame
 from dpnb_columnar.rows.holdout import size_remarks, split_frame, split_of, split_outputs, split_rows
-from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.input_files import DataFile, resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.sources import SourceKind
 from dpnb_columnar.rows.streaming import NAME

@@ -13,12 +13,11 @@ from dpnb_columnar.counting.inputs import Engine, Input, opened
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.catalogue import CatalogueEntry
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Charged, DomainSource, LabelledDomain, Terms
-from dpnb_columnar.rows.frames import Frame
-from dpnb_columnar.rows.given_data import parse_data
+from dpnb_columnar.rows.frames import Frame, parse_data
 from dpnb_columnar.rows.sources import DataSource, SourceKind
 from dpnb_columnar.training import Payment, Plan, payment_for
 

@@ -21,9 +21,9 @@ from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
-    from dpnb_columnar.domain.database_address import DialectName
     from dpnb_columnar.evaluation.evaluation import Evaluation
     from dpnb_columnar.report.page import Page
+    from dpnb_columnar.rows.sources import DialectName
 
 FrameT = TypeVar("FrameT", bound=Frame)
 
@@ -170,8 +170,7 @@ class Model(NaiveBayes):
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
-        from dpnb_columnar.domain.domain_text import predicts
-        from dpnb_columnar.domain.tables import html_fragment
+        from dpnb_columnar.domain.domain_text import html_fragment, predicts
         from dpnb_columnar.model.guarantee_text import statement
         from dpnb_columnar.model.parameters import prior_header, prior_rows
 
@@ -223,7 +222,7 @@ class Model(NaiveBayes):
         """
         from dpnb_columnar.dialects.scoring_query import scoring_query
         from dpnb_columnar.dialects.sql_columns import sql_columns
-        from dpnb_columnar.domain.database_address import parse_dialect, parse_spelling
+        from dpnb_columnar.rows.sources import parse_dialect, parse_spelling
 
         if like is not None and kinds is not None:
             raise UsageError("kinds and like both say what the columns hold; give one of them")

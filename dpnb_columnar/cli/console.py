@@ -28,7 +28,7 @@ import typer
 
 from dpnb_columnar.errors import CONFIDENTIAL, OutputError, PipeClosedError, printable, printable_line
 from dpnb_columnar.runtime.row_progress import Advance, Watcher, watch_progress
-from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE
+from dpnb_columnar.runtime.unfinished import SIGNAL_EXIT_BASE
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -152,7 +152,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, fold
         folded: Whether columns for which the terminal is too narrow, such as those of many classes, follow in tables
             below, each of which names the rows by the first column again.
     """
-    from dpnb_columnar.domain.tables import table_lines
+    from dpnb_columnar.domain.domain_text import table_lines
 
     print_lines(table_lines(header, rows, get_terminal_size((COLUMNS, 24)).columns if folded else None))
 

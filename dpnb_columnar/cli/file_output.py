@@ -44,11 +44,9 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
-from dpnb_columnar.domain.declaration_document import weight_document
-from dpnb_columnar.domain.declared_domain import Declaration, Domain
+from dpnb_columnar.domain.declared_domain import Declaration, Domain, weight_document
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label, weighs_by
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
 from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
 from dpnb_columnar.evaluation.released_scores import (
@@ -64,10 +62,9 @@ from dpnb_columnar.model.model_files import read_model, save_model
 from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
-from dpnb_columnar.runtime.paths import exists
+from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target, output_lock
 from dpnb_columnar.runtime.resources import resource
+from dpnb_columnar.runtime.unfinished import exists
 from dpnb_columnar.training import Output, Plan, Release, checked_rows
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.evaluation.group_figures import DivisionFigures
     from dpnb_columnar.evaluation.noisy_intervals import Estimate
     from dpnb_columnar.options import PaymentOptions
-    from dpnb_columnar.rows.data_files import DataFile
+    from dpnb_columnar.rows.input_files import DataFile
     from dpnb_columnar.training import Payment
 
 

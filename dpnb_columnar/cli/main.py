@@ -26,9 +26,13 @@ from dpnb_columnar.errors import (
     front_door,
 )
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
-from dpnb_columnar.runtime.shortage import shortage
-from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, failures_after_signals
-from dpnb_columnar.runtime.unfinished import remove_unfinished_files
+from dpnb_columnar.runtime.resources import shortage
+from dpnb_columnar.runtime.unfinished import (
+    SIGNAL_EXIT_BASE,
+    exit_on_signals,
+    failures_after_signals,
+    remove_unfinished_files,
+)
 
 INTERNAL_ERROR = 70
 INTERRUPTED = SIGNAL_EXIT_BASE + signal.SIGINT

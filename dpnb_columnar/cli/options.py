@@ -15,7 +15,7 @@ from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.core.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.core.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.counting.inputs import Engine
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.options import Declared, DomainSource, LabelledDomain, Option, Terms, flags_of, options_of
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpnb_columnar.core.budget import Neighbours, Share
 from dpnb_columnar.domain import Unit
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 
 @dataclass(frozen=True, slots=True, repr=False)

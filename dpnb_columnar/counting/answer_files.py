@@ -1,12 +1,9 @@
 """Save and load answers to queries as Parquet files: exact, readable by the owner alone, marked so. CONFIDENTIAL.
 
-One writer and one reader serve every kind of query; what differs stands in its ``Format``. The metadata of a file hold
-digests of the files or counts that it was made from. Statistics of the first pass carry their domain. The scores that
-were counted are named by digests: whoever reads them has the model that gives them. Sums of a round have no files:
-rounds follow one another over the rows themselves.
-
-Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more than its own size, so
-what is read into memory is bounded.
+One writer and one reader serve every kind of query; what differs stands in its ``Format``. Metadata hold digests of
+what an answer was made from, and scores are named by digests: whoever reads them has the model that gives them. Sums
+of a round have no files: rounds follow one another over the rows themselves. Results of ``sql statistics`` come from
+any program, and may unpack to far more than their size, so what is read into memory is bounded.
 """
 
 from __future__ import annotations
@@ -37,14 +34,14 @@ from dpnb_columnar.core.queries.scores import (
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, check_version, command, option
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,59 +49,33 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
-
-ROW_GROUP = 2**20
-"""Rows of a row group of a file."""
-
-COUNT = "count"
-"""The column of counts in results of queries."""
-
+ROW_GROUP = 2**20  # rows of a row group of a file
+COUNT = "count"  # the column of counts in results of queries
 CELL_NUMBERS = ("class", "code", COUNT)
 SCORE_NUMBERS = ("class", "bin", COUNT)
-
 QueryT = TypeVar("QueryT", bound=Query[Any])
 
 
 class Result(ABC, Generic[QueryT, AnswerT]):
-    """How the answers to a kind of query stand in the results of its SQL.
+    """How the answers to a kind of query stand in the results of its SQL."""
 
-    Attributes:
-        columns: Columns by which such a result is recognised, in any order and in upper or lower case; the others, and
-            ``count``, are numbers that are added up.
-    """
-
-    columns: ClassVar[tuple[str, ...]]
+    columns: ClassVar[tuple[str, ...]]  # by which a result is recognised in any order and case; others are added up
 
     @abstractmethod
     def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
-        """Check the result of the query's SQL, and return the answer.
-
-        Args:
-            result: The result. Confidential.
-            query: What must have been asked.
-        """
+        """Check the result of the query's SQL, which is confidential, and return the answer."""
 
 
 class Format(Result[QueryT, AnswerT]):
-    """How they stand in files besides.
+    """How they stand in files besides."""
 
-    Attributes:
-        key: Key of the metadata in its files.
-        version: Version of its files, the one that is read.
-        name: What a file of it is called, in messages.
-        holds: What such a file does.
-        waits: What a model that asks for it waits for.
-        number: What its numbers are called.
-        later: Whether released values fix what is asked.
-    """
-
-    key: ClassVar[str]
-    version: ClassVar[int] = 1
-    name: ClassVar[str]
-    holds: ClassVar[str]
-    waits: ClassVar[str] = ""
-    number: ClassVar[str] = "a number"
-    later: ClassVar[bool] = True
+    key: ClassVar[str]  # of the metadata
+    version: ClassVar[int] = 1  # the one that is read
+    name: ClassVar[str]  # what a file of it is called, in messages
+    holds: ClassVar[str]  # what such a file does
+    waits: ClassVar[str] = ""  # what a model that asks for it waits for
+    number: ClassVar[str] = "a number"  # what its numbers are called
+    later: ClassVar[bool] = True  # whether released values fix what is asked
 
     @abstractmethod
     def numbers(self, query: QueryT) -> Sequence[str]:
@@ -119,12 +90,7 @@ class Format(Result[QueryT, AnswerT]):
         """Return the columns of a file, and its rows."""
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: QueryT | None, path: Path) -> AnswerT:
-        """Read a file that this program has written.
-
-        Args:
-            table: Its columns. Confidential.
-            query: What must have been asked; None for whatever was, where files tell.
-        """
+        """Read a file that this program has written, which must answer the query, or, without one, tells its own."""
         import polars as pl
 
         assert query is not None
@@ -132,10 +98,7 @@ class Format(Result[QueryT, AnswerT]):
 
 
 class CellFormat(Format[CellQuery, Statistics]):
-    """Statistics: one row per non-empty cell, attribute null for the class counts.
-
-    The result of ``sql statistics`` has the same columns, and the digest of the domain.
-    """
+    """Statistics, as ``sql statistics`` selects them: a row per non-empty cell, attribute null for class counts."""
 
     key = "dpnb_columnar.statistics"
     version = 4
@@ -146,20 +109,16 @@ class CellFormat(Format[CellQuery, Statistics]):
     later = False
 
     def numbers(self, query: CellQuery) -> Sequence[str]:
-        """Name the columns of whole numbers."""
         return CELL_NUMBERS
 
     def metadata(self, answer: Statistics) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Return the digests, and the domain."""
         digests = {"parts": sorted(answer.parts), "summands": sorted(answer.summands)}
         return digests, domain_metadata(answer.domain)
 
     def tables(self, answer: Statistics) -> tuple[pa.Schema, Iterable[pa.Table]]:
-        """Return the columns and rows of a statistics file."""
         return _cells_schema(), _cell_tables(answer)
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: CellQuery | None, path: Path) -> Statistics:
-        """Read a statistics file, in the domain that it carries."""
         metadata = decoded_metadata(table)
         parts, summands = digests_of(header["parts"]), digests_of(header["summands"])
         carried = domain_from_metadata(metadata, str(path))
@@ -208,23 +167,19 @@ class ScoreFormat(Format[ClassScores, ScoreCounts]):
     number = "class, bin or count"
 
     def numbers(self, query: ClassScores) -> Sequence[str]:
-        """Name the columns of whole numbers."""
         return SCORE_NUMBERS
 
     def metadata(self, answer: ScoreCounts) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Return the digests of what was counted, and where."""
         asked = {"domain": digest(answer.scores.domain), "scores": answer.scores.digest}
         return {**asked, "parts": sorted(answer.parts)}, {}
 
     def tables(self, answer: ScoreCounts) -> tuple[pa.Schema, Iterable[pa.Table]]:
-        """Return the columns class, bin and count, and the rows that are not zero."""
         import pyarrow as pa
 
         bins, classes = np.nonzero(answer.counts)
         return _scores_schema(), [pa.table([classes, bins, answer.counts[bins, classes]], schema=_scores_schema())]
 
     def read(self, table: pa.Table, header: Mapping[str, Any], query: ClassScores | None, path: Path) -> ScoreCounts:
-        """Read a file of counts of scores."""
         import polars as pl
 
         assert query is not None
@@ -249,7 +204,6 @@ class SumsResult(Result[GradientQuery, GradientSums]):
     columns = ("domain", "gradient")
 
     def of_result(self, result: pl.DataFrame, query: GradientQuery, source: object) -> GradientSums:
-        """Read the row of ``sum_columns``."""
         sums, rows = (np.array([result[name].item() for name in names], dtype=np.int64) for names in sum_columns(query))
         return GradientSums(query, sums, rows)
 
@@ -274,11 +228,7 @@ def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
 
 @confined()
 def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
-    """Write an answer to a file.
-
-    Args:
-        answer: The answer. Confidential.
-    """
+    """Write an answer, which is confidential, to a file."""
     kind = format_of(answer.query)
     said, further = kind.metadata(answer)
     schema, tables = kind.tables(answer)
@@ -293,28 +243,18 @@ def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
 
 @confined()
 def load_answer(path: Path, query: Query[AnswerT]) -> AnswerT:
-    """Read a file of an answer, or the result of the query's SQL in a Parquet or CSV file.
-
-    Args:
-        query: What must have been asked.
-    """
+    """Read a file of an answer to a query, or the result of the query's SQL in a Parquet or CSV file."""
     return _load(path, format_of(query), query)
 
 
 @confined()
 def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
-    """Read a statistics file, or the result of a statistics query, as ``load_answer``.
-
-    Args:
-        domain: The domain it must have been counted in; None for the one that the file carries. The result of a query
-            carries none.
-    """
+    """Read statistics as ``load_answer``; without a domain, by that which the file carries (a result has none)."""
     statistics: Statistics = _load(path, FORMATS[CellQuery], None if domain is None else CellQuery(domain))
     return statistics
 
 
 def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) -> AnswerT:
-    """Read a file as ``load_answer`` does; without a query whatever was asked."""
     import polars as pl
     import pyarrow as pa
 
@@ -339,12 +279,10 @@ def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) 
 
 
 def _given(kind: Format[Any, Any]) -> dict[str, str]:
-    """Return the option that names the model whose released values fix what is asked."""
     return {"given": "MODEL"} if kind.later else {}
 
 
 def _command(kind: Format[Any, Any]) -> str:
-    """Return the command that makes a file of a kind."""
     return command("aggregate", **_given(kind))
 
 
@@ -370,11 +308,7 @@ def digests_of(digests: object) -> frozenset[str]:
 
 
 def decoded_metadata(table: pa.Table) -> dict[str, str]:
-    """Return the metadata of a table as texts.
-
-    Raises:
-        ValueError: if they are none.
-    """
+    """Return the metadata of a table as texts; ValueError if they are none."""
     return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
@@ -394,11 +328,7 @@ def check_digests(digests: Sequence[object], query: ClassScores, source: object)
 
 
 def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: object) -> None:
-    """Refuse results in which a cell stands in two rows.
-
-    Args:
-        frame: The result. Confidential.
-    """
+    """Refuse results in which a cell stands in two rows."""
     if frame.select(keys).is_duplicated().any():
         raise DataError(
             f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
@@ -420,24 +350,16 @@ def _dense(frame: pl.DataFrame, scores: ClassScores, source: object) -> Integers
 
 
 def _scores_schema() -> pa.Schema:
-    """Return the columns of a file of counts of scores."""
     import pyarrow as pa
 
-    return pa.schema({"class": pa.int64(), "bin": pa.int64(), "count": pa.int64()})
+    return pa.schema(dict.fromkeys(SCORE_NUMBERS, pa.int64()))
 
 
 def _cells_schema() -> pa.Schema:
     """Return the columns of a statistics file: attribute is null for the class counts."""
     import pyarrow as pa
 
-    return pa.schema(
-        {
-            "attribute": pa.dictionary(pa.int32(), pa.string()),
-            "class": pa.int64(),
-            "code": pa.int64(),
-            "count": pa.int64(),
-        }
-    )
+    return pa.schema({"attribute": pa.dictionary(pa.int32(), pa.string()), **dict.fromkeys(CELL_NUMBERS, pa.int64())})
 
 
 def _cells(table: pa.Table) -> list[Cells]:
@@ -478,9 +400,7 @@ def _weights(counted: Domain, wanted: Domain) -> str:
     return f": with {found}, not with {other}"
 
 
-LARGEST_TABLE = 2**31
-"""Bytes of the columns of a statistics file, unpacked; a file that is large itself may have more."""
-
+LARGEST_TABLE = 2**31  # bytes of the columns of a statistics file, unpacked; a file that is large itself may have more
 LARGEST_RATIO = 64
 """Largest ratio of a file's unpacked columns to the file itself, where the columns are larger than ``LARGEST_TABLE``.
 Statistics of a hundred million cells unpack to seven to twelve times the size of their file."""
@@ -488,9 +408,7 @@ Statistics of a hundred million cells unpack to seven to twelve times the size o
 BYTES_OF_A_CELL = 28
 """Bytes of a row of a statistics file in memory: three numbers, and the place of a text in a dictionary."""
 
-LARGEST_RESULT = 2**29
-"""Bytes of the result of a query as CSV, unpacked."""
-
+LARGEST_RESULT = 2**29  # bytes of the result of a query as CSV, unpacked
 GZIP_SIGNATURE = b"\x1f\x8b"
 
 
@@ -509,7 +427,6 @@ def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _content(path: Path) -> bytes:
-    """Read the bytes of a file, unpacked where it is compressed with gzip, without a byte order mark."""
     with path.open("rb") as raw:
         compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
         raw.seek(0)
@@ -521,14 +438,7 @@ def _content(path: Path) -> bytes:
 
 
 def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
-    """Read the columns of counts from a Parquet file, texts as dictionaries, with the file's metadata.
-
-    Args:
-        more: Columns to read beside those by which results are recognised, in lower case.
-
-    Raises:
-        ValueError: if a column has another type than statistics have, or is larger than statistics in such a file.
-    """
+    """Read columns of counts, and ``more`` in lower case, and metadata from a Parquet file; ValueError if too large."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -545,7 +455,6 @@ def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
 
 
 def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[str], list[str]]:
-    """List the columns of counts, and those of them that hold text, by the footer alone."""
     wanted = {*more, *(name for kind in FORMATS.values() for name in kind.columns)}
     fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
@@ -570,11 +479,7 @@ def _check_texts(table: pa.Table, most: int) -> None:
 def checked_columns(
     result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, kind: Format[Any, Any]
 ) -> pl.DataFrame:
-    """Return the columns of the result of a query, whole numbers as 64-bit integers and texts as text.
-
-    Args:
-        result: The result, its columns in any order and in upper or lower case. Confidential.
-    """
+    """Return the columns of a query's result, in any order and case, as 64-bit integers and as texts. Confidential."""
     import polars as pl
 
     names = {name.lower(): name for name in result.columns}
@@ -588,14 +493,20 @@ def checked_columns(
             f"{source}: not the result of a statistics query: column {named(missing)} is missing; make the query "
             f"with {command('sql statistics', **_given(kind))}"
         )
-    if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
+    texted = (pl.String, pl.Categorical, pl.Enum, pl.Null)  # a cast to text writes out these, and numbers
+    types = {name: result.schema[names[name]] for name in columns}
+    if unreadable := [name for name, type_ in types.items() if not type_.is_numeric() and type_ not in texted]:
         raise DataError(
             f"{source}: not the result of a statistics query: column {', '.join(unreadable)} holds neither numbers nor "
             "text; export the result anew"
         )
+
+    def written(name: str) -> pl.Expr:
+        return pl.col(names[name]).cast(pl.String).alias(name)
+
     frame = result.select(
-        *(pl.col(names[name]).cast(pl.String).replace("", None).alias(name) for name in texts),
-        *(_whole_number(names[name]).alias(name) for name in numbers),
+        *(written(name).replace("", None) for name in texts),
+        *(written(name).str.replace(r"\.0*$", "").cast(pl.Int64, strict=False) for name in numbers),
     )
     if any(frame[name].null_count() for name in numbers):
         raise DataError(f"{source}: {kind.number} is not a whole number in some row; export the result anew")
@@ -628,28 +539,8 @@ def of_another_kind(source: object, kind: Format[Any, Any], wanted: Format[Any, 
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:
-    """Split the long form into cells per attribute.
-
-    Args:
-        frame: Columns attribute (text, null for the class counts), class, code, count (whole numbers, none null).
-            Confidential.
-    """
+    """Split the long form (attribute, null for the class counts, class, code, count) into cells. Confidential."""
     return [
         Cells(None if name is None else str(name), *(part[field].to_numpy() for field in CELL_NUMBERS))
         for (name,), part in frame.group_by("attribute", maintain_order=True)
     ]
-
-
-def _has_text(type_: pl.DataType) -> bool:
-    """Test whether a cast to text writes out the values of a type: those of numbers and of texts."""
-    import polars as pl
-
-    return type_.is_numeric() or type_ in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-
-
-def _whole_number(name: str) -> pl.Expr:
-    """Return a column as 64-bit integers, null where it holds anything else."""
-    import polars as pl
-
-    text = pl.col(name).cast(pl.String).str.replace(r"\.0*$", "")
-    return text.cast(pl.Int64, strict=False)

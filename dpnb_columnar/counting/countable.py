@@ -1,14 +1,76 @@
-"""Rows that can be asked: checked against a domain first, then answered by the engine that opened them."""
+"""Rows that can be asked: checked against a domain first, then answered by the engine that opened them.
+
+Parquet files are identified by digests of their footers: copies are refused, and statistics tell what they counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from dpnb_columnar.core.queries.query import digest_blocks
+from dpnb_columnar.errors import DataError
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.queries.query import Answer, AnswerT, Query
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.input_files import DataFile
+
+BEGINNING = 2**20  # bytes at the beginning of files that are compared where their footers are equal
+
+
+def file_parts(files: Iterable[DataFile]) -> frozenset[str]:
+    """Return the digests of Parquet files; one without rows has none, and may be counted any number of times."""
+    from dpnb_columnar.rows.parquet import number_of_rows  # a release, which has no rows, loads nothing of them
+
+    return frozenset(_part(file) for file in files if number_of_rows(file))
+
+
+def refuse_copies(files: Iterable[DataFile]) -> None:
+    """Refuse files of which one copies another: of equal size, footer and, as small files' footers agree, beginning."""
+    from dpnb_columnar.rows.input_files import find_copies
+    from dpnb_columnar.rows.parquet import number_of_rows
+
+    for first, second, *_ in find_copies(files, _size_and_folder, _part, beginning_of):
+        if number_of_rows(first):  # as its footer says, and so that of the second
+            raise copies_error(first, second)
+
+
+def _size_and_folder(file: DataFile) -> tuple[int, tuple[tuple[str, str | None], ...]]:
+    """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
+    from dpnb_columnar.rows.input_files import folder_values  # statistics, which a release is made of, know no file
+
+    with file.open("rb") as stream:
+        return stream.seek(0, 2), tuple(folder_values(file).items())
+
+
+def copies_error(first: object, second: object) -> DataError:
+    """Return the error to raise where one of two files is a copy of the other."""
+    return DataError(
+        f"{first} and {second} are copies (of equal size, footer and beginning): their rows would count twice; drop "
+        "one, or, if they hold different people, write these into one file"
+    )
+
+
+def beginning_of(file: DataFile) -> str:
+    """Return the digest of the beginning of a file, in which small files differ where their footers do not."""
+    with file.open("rb") as stream:
+        return digest_blocks("beginning", [stream.read(BEGINNING)])
+
+
+def _part(file: DataFile) -> str:
+    from dpnb_columnar.rows.input_files import footer_of
+
+    with file.open("rb") as stream:
+        footer = footer_of(stream, str(file))
+        return footer_part(stream.seek(0, 2), footer)
+
+
+def footer_part(size: int, footer: bytes) -> str:
+    """Return the digest of a Parquet file's length and footer, which places and sizes every column chunk."""
+    return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])
+
 
 KnownT = TypeVar("KnownT", bound="Answer")
 
@@ -37,13 +99,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenedRows:
-    """Rows that have every column of a domain, and the engine that answers.
-
-    Attributes:
-        source: The rows, as the engine has opened them. Confidential.
-        engine: Answers a query over the source.
-        repeatable: Whether the rows can be read again.
-    """
+    """Rows that have every column of a domain, and the engine that answers. Confidential."""
 
     source: Any
     engine: Callable[[Any, Query[Any]], Any]
@@ -57,11 +113,7 @@ class OpenedRows:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AskedRows(Generic[KnownT]):
-    """Rows that have been asked before, and are not here: they answer that one query. Confidential.
-
-    Attributes:
-        known: What they have answered.
-    """
+    """Rows that have been asked before, and are not here: they answer that one query. Confidential."""
 
     known: KnownT
     repeatable: ClassVar[bool] = False
@@ -71,7 +123,6 @@ class AskedRows(Generic[KnownT]):
         return AskedRows(self.known.only(domain))
 
     def answer(self, query: Query[AnswerT]) -> AnswerT:
-        """Return the answer. Confidential."""
         if query.digest != self.known.query.digest:
             raise ValueError("these rows were asked something else, and cannot be read again")
         known: Any = self.known

@@ -1,7 +1,4 @@
-"""Diagnose how the rows fit the domain, in exact numbers, for the curator. CONFIDENTIAL: no release uses them.
-
-Beside them: the values of a column that its domain does not declare.
-"""
+"""Diagnose how the rows fit the domain, in exact numbers, and which values it does not declare. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -32,42 +29,26 @@ from dpnb_columnar.rows.row_rules import (
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
-MOST_SHOWN = 20
-"""Undeclared values of a column that a diagnosis lists."""
-
-LONGEST_SHOWN = 1000
-"""Characters of an undeclared value that a diagnosis holds: a text may be as large as the file."""
-
+MOST_SHOWN = 20  # undeclared values of a column that a diagnosis lists
+LONGEST_SHOWN = 1000  # characters of an undeclared value that a diagnosis holds: a text may be as large as the file
 MOST_VALUES = 10_000
 """Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
 
-PART_ROWS = 2**17
-"""Rows whose undeclared values are counted at a time."""
+PART_ROWS = 2**17  # rows whose undeclared values are counted at a time
 
 
 @dataclass(frozen=True, slots=True)
 class UndeclaredValues:
-    """The most frequent undeclared values of one column. Confidential.
-
-    Attributes:
-        column: The column.
-        values: At most ``MOST_SHOWN`` values as text, cut to ``LONGEST_SHOWN`` characters, and the number of rows of
-            each, most frequent first.
-        more: Whether there are other values.
-        exact: Whether the numbers of rows are exact; with very many values they are lower bounds.
-    """
+    """The most frequent undeclared values of one column. Confidential."""
 
     column: str
-    values: tuple[tuple[str, int], ...]
+    values: tuple[tuple[str, int], ...]  # cut to ``LONGEST_SHOWN`` characters, with their rows, most frequent first
     more: bool
-    exact: bool
+    exact: bool  # of very many values the numbers of rows are lower bounds
 
 
 def undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> UndeclaredValues:
-    """Count the undeclared values of a categorical attribute, or of a label that is a column (``Label.categories``).
-
-    Rows are read in parts, and at most ``MOST_VALUES`` values are held between them.
-    """
+    """Count the undeclared values of an attribute or a label; between parts at most ``MOST_VALUES`` are held."""
     counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
 
     def count(part: pl.DataFrame) -> None:
@@ -77,106 +58,65 @@ def undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) ->
         exact &= len(both) <= MOST_VALUES
         counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_VALUES)
 
+    undeclared = rows.filter(category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind))
+    values = undeclared.select(column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value"))
     # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
-    _undeclared(attribute, kind, rows).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
+    values.sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
     return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
-
-
-def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
-    undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
-    return rows.filter(undeclared).select(
-        column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value")
-    )
 
 
 MOST_ROWS = 2**22
 """Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
 
-WEIGHTS = ("lacking", "above", "nothing")
-"""Fields of ``WeightDiagnosis``, in order."""
-
+WEIGHTS = ("lacking", "above", "nothing")  # fields of ``WeightDiagnosis``, in order
 LABEL = "(label)"
 """Name of the label among the columns of a diagnosis; in parentheses, since a column may be called label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDiagnosis:
-    """How one attribute's values, or the label's, fit the domain, in numbers of rows. Confidential.
+    """How one attribute's values, or the label's, fit the domain, in numbers of rows. Confidential."""
 
-    Attributes:
-        name: The attribute, or ``LABEL``.
-        missing: Rows without a value.
-        outside: Rows with a value that is no declared category or class.
-        lacking: Rows that training counts, but for this attribute, of which they have no value in the domain.
-        dropped: Rows that training drops because of this column, and perhaps because of others as well.
-        only: Rows that training drops because of this column alone.
-        below: Rows whose value is below the lower bound, and counts as that bound.
-        above: Rows whose value is above the upper bound, and counts as that bound.
-        constant: Whether rows that training counts have a code, and all the same.
-    """
-
-    name: str
+    name: str  # the attribute, or ``LABEL``
     missing: int
-    outside: int
-    lacking: int
-    dropped: int
-    only: int
-    below: int = 0
+    outside: int  # with a value that is no declared category or class
+    lacking: int  # that training counts, but for this attribute
+    dropped: int  # because of this column, and perhaps because of others as well
+    only: int  # because of this column alone
+    below: int = 0  # the lower bound, as which they count
     above: int = 0
-    constant: bool = False
+    constant: bool = False  # whether rows that training counts have a code, and all the same
 
 
 @dataclass(frozen=True, slots=True)
 class WeightDiagnosis:
-    """How the weights of all rows fit the domain, in numbers of rows. Confidential.
+    """How the weights of all rows fit the domain, in numbers of rows. Confidential."""
 
-    Attributes:
-        lacking: Rows that have none: it is missing, negative, infinite or no number.
-        above: Rows that weigh more than the cap, and count as the cap.
-        nothing: Rows that weigh nothing, by what counts.
-    """
-
-    lacking: int
-    above: int
-    nothing: int
+    lacking: int  # missing, negative, infinite or no number
+    above: int  # the cap, as which they count
+    nothing: int  # weigh nothing, by what counts
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How the rows fit the domain, as ``check`` reports it. Confidential.
-
-    Attributes:
-        rows: Number of all rows.
-        fitting: Number of rows that training would count.
-        complete: Number of those that have a value of every attribute.
-        row_groups: Number of rows of every row group of the Parquet files, in order; none of other rows.
-        columns: The label first, then every attribute.
-        class_rows: Number of fitting rows per class.
-        undeclared: The undeclared values of each column that has some.
-        weight: The weights of rows; None where the domain declares none.
-    """
+    """How the rows fit the domain, as ``check`` reports it. Confidential."""
 
     rows: int
-    fitting: int
-    complete: int
-    row_groups: tuple[int, ...]
-    columns: tuple[ColumnDiagnosis, ...]
-    class_rows: tuple[int, ...]
+    fitting: int  # that training would count
+    complete: int  # of those, with a value of every attribute
+    row_groups: tuple[int, ...]  # rows of each in the Parquet files, in order; none of other rows
+    columns: tuple[ColumnDiagnosis, ...]  # the label first
+    class_rows: tuple[int, ...]  # fitting rows per class
     undeclared: tuple[UndeclaredValues, ...]
     weight: WeightDiagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How many rows repeat others. Confidential.
+    """How many rows repeat others. Confidential."""
 
-    Attributes:
-        rows: Rows less different rows: how many would go if each were kept once.
-        exact: Whether the number is exact; of more than ``MOST_ROWS`` rows it is an estimate.
-    """
-
-    rows: int
-    exact: bool
+    rows: int  # rows less different rows
+    exact: bool  # of more than ``MOST_ROWS`` rows the number is an estimate
 
 
 @confined()
@@ -205,7 +145,6 @@ def diagnose(source: Source, domain: Domain) -> Diagnosis:
 
 
 def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Compute the numbers of a diagnosis."""
     per_row = rows.select(**_per_row(domain, kinds))
     return per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
 
@@ -213,7 +152,6 @@ def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> d
 def _all_undeclared(
     rows: pl.LazyFrame, domain: Domain, attributes: Sequence[Categorical], kinds: Mapping[str, Kind]
 ) -> tuple[UndeclaredValues, ...]:
-    """Count the undeclared values of some columns, one after the other."""
     return tuple(undeclared_values(each, kinds[each.name], rows) for each in attributes)
 
 
@@ -231,7 +169,6 @@ def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
 
 
 def _weights(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
-    """Describe the weight of each row, as ``WeightDiagnosis`` does of all."""
     if (weight := domain.weight) is None:
         return {}
     kind = kinds[weight.column]
@@ -262,7 +199,6 @@ def _properties(attribute: Attribute, kind: Kind) -> dict[str, pl.Expr]:
 
 
 def _totals(domain: Domain) -> dict[str, pl.Expr]:
-    """Sum the columns of ``_per_row`` over all rows to the numbers of a diagnosis."""
     fitting = pl.col("unfit") == 0
     complete = pl.col("lacking") == 0
     totals: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum(), "complete": complete.sum()}
@@ -294,14 +230,12 @@ def _column(name: str, place: int, totals: Mapping[str, Any]) -> ColumnDiagnosis
 
 
 def _categories(domain: Domain, place: int) -> Categorical:
-    """Return the categorical attribute of a column, or the label's categories for column 0."""
     attribute = domain.attributes[place - 1] if place else domain.label.categories
     assert isinstance(attribute, Categorical)
     return attribute
 
 
 def _row_groups(source: Source) -> tuple[int, ...]:
-    """List the rows of every row group; rows that are not of Parquet files have none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -316,17 +250,13 @@ def _row_groups(source: Source) -> tuple[int, ...]:
 
 @confined()
 def count_repeats(source: Source, rows: int) -> Repeats:
-    """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
-
-    Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
-    """
+    """Count rows equal to others by hashes, which two of 2^22 different rows share with a probability below 10^-6."""
     share = -(-rows // MOST_ROWS)
     some, different = stream(source, partial(_rows_and_hashes, share=share))
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
 
 
 def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
-    """Count the rows that are compared, and their different hashes."""
     hashes = rows.select(hash=pl.struct(pl.all()).hash())
     compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
     counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")

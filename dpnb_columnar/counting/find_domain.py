@@ -19,31 +19,18 @@ from dpnb_columnar.domain.catalogue import (
     entry_of_file,
 )
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.editing import (
-    Number,
-    labelled,
-    no_label,
-    provisional,
-    with_unit,
-    with_weight,
-)
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.declared_domain import digest
+from dpnb_columnar.domain.editing import Number, labelled, no_label, provisional, with_unit, with_weight
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
-from dpnb_columnar.rows.data_files import DataFile
+from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import read_metadata, read_schema
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDeclaration:
-    """A declaration, with a label or without, and its origin.
-
-    Attributes:
-        declaration: The domain as declared.
-        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
-        entry: The catalogue entry that declares it; None if there is none.
-    """
+    """A declaration, with a label or without, its origin for messages, and the catalogue entry that declares it."""
 
     declaration: Declaration
     origin: str
@@ -52,23 +39,15 @@ class ResolvedDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDomain:
-    """A domain, its origin, and the public facts declared beside it.
-
-    Attributes:
-        domain: The domain.
-        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
-        entry: The catalogue entry that declares it; None if there is none.
-        label_chosen: Whether its label is one to train for; otherwise it stands in for one (``domain.editing``).
-    """
+    """A domain, its origin, and the public facts declared beside it."""
 
     domain: Domain
     origin: str
     entry: CatalogueEntry | None = None
-    label_chosen: bool = True
+    label_chosen: bool = True  # else its label stands in for one to train for (``domain.editing``)
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The epsilon that the catalogue entry declares, if any."""
         return None if self.entry is None else self.entry.epsilon
 
     @property
@@ -88,11 +67,9 @@ class ResolvedDomain:
         return declared
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
-        """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
         return replace(self, domain=with_unit(self.domain, unit, rows))
 
     def by_weight(self, weight: str | None, cap: Number | None) -> ResolvedDomain:
-        """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""
         return replace(self, domain=with_weight(self.domain, weight, cap))
 
 
@@ -112,9 +89,7 @@ def find_domain(
 
 
 def find_domain_to_plan(
-    files: Sequence[DataFile | str],
-    dataset: str | None = None,
-    label: str | None = None,
+    files: Sequence[DataFile | str], dataset: str | None = None, label: str | None = None
 ) -> ResolvedDomain:
     """Find the domain of Parquet files; with a label that stands in where none is declared or given."""
     if label is None:

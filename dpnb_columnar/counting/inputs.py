@@ -1,7 +1,6 @@
-"""Rows, wherever they are, from what a user names: check them without opening one, then count or read them.
+"""Rows, wherever they are, from what a user names: one door for every verb, and the one place that chooses an engine.
 
-One door for every verb that reads rows, and one place where an engine is chosen. Whatever it is, the statistics are
-the same integers.
+Rows are checked before one is opened. Whatever the engine, the statistics are the same integers.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from dpnb_columnar.counting.countable import OpenedRows, Rows
-from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.registry import extension
-from dpnb_columnar.rows.sources import EXTENSIONS, DataSource, SourceKind, parse_names
+from dpnb_columnar.rows.sources import EXTENSIONS, Database, DataSource, Dialect, SourceKind, parse_names
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.rows.databases import SelectedRows
     from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.input_files import DataFile
     from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
     from dpnb_columnar.rows.streaming import OpenedFrame, Source
 
@@ -71,11 +69,7 @@ class LocalInput(OpenInput, Protocol):
         """The rows, for messages."""
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as lazy frames, one for each file or table.
-
-        Args:
-            columns: Columns that will be asked for; None for all of them as they are.
-        """
+        """Return the rows as lazy frames, one for each file or table, of some columns or of all as they are."""
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch."""
@@ -88,11 +82,7 @@ def opened_input(engine: Engine, data: Sequence[str] | None, table: str | None) 
 
 @contextmanager
 def opened(sources: Sequence[DataSource] | None, table: str | None, engine: Engine) -> Iterator[Input]:
-    """Open the rows that sources stand for. What an engine starts is ended with the block.
-
-    Args:
-        table: A table of the database's; or, without sources, of Spark's catalogs.
-    """
+    """Open the rows of sources, else of a table of Spark's catalogs; what an engine starts ends with the block."""
     if engine is Engine.LOCAL:
         yield open_rows(sources, table)
         return
@@ -166,7 +156,6 @@ class FrameInput:
     repeatable = True
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a frame carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -174,68 +163,51 @@ class FrameInput:
         return find_domain((), dataset, label)
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check the frame's columns. No row is looked at."""
         from dpnb_columnar.rows.frames import open_frame
 
         return open_frame(self.frame, domain)
 
-    open_once = open
-    """Two rows of a frame that are alike are two people's."""
+    open_once = open  # two rows of a frame that are alike are two people's
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the frame's columns, for counting."""
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open(domain), local.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Parquet files, of this machine and of object stores, that Polars and DuckDB read.
-
-    Attributes:
-        files: The files.
-    """
+    """Parquet files, of this machine and of object stores, that Polars and DuckDB read."""
 
     files: Sequence[DataFile]
     repeatable = True
 
     @classmethod
     def of(cls, sources: Sequence[DataSource]) -> LocalFiles:
-        """Resolve paths, addresses and patterns."""
         from dpnb_columnar.rows.input_files import files_of
 
         return cls(files_of(sources))
 
     @property
     def name(self) -> str:
-        """The first of the files, for messages."""
         return str(self.files[0])
 
     @property
     def names(self) -> Sequence[str]:
-        """Absolute paths of the files; of objects their addresses, and when these were written."""
         return [str(file.resolve()) if isinstance(file, Path) else file.pinned for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         return find_domain(self.files, dataset, label)
 
     def open(self, domain: Domain) -> ParquetSource:
-        """Check the columns in the files' footers.
-
-        Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
-        """
         from dpnb_columnar.rows.parquet import open_parquet
 
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        """Check the files as ``open`` does, and that no file is a copy of another."""
-        from dpnb_columnar.counting.file_parts import refuse_copies
+        from dpnb_columnar.counting.countable import refuse_copies
 
         source = self.open(domain)
         try:
@@ -245,13 +217,11 @@ class LocalFiles:
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, with all columns, whichever are asked for."""
         from dpnb_columnar.rows.parquet import scan_files
 
         return scan_files(self.files, columns)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in their order, batch by batch."""
         from dpnb_columnar.domain.catalogue import entry_of_file
         from dpnb_columnar.domain.declaration import domain_metadata
         from dpnb_columnar.rows.holdout import batches_of_files
@@ -263,59 +233,39 @@ class LocalFiles:
         return batches_of_files(self.files, beside)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the files as ``open_once`` does, for counting."""
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open_once(domain), local.answer)
 
 
-COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)
-"""Comments, blanks and semicolons."""
-
-MAX_QUERY_BYTES = 16 * 2**20
-"""Largest file that is read as a query."""
+COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)  # comments, blanks and semicolons
+MAX_QUERY_BYTES = 16 * 2**20  # largest file that is read as a query
 
 
 @dataclass(frozen=True)
 class DatabaseInput:
-    """Rows of a table, or of a query, in a database.
-
-    Attributes:
-        database: The database.
-        table: Table or view, as the database's dialect writes its name.
-        query: File with one SELECT, which is run as it is; one of the two is given.
-    """
+    """Rows of a table, or of a query, in a database."""
 
     database: Database
-    table: str | None
-    query: Path | None = None
+    table: str | None  # as the database's dialect writes its name
+    query: Path | None = None  # file with one SELECT, which is run as it is; one of the two is given
     repeatable = True
 
     @property
     def files(self) -> Sequence[DataFile]:
-        """The database's file, and the query's."""
         return [file for file in (self.database.file, self.query) if file is not None]
 
     @property
     def names(self) -> Sequence[str]:
-        """The database and its rows, for a ledger."""
         file = self.database.file
         name = self.database.name if file is None else str(file.resolve())
         return [name, f"table {self.table}" if self.query is None else f"query {self.query.resolve()}"]
 
     @property
     def name(self) -> str:
-        """The rows, for messages."""
         return f"{self.database}, table {self.table}" if self.query is None else f"{self.database}, query {self.query}"
 
     def select(self) -> str:
-        """Return the query that selects the rows.
-
-        Raises:
-            UsageError: if not exactly one of table and query is given, or if the name is not the name of a table.
-            MissingInputError: if the query's file cannot be opened.
-            DataError: if the query's file holds no query.
-        """
         from dpnb_columnar.dialects.rendering import select_columns
 
         if (self.table is None) == (self.query is None):
@@ -329,7 +279,6 @@ class DatabaseInput:
         return _read_query(self.query)
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
-        """Take the domain of a catalogue entry, since a database carries none."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
@@ -341,15 +290,14 @@ class DatabaseInput:
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns of a table. A server counts by itself; rows of a file are counted here."""
         if self.database.dialect is Dialect.POSTGRES:
-            from dpnb_columnar.counting.engines.database import DatabaseRows
+            from dpnb_columnar.counting.database import DatabaseRows
 
             return DatabaseRows(self.database, self.select(), self.table).check(domain)
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         return OpenedRows(self.open(domain), local.answer)
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check that the rows have the domain's columns, of types that it can be read from. No row is read."""
         from dpnb_columnar.rows.frames import open_frame
 
         units = () if domain.unit is None else domain.unit.columns
@@ -359,15 +307,9 @@ class DatabaseInput:
         rows = self._named(domain.counted_columns, bounded)
         return open_frame(rows.rows, domain, rows.name, rows.size)
 
-    open_once = open
-    """A row of a table is in it once, whatever other rows are alike."""
+    open_once = open  # A row of a table is in it once, whatever other rows are alike
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame; the query is run each time that it is computed.
-
-        Args:
-            columns: Columns that will be asked for, and match whatever their case; None for all of them as they are.
-        """
         return [self._named(columns)]
 
     def _named(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> NamedRows:
@@ -378,7 +320,6 @@ class DatabaseInput:
         return NamedRows(self.name, rows, rows.collect_schema(), selected.size)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
-        """Return the rows in order, batch by batch."""
         from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 
         rows = self._selected(by)
@@ -389,11 +330,6 @@ class DatabaseInput:
         return Batches(self.name, schema, parts, rows.size)
 
     def _selected(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> SelectedRows:
-        """Name the rows.
-
-        Args:
-            columns: Columns that match whatever their case; None for all of them as they are.
-        """
         import polars as pl
 
         from dpnb_columnar.dialects.rendering import parse_table, select_columns

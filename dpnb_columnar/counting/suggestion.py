@@ -1,8 +1,7 @@
-"""Draft a domain from the profiles of columns: attributes, and remarks for the curator.
+"""Draft a domain from the profiles of columns: attributes, and remarks for the curator. CONFIDENTIAL.
 
-CONFIDENTIAL. A domain is public: the curator replaces what a draft discloses of the rows by public facts.
-
-Columns are profiled first. Text columns whose texts are numbers are profiled as numbers.
+A domain is public: the curator replaces what a draft discloses of the rows by public facts. Text columns whose texts
+are numbers are profiled as numbers.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from dpnb_columnar.domain import Attribute, Categorical, Numeric
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_name
 from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader
-from dpnb_columnar.domain.declaration_document import attribute_document
-from dpnb_columnar.domain.numbers import identity
+from dpnb_columnar.domain.declared_domain import attribute_document
+from dpnb_columnar.domain.names import identity
 from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.input_files import unread_columns
 from dpnb_columnar.rows.parquet import NamedRows, check_read, size_of, store_failure
@@ -32,53 +31,33 @@ MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 """Kinds whose values are compared as numbers."""
 
 Number = int | float
-
 MOST_COLUMNS = 10_000
 """Columns that are profiled: each takes some 60 KiB and ten milliseconds, and nobody corrects a draft of more."""
 
-PASSES = 3
-"""How often all columns are read: texts, all others, and what lies below codes of nines."""
-
+PASSES = 3  # how often all columns are read: texts, all others, and what lies below codes of nines
 NEARLY_ALL_NUMBERS = 0.9
 """Share of numbers among a column's texts from which on the others are taken for remarks, which are missing values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """Profile of one column of some rows. Confidential.
-
-    Attributes:
-        name: Name of the column.
-        kind: Its kind; None where no attribute can be made of it.
-        type_name: Its type, for messages.
-        present: Number of rows with a value other than NaN.
-        distinct: Number of distinct values, approximately; exactly where ``values`` are given.
-        values: Its values as text, in order, where there are few; None where there are many.
-        smallest: Least finite number; None where there is no number.
-        largest: Greatest finite number; None where there is no number.
-        ordinary: Greatest number below the codes of nines (97 to 99, 997 to 999, ...) of the largest number's length,
-            where the largest number is such a code.
-        nines: The codes of nines that occur.
-    """
+    """Profile of one column of some rows. Confidential."""
 
     name: str
-    kind: Kind | None
+    kind: Kind | None  # None where no attribute can be made of it
     type_name: str
-    present: int
-    distinct: int
-    values: tuple[str, ...] | None
-    smallest: Number | None
+    present: int  # rows with a value other than NaN
+    distinct: int  # approximately; exactly where ``values`` are given
+    values: tuple[str, ...] | None  # as text, in order; None where there are many
+    smallest: Number | None  # finite; None where there is no number
     largest: Number | None
-    ordinary: Number | None
-    nines: tuple[int, ...]
+    ordinary: Number | None  # greatest below the codes of nines of its length
+    nines: tuple[int, ...]  # codes that occur: 97 to 99, 997 to 999, ...
 
 
 @confined()
 def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile, ...]:
-    """Profile every column of some rows, in the order of the first file's columns.
-
-    The rows are streamed a few times; memory follows the number of columns.
-    """
+    """Profile every column in the first file's order; memory follows the number of columns."""
     if (width := max(len(each.types) for each in given)) > MOST_COLUMNS:
         raise DataError(
             f"{given[0].name}: has {width} columns, and at most {MOST_COLUMNS} are looked at; give a file, or a view, "
@@ -99,7 +78,6 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
             kind = kinds.get(name)
             values = None if kind is None else _few_values(rows, name, kind, counted[f"distinct {name}"], most_values)
             largest = counted.get(f"largest {name}")
-            present_nines = [code for code in _codes_of_nines(largest) if second.get(f"is {code} {name}")]
             profiles.append(
                 ColumnProfile(
                     name=name,
@@ -111,7 +89,7 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
                     smallest=_number(counted.get(f"smallest {name}")),
                     largest=_number(largest),
                     ordinary=_number(second.get(f"ordinary {name}")),
-                    nines=tuple(present_nines),
+                    nines=tuple(code for code in _codes_of_nines(largest) if second.get(f"is {code} {name}")),
                 )
             )
             if advance is not None:
@@ -150,7 +128,6 @@ def _below_nines(kinds: dict[str, Kind], counted: dict[str, object]) -> list[pl.
 
 
 def _few_values(rows: pl.LazyFrame, name: str, kind: Kind, approximate: int, most: int) -> tuple[str, ...] | None:
-    """List the values of a column as the domain writes them; None if there are more than ``most``."""
     if approximate > 2 * most:
         return None
     value = _value(name, kind)
@@ -185,11 +162,7 @@ def _codes_of_nines(largest: object) -> tuple[int, ...]:
 def _numeric_texts(
     rows: pl.LazyFrame, kinds: Mapping[str, Kind], most_values: int
 ) -> tuple[list[pl.Expr], dict[str, Kind]]:
-    """Read text columns of numbers as numbers: those of numbers alone, and those of many values, most of them numbers.
-
-    Args:
-        rows: Rows. Confidential.
-    """
+    """Read text columns of numbers as numbers: those of numbers alone, and those of many values, most of them so."""
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
     found = rows.select(pl.lit(0), *(count for name in texts for count in _text_counts(name)))
     counted = found.collect(engine="streaming").row(0, named=True)
@@ -219,34 +192,21 @@ def _text_counts(name: str) -> list[pl.Expr]:
     ]
 
 
-FAR = 2
-"""A code for "missing" is at least this many times the largest ordinary number."""
-
-NEARLY_ALL = 0.9
-"""Share of distinct values among a column's rows from which on the column is taken for an identifier."""
+FAR = 2  # A code for "missing" is at least this many times the largest ordinary number
+NEARLY_ALL = 0.9  # share of distinct values among a column's rows from which on the column is taken for an identifier
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Draft of a domain. Confidential.
+    """Draft of a domain. Confidential."""
 
-    Attributes:
-        attributes: Attributes, their bounds rounded outwards.
-        remarks: Per attribute, what the curator should check.
-        left_out: Per column without an attribute, the reason.
-    """
-
-    attributes: tuple[Attribute, ...]
-    remarks: dict[str, list[str]]
-    left_out: dict[str, str]
+    attributes: tuple[Attribute, ...]  # bounds rounded outwards
+    remarks: dict[str, list[str]]  # what the curator should check
+    left_out: dict[str, str]  # the reason, by column
 
 
 def draft(columns: Sequence[ColumnProfile]) -> Draft:
-    """Suggest an attribute for each column that can be one.
-
-    Args:
-        columns: Profiles of the columns. Confidential.
-    """
+    """Suggest an attribute for each column that can be one, by the columns' profiles, which are confidential."""
     attributes: list[Attribute] = []
     remarks: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
@@ -257,8 +217,10 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
         attribute = (
             _numeric(profile, profile.largest) if profile.values is None else Categorical(profile.name, profile.values)
         )
-        if reason := _refused(attribute):
-            left_out[profile.name] = reason
+        reader = DeclarationReader("the rows")
+        reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
+        if reader.faults:
+            left_out[profile.name] = "; ".join(fault.problem for fault in reader.faults)
             continue
         attributes.append(attribute)
         if profile.values is not None:
@@ -267,7 +229,7 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
                 remarks[profile.name] = [
                     f'{code} may be a code for "missing": if so, move it from values to missing_values = [{code}]'
                 ]
-        elif _likely_codes(profile.nines, profile.ordinary):
+        elif profile.nines and profile.ordinary is not None and profile.ordinary * FAR <= min(profile.nines):
             codes = ", ".join(map(str, profile.nines))
             upper = _numeric(profile, profile.ordinary).upper
             remarks[profile.name] = [
@@ -277,7 +239,6 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
 
 
 def _unfit(column: ColumnProfile) -> str | None:
-    """Return the reason why a column cannot be an attribute, if there is one."""
     if column.kind is None:
         return f"type {column.type_name} can be no attribute; cast it"
     if not column.present:
@@ -295,15 +256,7 @@ def _unfit(column: ColumnProfile) -> str | None:
     return "one value only" if column.smallest == column.largest else None
 
 
-def _refused(attribute: Attribute) -> str | None:
-    """Return the faults of an attribute's declaration, if any: one fault makes the whole entry unreadable."""
-    reader = DeclarationReader("the rows")
-    reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
-    return "; ".join(fault.problem for fault in reader.faults) or None
-
-
 def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
-    """Return a grid around the numbers of a column; of whole numbers, in steps of one or of a power of ten."""
     assert column.smallest is not None
     assert largest is not None
     lower, upper = outward(column.smallest, largest)
@@ -316,12 +269,7 @@ def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
 
 
 def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
-    """Round bounds outwards, to 1, 2 or 5 times a power of ten, or to multiples of one where zero is far away.
-
-    Args:
-        smallest: Least number within the bounds.
-        largest: Greatest number within the bounds.
-    """
+    """Round bounds outwards, to 1, 2 or 5 times a power of ten, or to multiples of one where zero is far away."""
     low, high = Fraction(smallest), Fraction(largest)
     if low > 0 and 2 * low > high:
         unit = _round_above(high - low) if high > low else _round_above(high) / 10
@@ -330,15 +278,9 @@ def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
 
 
 def _round_above(number: Fraction) -> Fraction:
-    """Return the least of 1, 2 and 5 times a power of ten that is no smaller than a positive number."""
     exponent = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() - 1
     steps = (factor * Fraction(10) ** (exponent + more) for more in range(4) for factor in (1, 2, 5))
     return next(step for step in steps if step >= number)
-
-
-def _likely_codes(codes: Sequence[int], ordinary: int | float | None) -> bool:
-    """Test whether codes are so far above the ordinary numbers that they are hardly numbers themselves."""
-    return bool(codes) and ordinary is not None and ordinary * FAR <= min(codes)
 
 
 def _stray_code(values: Sequence[str]) -> str | None:

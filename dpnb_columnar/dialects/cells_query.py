@@ -44,7 +44,7 @@ from dpnb_columnar.dialects.rules import (
 )
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, category_keys
-from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.rows.sources import Dialect
 
 CLASS, COUNT = "class", "count"
 

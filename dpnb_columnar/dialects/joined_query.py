@@ -54,11 +54,11 @@ from dpnb_columnar.dialects.sql_terms import (
 )
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, category_texts, number_keys
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.rows.sources import Dialect
 from dpnb_columnar.runtime.outputs import atomic_output
 
 COLUMNS = {

@@ -62,11 +62,10 @@ from dpnb_columnar.dialects.statistics_query import (
     with_steps,
 )
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.errors import command
-from dpnb_columnar.rows.row_rules import number_of_codes
-from dpnb_columnar.rows.unit_order import CLASS, WEIGHT
+from dpnb_columnar.rows.row_rules import CLASS, WEIGHT, number_of_codes
+from dpnb_columnar.rows.sources import Dialect
 
 
 @singledispatch

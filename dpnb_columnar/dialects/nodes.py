@@ -15,7 +15,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.rows.sources import Dialect
 
 SOURCE = "source"
 """Alias of the rows' table within a query, so that its columns and the query's own cannot be confused."""
@@ -75,7 +75,7 @@ def float_of(value: exp.Expr) -> exp.Cast:
 
 
 def number_or_null(value: exp.Expr) -> exp.TryCast:
-    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``.
+    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.names``.
 
     ``rendering`` writes the test of the text for each database.
     """

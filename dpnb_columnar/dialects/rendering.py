@@ -2,7 +2,7 @@
 
 A tree means the same in every database but for a few kinds of node, each rewritten below for the databases that differ.
 
-*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.numbers.SPELLED_NUMBER``): a rewrite
+*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.names.SPELLED_NUMBER``): a rewrite
 writes ``nodes.number_or_null`` as the cast of what is a number. A
 column of text is tested by its text, one of unknown kind by its type, too.
 """
@@ -33,10 +33,10 @@ from dpnb_columnar.dialects.nodes import (
     text,
     times,
 )
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE
-from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
+from dpnb_columnar.domain.names import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.rows.sources import Dialect
 from dpnb_columnar.version import __version__
 
 NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {

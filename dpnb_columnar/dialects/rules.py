@@ -40,7 +40,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.domain import Categorical, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Key, Kind, category_keys, number_keys, value_keys
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import NUMBER_WORDS
+from dpnb_columnar.domain.names import NUMBER_WORDS
 from dpnb_columnar.rows.row_rules import missing_numbers
 
 Kinds = Mapping[str, Kind | None]

@@ -29,7 +29,6 @@ from dpnb_columnar.dialects.sql_terms import (
     value_read,
     weight_steps,
 )
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError, option
@@ -39,6 +38,7 @@ from dpnb_columnar.model.likelihood import (
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
+from dpnb_columnar.rows.sources import Dialect
 
 
 def scoring_query(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like
-from dpnb_columnar.domain.database_address import Dialect, Spelling
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.rows.sources import Dialect, Spelling
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,6 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rules import category_code, grid_code, number
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.domain.column_kinds import Kind, category_keys
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.likelihood import (
     BELOW_BEST,
     LEAST_EXPONENT,
@@ -57,6 +56,7 @@ from dpnb_columnar.model.likelihood import (
     reference_class,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.rows.sources import Dialect
 
 STEP_PREFIX = "__dpnb_"
 """How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""

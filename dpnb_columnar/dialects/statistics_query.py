@@ -1,7 +1,7 @@
 """The statistics of a table as one query, run by the database that holds it.
 
 CONFIDENTIAL: the result of the query is exact counts. Where a unit is declared, steps of the query choose among its
-rows, by the order that ``rows.unit_order`` defines.
+rows, by the order that ``rows.row_rules`` defines.
 
 What the columns of a table hold and are called, by a database's catalogue or a file like the table: no row is read.
 
@@ -58,13 +58,21 @@ from dpnb_columnar.dialects.rules import (
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.domain.database_address import Database, Dialect, Spelling, parse_database
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, digest
 from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.errors import UsageError, command, option
-from dpnb_columnar.rows.row_rules import MOST_LOOKED_UP, distinguished_range
-from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
+from dpnb_columnar.rows.row_rules import (
+    CLASS,
+    MOST_LOOKED_UP,
+    ORDER,
+    PRIME,
+    WEIGHT,
+    distinguished_range,
+    is_wide,
+    multiplier,
+    unit_names,
+)
+from dpnb_columnar.rows.sources import Database, Dialect, Spelling, parse_database
 
 SPELLED: Mapping[Spelling, Callable[[str], str]] = {
     Spelling.LOWER: str.lower,

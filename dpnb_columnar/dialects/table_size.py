@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import text
 from dpnb_columnar.dialects.rendering import parse_table, renamed_table, render
-from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.rows.sources import Dialect
 from dpnb_columnar.runtime.resources import sections
 
 COUNTED = "counted"

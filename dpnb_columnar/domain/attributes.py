@@ -1,16 +1,22 @@
-"""Declared attributes: grids, categories, and what a missing value means (docs/privacy.md, section 1)."""
+"""Declared attributes: grids, categories, and what a missing value means (docs/privacy.md, section 1).
+
+A member of a group of categories is a value of the data, or a range such as ``10-99`` or ``001-099``. A range stands
+for every whole number in it, both ends included, with leading zeros if its ends have them; and for its own text, since
+a column of age bands may hold just that.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,11 +24,47 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-MAXIMUM_CELLS = 2**32
-"""Widest grid: codes up to here keep differences of codes exact in a 64-bit float."""
+RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
-DEFAULT_CELLS = 2**16
-"""Cells of a numeric attribute declared without a step, and of every transformed scale."""
+
+def expand_member(member: str, most: int) -> list[str]:
+    """Expand a member; ValueError if its range runs downwards, is uneven, or stands for more values than ``most``."""
+    ends = RANGE.fullmatch(member)
+    if ends is None:
+        return [member]
+    low, high = ends.groups()
+    padded = any(len(end) > 1 and end.startswith("0") for end in (low, high))
+    if padded and len(low) != len(high):
+        raise ValueError(f"range {member!r}: with leading zeros, both ends need the same number of digits")
+    size = int(high) - int(low) + 1
+    if size < 1:
+        raise ValueError(f"range {member!r}: runs downwards; write the smaller number first")
+    if size > most:
+        raise ValueError(f"range {member!r}: more than {most} values")
+    width = len(low) if padded else 0
+    return [*(str(number).zfill(width) for number in range(int(low), int(high) + 1)), member]
+
+
+def compress_members(members: Sequence[str]) -> list[str]:
+    """Leave out the members that a range among them stands for: the shortest declaration of a group."""
+    covered: set[str] = set()
+    for member in members:
+        covered.update(value for value in expand_member(member, len(members)) if value != member)
+    return [member for member in members if member not in covered]
+
+
+def in_order(members: Iterable[str]) -> tuple[str, ...]:
+    """Sort members in canonical order: whole numbers by size, then ranges and other texts."""
+    return tuple(sorted(set(members), key=_rank))
+
+
+def _rank(member: str) -> tuple[bool, int, str]:
+    number = re.fullmatch(r"-?\d{1,15}", member, re.ASCII)
+    return (number is None, int(member) if number else 0, member)
+
+
+MAXIMUM_CELLS = 2**32  # widest grid: codes up to here keep differences of codes exact in a 64-bit float
+DEFAULT_CELLS = 2**16  # cells of a numeric attribute declared without a step, and of every transformed scale
 
 
 class Transform(StrEnum):
@@ -50,15 +92,7 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The evenly spaced scale on which an attribute's moments are released.
-
-    Code ``t`` in ``0..cells`` stands for ``origin + t * step``.
-
-    Attributes:
-        origin: Value of code 0, in the attribute's unit (or its logarithm).
-        step: Difference between neighbouring codes, positive, in the same unit.
-        cells: The last code.
-    """
+    """The evenly spaced scale of released moments: code ``t`` in ``0..cells`` stands for ``origin + t * step``."""
 
     origin: float
     step: float
@@ -115,15 +149,7 @@ def default_step(lower: Fraction, upper: Fraction) -> Fraction:
 
 
 def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
-    """Map grid codes to codes of the attribute's scale.
-
-    Args:
-        attribute: A numeric attribute.
-        codes: Grid codes from 0 to ``attribute.cells``, any shape, int64; larger ones get the last code.
-
-    Returns:
-        Codes from 0 to ``attribute.scale.cells``, the same shape, int64. Confidential if ``codes`` are.
-    """
+    """Map grid codes, of any shape, to int64 codes of the attribute's scale; larger ones get the last code."""
     import numpy as np
 
     scale = attribute.scale
@@ -140,7 +166,7 @@ class Group:
 
     Attributes:
         name: The category, one of the attribute's ``values``.
-        members: Values of the data as text, each once, in the order of ``groups.in_order``; ranges written out.
+        members: Values of the data as text, each once, in the order of ``in_order``; ranges written out.
     """
 
     name: str
@@ -154,7 +180,7 @@ class Categorical:
     Attributes:
         name: Column name.
         values: Categories as text, in declared order; the position is the code. One that is a number matches the
-            data by value (``numbers.declared_number``), any other by its text; booleans are ``true`` and ``false``.
+            data by value (``names.declared_number``), any other by its text; booleans are ``true`` and ``false``.
         missing: Treatment of a row without a value, or with one that is in no category; None where none is declared.
             As a category of its own it is coded ``len(values)``.
         missing_values: Values of the data that mean "missing".

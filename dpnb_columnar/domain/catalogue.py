@@ -1,8 +1,7 @@
 """The catalogue of data sets: ``datasets.toml`` in the working directory, then the packaged one.
 
-A file's own domain stands in ``NAME.domain.toml`` beside it, a catalogue of one entry.
-
-Entries are read, and written from a domain. People edit catalogues; no command changes one.
+A file's own domain stands in ``NAME.domain.toml`` beside it, a catalogue of one entry. People edit catalogues; no
+command changes one.
 """
 
 from __future__ import annotations
@@ -20,49 +19,41 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Numeric
 from dpnb_columnar.domain.declaration import read_declaration
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.declared_domain import Declaration, Domain
+from dpnb_columnar.domain.declared_domain import Declaration, Domain, document_of
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.field_reader import parse_toml
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, entry_and_file, is_printable, named, quoted
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import (
+    LONGEST_NAME,
+    did_you_mean,
+    entry_and_file,
+    exact_number,
+    is_printable,
+    named,
+    quoted,
+)
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt, option
-from dpnb_columnar.runtime.paths import exists, is_file
 from dpnb_columnar.runtime.resources import resource
+from dpnb_columnar.runtime.unfinished import exists, is_file
 
 CATALOGUE_NAME = "datasets.toml"
-ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
-"""Keys of an entry beside those of its domain."""
-
-LARGEST_CATALOGUE = 16 * 2**20
-"""Bytes."""
-
-LONGEST_LINE = 1000
-"""Characters of a title or a source."""
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")  # keys of an entry beside those of its domain
+LARGEST_CATALOGUE = 16 * 2**20  # bytes
+LONGEST_LINE = 1000  # characters of a title or a source
 
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One data set of a catalogue.
-
-    Attributes:
-        name: Key of the entry in the catalogue.
-        catalogue: File of the catalogue.
-        table: The entry as parsed; its fields are read on first use, so that a fault in one entry does not stop the
-            use of another.
-    """
+    """One data set of a catalogue."""
 
     name: str
     catalogue: Path
-    table: Mapping[str, Any] = field(repr=False)
+    table: Mapping[str, Any] = field(repr=False)  # read on first use: one fault stops no other entry
 
     def __str__(self) -> str:
-        """Name the entry for messages."""
         return f"{self.catalogue.name}, entry {self.name}"
 
     @property
     def title(self) -> str:
-        """Title of the data set, one line."""
         return self._line("title", self.name)
 
     @property
@@ -72,7 +63,6 @@ class CatalogueEntry:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Patterns of file names that belong to the entry."""
         patterns = self.table.get("files", [])
         if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
             raise self._fault("files", f'expected a list of patterns such as ["{self.name}*.parquet"]')
@@ -88,7 +78,6 @@ class CatalogueEntry:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Declared privacy budget, if any."""
         if "epsilon" not in self.table:
             return None
         try:
@@ -106,18 +95,15 @@ class CatalogueEntry:
 
     @cached_property
     def declared(self) -> Declaration:
-        """The declared domain, with a label or without."""
         return read_declaration(self.name, self.table, str(self.catalogue), other_keys=ENTRY_KEYS)
 
     @property
     def domain(self) -> Domain:
-        """The declared domain, which has a label."""
         if not isinstance(self.declared, Domain):
             raise no_label(self.declared, str(self))
         return self.declared
 
     def claims(self, path: Path) -> bool:
-        """Return whether a file belongs to the entry by its name."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
 
     def _line(self, key: str, default: str) -> str:
@@ -211,10 +197,7 @@ def entry_named(dataset: str, files: Sequence[Path] = ()) -> CatalogueEntry:
 
 
 def entry_declaring(domain: Declaration) -> CatalogueEntry | None:
-    """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
-
-    By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
-    """
+    """Return the entry of a domain's name that declares it, by whatever unit and weight, with epsilon or rows."""
     entry = next((entry for entry in entries() if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
@@ -222,8 +205,7 @@ def entry_declaring(domain: Declaration) -> CatalogueEntry | None:
     return entry if counted == replace(domain, unit=None, weight=None) else None
 
 
-DOMAIN_SUFFIX = ".domain.toml"
-"""How the name of the file ends that declares the domain of the file beside it."""
+DOMAIN_SUFFIX = ".domain.toml"  # how the name of the file ends that declares the domain of the file beside it
 
 
 def domain_file(path: Path) -> Path:
@@ -253,9 +235,7 @@ def entry_for(paths: Sequence[Path]) -> CatalogueEntry | None:
 # The writer of an entry is our own, since people edit it: Python has none, numbers are exact decimals, and a list of
 # hundreds of codes fills its lines. Reading what is written gives the same domain, to the last digit.
 
-WIDEST_LINE = 100
-"""Longer lists are broken into lines of about this many characters."""
-
+WIDEST_LINE = 100  # longer lists are broken into lines of about this many characters
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)
 
@@ -263,12 +243,7 @@ DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)
 def entry_toml(
     domain: Declaration, beside: Mapping[str, Any] | None = None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """Write the entry that declares a domain.
-
-    Args:
-        domain: The domain, with a label or without.
-        remarks: Per attribute, lines of comment to put above it.
-    """
+    """Write the entry that declares a domain, with lines of comment above attributes."""
     name, document = _key(domain.name), document_of(domain, defaults=False)
     keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}
     keys |= {
@@ -313,7 +288,6 @@ def _numbers(value: Any, *, decimals: bool = False) -> Any:
 
 
 def _value(value: Any) -> str:
-    """Write a value in TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -324,7 +298,6 @@ def _value(value: Any) -> str:
 
 
 def _list(items: Sequence[str]) -> str:
-    """Write a list on one line, or on several where it is long."""
     if sum(len(item) + 2 for item in items) <= WIDEST_LINE:
         return f"[{', '.join(items)}]"
     lines = [""]

@@ -12,18 +12,12 @@ from enum import StrEnum
 import polars as pl
 
 from dpnb_columnar.domain import Categorical
-from dpnb_columnar.domain.numbers import LARGEST_MATCHED, TRUTHS, declared_number
+from dpnb_columnar.domain.names import LARGEST_MATCHED, TRUTHS, declared_number
 
 Key = int | float | bool | str | date
-
-LARGEST_KEY = LARGEST_MATCHED
-"""Whole numbers beyond this match no category: a float column could not tell them apart."""
-
-UNMATCHED_KEY = LARGEST_KEY + 1
-"""Key of a number that can match no category."""
-
-WIDEST_DECIMAL = 38
-"""Digits of the widest decimal that the engines read exactly."""
+LARGEST_KEY = LARGEST_MATCHED  # whole numbers beyond this match no category: a float column could not tell them apart
+UNMATCHED_KEY = LARGEST_KEY + 1  # key of a number that can match no category
+WIDEST_DECIMAL = 38  # digits of the widest decimal that the engines read exactly
 
 
 class Kind(StrEnum):
@@ -39,7 +33,7 @@ class Kind(StrEnum):
 
 
 NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN, Kind.TEXT})
-"""Kinds that a numeric attribute can be read from; of texts, those that spell a number (``domain.numbers``)."""
+"""Kinds that a numeric attribute can be read from; of texts, those that spell a number (``domain.names``)."""
 
 
 def kind_of(dtype: pl.DataType) -> Kind | None:
@@ -70,10 +64,7 @@ def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
-    """Return a type that holds the values of two columns of one kind: the type itself if both agree, else the widest.
-
-    Texts share the type of strings where one is stored otherwise than the other.
-    """
+    """Return a type that holds the values of two columns of one kind: that of both if they agree, else the widest."""
     if one == other:
         return one
     kind = kind_of(one)

@@ -14,8 +14,9 @@ Numbers compare with the column as a 64-bit float, text compares with the column
 FALSE are the texts of boolean columns. Nulls follow SQL's three-valued logic. Nothing else parses, so a condition in a
 file from elsewhere can call no function and read no table, and every engine is given the tree below, never the text.
 
-The parser is our own because a library's would read too much: sqlglot reads all of SQL, nearly all of which would have
-to be refused, and its import takes 0.3 seconds in every command that reads a domain (this module's takes 0.06).
+The parser (``domain.field_reader``) is our own because a library's would read too much: sqlglot reads all of SQL,
+nearly all of which would have to be refused, and its import takes 0.3 seconds in every command that reads a domain
+(0.06 here).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from functools import cached_property
 from itertools import count, pairwise, product
 from typing import TypeVar
 
-from dpnb_columnar.domain.numbers import exact_number, identity, number_of_text
+from dpnb_columnar.domain.names import exact_number, identity, number_of_text
 
 Part = TypeVar("Part")
 
@@ -95,22 +96,16 @@ def comparisons(node: Node) -> Iterator[Comparison]:
             yield from comparisons(part)
 
 
-MOST_CASES = 2**16
-"""Cases that a condition is tried on; of one with more, whether it tells rows apart is not known."""
-
-Value = Fraction | str
-"""A number, or a text, that a column may hold."""
+MOST_CASES = 2**16  # cases that a condition is tried on; of one with more, whether it tells rows apart is not known
+Value = Fraction | str  # a number, or a text, that a column may hold
 
 
 def only_outcome(condition: Condition, values: Mapping[str, Collection[Value]]) -> bool | None:
     """Return the outcome that a condition has whatever its columns hold; None where it has both, or is not decided.
 
     *Why it is right.* An outcome depends on a column through the outcomes of that column's comparisons alone. So each
-    combination of these is tried once, with those of every other column; rows where the condition is null do not count.
-
-    Args:
-        values: Per column, values among which is one for every combination of outcomes of the column's comparisons,
-            such as ``possible_values`` gives.
+    combination of these is tried once, with those of every other column, by values such as ``possible_values`` gives;
+    rows where the condition is null do not count.
     """
     cases: list[list[dict[Comparison, bool | None]]] = []
     number = 1

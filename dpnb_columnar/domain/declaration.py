@@ -1,13 +1,13 @@
-"""The declaration of a domain (a table of ``datasets.toml`` or JSON in a Parquet file's metadata), read and written.
+"""Read the declaration of a domain: a table of ``datasets.toml``, or JSON in a Parquet file's metadata.
 
-Reading gathers every fault with its place and reports all of them at once. One reader reads label,
-attributes, unit and weight.
+Reading gathers every fault with its place and reports all of them at once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,27 +20,137 @@ from dpnb_columnar.domain.attributes import (
     Numeric,
     Transform,
     default_step,
+    expand_member,
+    in_order,
 )
 from dpnb_columnar.domain.condition import Condition
-from dpnb_columnar.domain.condition_parser import parse_condition
-from dpnb_columnar.domain.declaration_document import AVAILABLE_KEYS, WORD_KEYS, document_of
 from dpnb_columnar.domain.declared_domain import (
+    AVAILABLE_KEYS,
     MOST_UNIT_COLUMNS,
     MOST_UNIT_ROWS,
     MOST_WEIGHT_STEPS,
+    WORD_KEYS,
     Declaration,
     Domain,
     Label,
+    Provenance,
+    Titles,
     Unit,
     UnlabelledDomain,
+    ValueLabels,
     Weight,
+    columns_of,
+    document_of,
 )
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, first_faults, parse_json
-from dpnb_columnar.domain.groups import expand_member, in_order
-from dpnb_columnar.domain.names import listed, quoted
-from dpnb_columnar.domain.numbers import TRUTHS, exact_number, identity, number_text
-from dpnb_columnar.domain.words_reader import with_words
+from dpnb_columnar.domain.field_reader import (
+    LARGEST_DECLARATION,
+    LARGEST_TABLE,
+    FieldReader,
+    first_faults,
+    parse_condition,
+    parse_json,
+)
+from dpnb_columnar.domain.names import TRUTHS, exact_number, identity, listed, number_text, quoted
+from dpnb_columnar.domain.words import (
+    LONGEST,
+    LONGEST_TEXT,
+    LONGEST_TITLE,
+    LONGEST_VALUE_LABEL,
+    MOST_CHARACTERS,
+    AnyDomain,
+    declared_values,
+)
 from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, command, excerpt, option
+
+
+def with_words(reader: FieldReader, domain: AnyDomain, declaration: Mapping[str, Any], place: str) -> AnyDomain:
+    """Read titles, value labels, universe and provenance into the domain; words with faults are noted and left out."""
+    if reader.faults:  # attributes may be lacking that have words
+        return domain
+    titles = _titles(reader, list(columns_of(domain)), declaration.get("titles", {}), f"{place}.titles")
+    labels = _labels(reader, domain, declaration.get("value_labels", {}), f"{place}.value_labels")
+    universe, here = declaration.get("universe"), f"{place}.universe"
+    return replace(
+        domain,
+        titles=titles,
+        value_labels=labels,
+        universe="" if universe is None else _words(reader, universe, "a text", "AGE >= 16", LONGEST_TEXT, here),
+        provenance=read_provenance(reader, declaration.get("provenance"), f"{place}.provenance"),
+    )
+
+
+def read_provenance(reader: FieldReader, document: object, place: str) -> Provenance | None:
+    """Read where rows come from, of a declaration or a codebook; None where nothing is said of it."""
+    table = {} if document is None else reader.table(document, place, tuple(LONGEST)) or {}
+    known = [key for key in LONGEST if key in table]
+    texts = {key: _words(reader, table[key], "a text", "IPUMS USA", LONGEST[key], f"{place}.{key}") for key in known}
+    return Provenance(**texts) if any(texts.values()) else None
+
+
+def _titles(reader: FieldReader, columns: Sequence[str], document: object, place: str) -> Titles:
+    if not isinstance(document, Mapping):
+        reader.fault(place, f'expected a table such as {{ AGE = "Age in years" }}, found {excerpt(document)}')
+        return {}
+    titles: dict[str, str] = {}
+    for name, title in document.items():
+        here = f"{place}.{quoted(str(name))}"
+        if name not in columns:
+            reader.unknown(here, "no column of the domain", str(name), columns, "give titles to columns it declares")
+        elif words := _words(reader, title, "a title", "Age in years", LONGEST_TITLE, here):
+            titles[name] = words
+    return {name: titles[name] for name in columns if name in titles}
+
+
+def _words(reader: FieldReader, text: object, what: str, example: str, longest: int, place: str) -> str:
+    """Read one line of words; empty where its faults leave none."""
+    if not isinstance(text, str) or not text.strip():
+        reader.fault(place, f'expected words such as "{example}", found {excerpt(text)}')
+    elif len(text) > longest:
+        reader.fault(place, f"{what} of {len(text)} characters; at most {longest} are accepted")
+    else:
+        reader.check_printable(text, place)
+        return text
+    return ""
+
+
+def _labels(reader: FieldReader, domain: Domain | UnlabelledDomain, document: object, place: str) -> ValueLabels:
+    if not isinstance(document, Mapping):
+        reader.fault(place, f"expected a table for each column, found {excerpt(document)}")
+        return {}
+    columns = columns_of(domain) if document else {}
+    read: dict[str, dict[str, str]] = {}
+    characters = 0
+    for name, body in document.items():
+        here = f"{place}.{quoted(str(name))}"
+        if name not in columns:
+            reader.unknown(here, "no column of the domain", str(name), list(columns), "label columns that it declares")
+            continue
+        if not isinstance(body, Mapping):
+            reader.fault(here, f'expected a table such as {{ 1 = "White", 2 = "Black" }}, found {excerpt(body)}')
+            continue
+        read[name] = _column(reader, columns[name], body, here)
+        characters += sum(map(len, read[name].values()))
+    if characters > MOST_CHARACTERS:
+        reader.fault(place, f"{characters} characters in all; at most {MOST_CHARACTERS} are accepted; leave lists out")
+    return {name: read[name] for name in columns if read.get(name)}
+
+
+def _column(
+    reader: FieldReader, attribute: Attribute | None, body: Mapping[object, object], place: str
+) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    keys = list(map(str, body))
+    for key, value, label in zip(keys, declared_values(attribute, keys), body.values(), strict=True):
+        here = f"{place}.{quoted(key)}"
+        if value is None:
+            reader.fault(here, "labels a value that the column does not declare; declare it, or leave its label out")
+        elif value in labels:
+            reader.fault(here, f"{excerpt(value)} has a label already; a value has one")
+        elif words := _words(reader, label, "a label", "White", LONGEST_VALUE_LABEL, here):
+            reader.check_printable(key, here)
+            labels[value] = words
+    return labels
+
 
 UNIT_KEYS = ("column", "columns", "rows")
 WEIGHT_KEYS = ("column", "cap", "step", "missing", "unit")
@@ -51,12 +161,8 @@ FLAG_KEYS = ("imputed", "available_imputed")
 
 DOMAIN_KEYS = ("label", "unit", "weight", *AVAILABLE_KEYS, "attributes", *WORD_KEYS)
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
-LARGEST_EXACT_INTEGER = 2**53
-"""Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
-
-LARGEST_BOUND = 10**100
-"""Squares of larger bounds would overflow where variances are turned into floats."""
-
+LARGEST_EXACT_INTEGER = 2**53  # beyond this many steps from zero neighbouring grid values would be one 64-bit float
+LARGEST_BOUND = 10**100  # squares of larger bounds would overflow where variances are turned into floats
 NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
 CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
 DOMAIN_KEY = "dpnb_columnar.domain"
@@ -103,11 +209,7 @@ def read_declaration(name: str, document: object, source: str, *, other_keys: Se
 
 
 class DeclarationReader(FieldReader):
-    """Reader of one declaration: label, attributes, unit and weight.
-
-    Args:
-        name: Name of the data set.
-    """
+    """Reader of one declaration: label, attributes, unit and weight."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -116,11 +218,6 @@ class DeclarationReader(FieldReader):
         self.has_flags = False
 
     def raise_faults(self, source: str) -> None:
-        """Raise the faults so far, if any.
-
-        Raises:
-            DomainError: If there are faults.
-        """
         if self.faults:
             raise DomainError(source, first_faults(self.faults))
 
@@ -135,7 +232,6 @@ class DeclarationReader(FieldReader):
         return super().table({key: value for key, value in document.items() if key not in FLAG_KEYS}, place, keys)
 
     def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
-        """Read a declaration with a label; None where there are faults."""
         table = self.table(document, self.place, keys)
         if table is None:
             return None
@@ -156,7 +252,6 @@ class DeclarationReader(FieldReader):
         return with_words(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
-        """Read a declaration without a label."""
         table = self.table(document, self.place, keys) or {}
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
@@ -166,7 +261,6 @@ class DeclarationReader(FieldReader):
         return with_words(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
-        """Read the label; None where its faults leave none."""
         if document is None:
             self.fault(place, "missing: declare [label] with column and classes, or with condition and two classes")
             return None
@@ -196,7 +290,6 @@ class DeclarationReader(FieldReader):
         return None if condition is None else Label(classes, None, condition, missing_values)
 
     def column(self, value: object, place: str) -> str | None:
-        """Read the name of the label's column; None where it is no text."""
         if isinstance(value, str) and value:
             self.check_name(value, place)
             return value
@@ -204,7 +297,6 @@ class DeclarationReader(FieldReader):
         return None
 
     def condition(self, value: object, place: str) -> Condition | None:
-        """Read the label's condition; None where it cannot be parsed."""
         if not isinstance(value, str):
             self.fault(place, f"expected a condition as text, found {excerpt(value)}")
             return None
@@ -215,7 +307,6 @@ class DeclarationReader(FieldReader):
             return None
 
     def attributes(self, table: Mapping[str, Any]) -> tuple[Attribute, ...]:
-        """Read the attributes, except those with faults."""
         place = f"{self.place}.attributes"
         document = table.get("attributes")
         if not isinstance(document, Mapping) or not document:
@@ -228,13 +319,7 @@ class DeclarationReader(FieldReader):
         return tuple(attribute for attribute in read if attribute is not None)
 
     def attribute(self, name: str, document: object, place: str) -> Attribute | None:
-        """Read an attribute; None where its faults leave none.
-
-        Args:
-            name: Column name.
-            document: The declaration: a table with ``lower`` and ``upper``, or with ``values``.
-            place: Place of the declaration, for faults.
-        """
+        """Read a table with ``lower`` and ``upper``, or with ``values``; None where its faults leave no attribute."""
         if not name:
             self.fault(place, "an attribute needs a name")
             return None
@@ -251,7 +336,6 @@ class DeclarationReader(FieldReader):
         return None
 
     def numeric(self, name: str, document: object, place: str) -> Numeric | None:
-        """Read a numeric attribute; None where its faults leave none."""
         table = self.table(document, place, NUMERIC_KEYS)
         if table is None:
             return None
@@ -274,7 +358,6 @@ class DeclarationReader(FieldReader):
         return attribute
 
     def categorical(self, name: str, document: object, place: str) -> Categorical | None:
-        """Read a categorical attribute; None where its faults leave none."""
         table = self.table(document, place, CATEGORICAL_KEYS)
         if table is None:
             return None
@@ -306,7 +389,6 @@ class DeclarationReader(FieldReader):
                 self.fault(place, f"{problem}; keep one, or put both into one of groups")
 
     def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
-        """Read how a row without a value is treated; None where that is not declared, or faulty."""
         if "missing" not in table:
             return None
         if table["missing"] == "drop":  # the word of earlier releases
@@ -316,14 +398,7 @@ class DeclarationReader(FieldReader):
     def missing_values(
         self, table: Mapping[str, Any], values: Sequence[str], place: str, otherwise: str
     ) -> tuple[str, ...]:
-        """Read the values that mean "missing", none of which may be a category or a class.
-
-        Args:
-            table: Declaration of the attribute or the label.
-            values: Its categories or classes.
-            place: Its place.
-            otherwise: What a value of both lists is, for the fault.
-        """
+        """Read the values that mean "missing", none of which may be a category or a class."""
         place = f"{place}.missing_values"
         missing_values = self.texts(table.get("missing_values", []), place, "a list of values")
         if overlap := set(values) & set(missing_values):
@@ -333,14 +408,6 @@ class DeclarationReader(FieldReader):
     def groups(
         self, table: Mapping[str, Any], values: Sequence[str], missing_values: Sequence[str], place: str
     ) -> tuple[Group, ...]:
-        """Read the groups of some categories or classes; they are returned in the order of ``values``.
-
-        Args:
-            table: Declaration of the attribute or the label.
-            values: Its categories or classes.
-            missing_values: Its values that mean "missing".
-            place: Its place.
-        """
         place = f"{place}.groups"
         document = table.get("groups", {})
         if not isinstance(document, Mapping):
@@ -369,16 +436,7 @@ class DeclarationReader(FieldReader):
         return tuple(Group(value, groups[value]) for value in values if groups.get(value))
 
     def members(self, document: object, place: str, room: int) -> tuple[str, ...]:
-        """Read the values of the data that a group stands for.
-
-        Args:
-            document: List of values and ranges.
-            place: Place of the group.
-            room: Most values that are accepted.
-
-        Returns:
-            The values, ranges written out, in canonical order; some of them, but more than ``room``, if there are more.
-        """
+        """Read the values that a group stands for, ranges written out, in order; more than ``room`` if too many."""
         members: set[str] = set()
         for member in self.texts(document, place, 'a list of values and ranges such as ["10-19", 25]', least=1):
             if len(members) > room:
@@ -390,15 +448,7 @@ class DeclarationReader(FieldReader):
         return in_order(members)
 
     def unit_and_weight(self, table: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-        """Read the unit that is counted by, the weight of the rows, and those that are merely there.
-
-        Args:
-            table: The declaration.
-            columns: Columns of the label and the attributes, which are neither.
-
-        Returns:
-            Fields of a domain, by their names.
-        """
+        """Read the unit and the weight, and those that are merely there, as fields of a domain by their names."""
         place = f"{self.place}.available_unit"
         available: tuple[str, ...] = ()
         if "available_unit" in table:
@@ -411,7 +461,6 @@ class DeclarationReader(FieldReader):
         return {"unit": unit, "available_unit": available, "available_person": person, **weights}
 
     def unit(self, document: object, columns: Sequence[str], key: str = "unit") -> Unit | None:
-        """Read the unit that the guarantee is for, or that of a person; None where its faults leave none."""
         place = f"{self.place}.{key}"
         if isinstance(document, Mapping) and "cap" in document:
             remedy = f"write the number of its rows as a weight: ingest with {option('persons-cap', 8)}"
@@ -437,7 +486,6 @@ class DeclarationReader(FieldReader):
         return Unit(named, rows)
 
     def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
-        """Read the columns that together name a unit."""
         read = [name for name in names if isinstance(name, str) and name] if isinstance(names, list) else []
         if not 1 <= len(read) <= MOST_UNIT_COLUMNS or read != names:
             self.fault(place, f"expected names of 1 to {MOST_UNIT_COLUMNS} columns, found {excerpt(names)}")
@@ -498,7 +546,6 @@ class DeclarationReader(FieldReader):
         return weight
 
     def weight_column(self, value: object, place: str, columns: Sequence[str], unit: Unit | None) -> str | None:
-        """Read the column of the weight; None where its faults leave none."""
         if not isinstance(value, str) or not value:
             self.fault(place, f"expected the column of the weight, such as PERWT, found {excerpt(value)}")
             return None
@@ -510,7 +557,6 @@ class DeclarationReader(FieldReader):
         return value
 
     def weight_number(self, table: Mapping[str, Any], key: str, place: str) -> Fraction | None:
-        """Read the cap, the step, or the weight of rows without one; None where it is no number."""
         if key == "cap" and key not in table:
             self.fault(f"{place}.cap", "missing: the most that one row weighs, declared and not taken from the rows")
             return None
@@ -522,14 +568,7 @@ class DeclarationReader(FieldReader):
 
 
 def grid_fault(attribute: Numeric, place: str) -> Fault | None:
-    """Find what is wrong with the grid of a numeric attribute, whose lower bound is below the upper.
-
-    A grid is accepted if its codes and its values are exact in 64-bit floats, and its squares finite.
-
-    Args:
-        attribute: The attribute.
-        place: Place of its declaration.
-    """
+    """Find what is wrong with a grid: codes and values must be exact in 64-bit floats, and its squares finite."""
     lower, upper, step = attribute.lower, attribute.upper, attribute.step
     if step <= 0 or (upper - lower) % step != 0:
         width = number_text(upper - lower)
@@ -556,19 +595,7 @@ def domain_metadata(domain: Declaration) -> dict[str, str]:
 
 
 def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaration | None:
-    """Read the domain that a file's key-value metadata carries.
-
-    Args:
-        metadata: Key-value pairs of the file.
-        source: The file, named in the error.
-
-    Returns:
-        The domain, with a label or without; None where the metadata has no declaration.
-
-    Raises:
-        DomainError: If the declaration has faults.
-        ConfigurationError: If the value is not a declaration at all.
-    """
+    """Read the domain that a file's metadata carries; None where it has no declaration."""
     if DOMAIN_KEY not in metadata:
         return None
     place = f"{source}: metadata {DOMAIN_KEY!r}"

@@ -1,10 +1,12 @@
 """The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1).
 
-The types alone; the same in words stands in ``domain.domain_text``.
+The types and their canonical document alone; the same in words stands in ``domain.domain_text``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,20 +21,20 @@ from dpnb_columnar.domain.attributes import (
     Group,
     Missing,
     Numeric,
+    Transform,
+    compress_members,
+    default_step,
+    missing_texts,
 )
 from dpnb_columnar.domain.condition import Condition
+from dpnb_columnar.domain.names import number_text
 
 ValueLabels = Mapping[str, Mapping[str, str]]
 """Words for values, by column and by the value as it is declared; see ``domain.words``."""
 
-Titles = Mapping[str, str]
-"""Words for columns: the labels of variables in a codebook; see ``domain.words``."""
-
-MOST_UNIT_ROWS = 1000
-"""Most rows of a unit that may count: each of so many rows has a thousandth of every share."""
-
-MOST_UNIT_COLUMNS = 8
-"""Most columns that together name a unit."""
+Titles = Mapping[str, str]  # words for columns: the labels of variables in a codebook; see ``domain.words``
+MOST_UNIT_ROWS = 1000  # most rows of a unit that may count: each of so many rows has a thousandth of every share
+MOST_UNIT_COLUMNS = 8  # most columns that together name a unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +53,26 @@ class Unit:
     rows: int
 
 
-MOST_WEIGHT_STEPS = 2**20
-"""Most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers."""
-
-
-WEIGHT_CODE = 1
-"""Code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0."""
+MOST_WEIGHT_STEPS = 2**20  # most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers
+WEIGHT_CODE = 1  # code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0
 
 
 @dataclass(frozen=True)
 class Weight:
     """The weight of a row, such as how many persons of the population it stands for: class counts are sums of it.
 
-    It is counted in whole steps, 0 to ``steps``, as a numeric attribute of these bounds would be: a larger weight
-    counts as the cap. A row whose weight is missing, negative, infinite or no number counts with ``missing``.
-
-    Attributes:
-        column: Column of the weight.
-        cap: The most that one row weighs, a multiple of the step.
-        step: Width of a step, in the column's unit.
-        missing: Weight of a row without one, a multiple of the step from 0 to the cap.
-        unit: Columns of the unit whose rows the weight counts: one row of it more or less changes the weights of the
-            others, so a guarantee for this unit alone covers it (docs/privacy.md, Lemma 2.12). Empty for a weight that
-            is a function of its own row.
+    It is counted in whole steps, 0 to ``steps``: a larger weight counts as the cap, and one that is missing, negative,
+    infinite or no number with ``missing``.
     """
 
     column: str
-    cap: Fraction
-    step: Fraction = Fraction(1)
+    cap: Fraction  # a multiple of the step
+    step: Fraction = Fraction(1)  # in the column's unit
     missing: Fraction = Fraction(0)
-    unit: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()  # whose rows the weight counts: a guarantee for it alone covers it (Lemma 2.12)
 
     @cached_property
     def grid(self) -> Numeric:
-        """The grid of steps, as that of a numeric attribute."""
         return Numeric(self.column, Fraction(0), self.cap, self.step)
 
     @property
@@ -133,30 +121,18 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where the rows come from, in the publisher's words: each one line of text, empty where it is not known.
-
-    Attributes:
-        name: Name of the survey or the data set, such as IPUMS CPS.
-        producer: Who made it.
-        place: Country or region.
-        period: Years or months.
-        sample: Samples that it is drawn from.
-        citation: The citation that the publisher demands.
-        url: Where it is described, such as ``https://doi.org/10.18128/D030``.
-        allocated: What became of values that the publisher's flags say were allocated, where they do not count.
-    """
+    """Where the rows come from, in the publisher's words: each one line of text, empty where it is not known."""
 
     name: str = ""
     producer: str = ""
     place: str = ""
     period: str = ""
-    sample: str = ""
-    citation: str = ""
-    url: str = ""
-    allocated: str = ""
+    sample: str = ""  # samples that it is drawn from
+    citation: str = ""  # the one that the publisher demands
+    url: str = ""  # such as ``https://doi.org/10.18128/D030``
+    allocated: str = ""  # what became of values that the publisher's flags say were allocated, where they do not count
 
     def known(self) -> dict[str, str]:
-        """Return what is known, by its key."""
         texts = {each.name: getattr(self, each.name) for each in fields(self)}
         return {key: text for key, text in texts.items() if text}
 
@@ -316,8 +292,7 @@ class UnlabelledDomain(_Declared):
         return tuple(attribute.name for attribute in self.attributes)
 
 
-Declaration = Domain | UnlabelledDomain
-"""A declared domain, with a label or without one."""
+Declaration = Domain | UnlabelledDomain  # a declared domain, with a label or without one
 
 
 def columns_of(domain: Domain | UnlabelledDomain) -> dict[str, Attribute | None]:
@@ -327,3 +302,102 @@ def columns_of(domain: Domain | UnlabelledDomain) -> dict[str, Attribute | None]
         label = domain.label
         columns |= dict.fromkeys(label.columns, None if label.column is None else label.categories)
     return columns | {attribute.name: attribute for attribute in domain.attributes}
+
+
+WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
+"""Keys of what is for people alone; see ``domain.words``."""
+
+AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight")
+
+
+def document_of(domain: Declaration, *, defaults: bool = True, words: bool = True) -> dict[str, Any]:
+    """Write the declaration of a domain in canonical form: every default written out, numbers as exact text."""
+    label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
+    unit = {} if domain.unit is None else {"unit": unit_document(domain.unit)}
+    weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
+    available: dict[str, Any] = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
+    if (person := domain.available_person) is not None:
+        available["available_person"] = unit_document(person)
+    if domain.available_weight is not None:
+        available["available_weight"] = weight_document(domain.available_weight)
+    return {
+        **label,
+        **unit,
+        **weight,
+        **available,
+        "attributes": {
+            attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
+        },
+        **(words_document(domain) if words else {}),
+    }
+
+
+def unit_document(unit: Unit) -> dict[str, Any]:
+    """Write the declaration of a unit."""
+    columns = {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
+    return {**columns, "rows": unit.rows}
+
+
+def words_document(domain: Declaration) -> dict[str, Any]:
+    """Write what a declaration says for people alone, as ``document_of`` does; empty where it has no such words."""
+    titles = {name: domain.titles[name] for name in domain.columns if name in domain.titles}
+    labels = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
+    provenance = None if domain.provenance is None else domain.provenance.known()
+    values = (titles, labels, domain.universe, provenance)
+    return {key: value for key, value in zip(WORD_KEYS, values, strict=True) if value}
+
+
+def digest(domain: Declaration) -> str:
+    """Compute the hexadecimal SHA-256 of the canonical declaration: domains of one digest count the same cells."""
+    document = {key: value for key, value in document_of(domain, words=False).items() if key not in AVAILABLE_KEYS}
+    canonical = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[str, Any]:
+    """Write the declaration of one attribute, as ``document_of`` does."""
+    document: dict[str, Any]
+    if isinstance(attribute, Numeric):
+        document = {name: number_text(getattr(attribute, name)) for name in ("lower", "upper", "step")}
+        if not defaults and attribute.step == default_step(attribute.lower, attribute.upper):
+            del document["step"]
+        if attribute.transform is not Transform.IDENTITY:
+            document["transform"] = attribute.transform.value
+        if attribute.missing_values:
+            document["missing_values"] = list(missing_texts(attribute))
+        if attribute.missing is not None:
+            document["missing"] = attribute.missing.value
+        return document
+    document = {"values": list(attribute.values)}
+    if attribute.groups:
+        document["groups"] = {group.name: compress_members(group.members) for group in attribute.groups}
+    if attribute.missing is not None:
+        document["missing"] = attribute.missing.value
+    if attribute.missing_values:
+        document["missing_values"] = list(attribute.missing_values)
+    return document
+
+
+def _label_document(label: Label) -> dict[str, Any]:
+    document: dict[str, Any] = {"classes": list(label.classes)}
+    if label.condition is not None:
+        document["condition"] = label.condition.text
+    else:
+        document["column"] = label.column
+    if label.groups:
+        document["groups"] = {group.name: compress_members(group.members) for group in label.groups}
+    if label.missing_values:
+        document["missing_values"] = list(label.missing_values)
+    return document
+
+
+def weight_document(weight: Weight) -> dict[str, Any]:
+    """Write the declaration of a weight, as ``document_of`` does."""
+    counted = {"unit": [*weight.unit]} if weight.unit else {}
+    return {
+        **counted,
+        "column": weight.column,
+        "cap": number_text(weight.cap),
+        "step": number_text(weight.step),
+        "missing": number_text(weight.missing),
+    }

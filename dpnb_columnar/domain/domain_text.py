@@ -1,29 +1,134 @@
-"""A declared domain in words, for people: titles and value labels, tables of attributes, units, weights and sources."""
+"""A declared domain in words, for people: titles and value labels, tables in text and HTML, units, weights and sources.
+
+Attributes that a label is computed from, or that are computed from it, make a model look accurate that has learned a
+sum. ``computed_columns.toml`` names such columns of known surveys, which a domain written by hand has as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, islice, takewhile
+from pathlib import Path
+from typing import Any
 
-from dpnb_columnar.domain.attributes import (
-    Attribute,
-    Categorical,
-    Group,
-    Missing,
-    Numeric,
-    Transform,
-)
+from dpnb_columnar.domain.attributes import RANGE, Attribute, Categorical, Group, Missing, Numeric, Transform
 from dpnb_columnar.domain.condition import Condition, comparisons
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declared_domain import Declaration, Domain, Titles, Unit, Weight, columns_of
-from dpnb_columnar.domain.groups import RANGE
-from dpnb_columnar.domain.names import listed, named
-from dpnb_columnar.domain.numbers import exact_number, number_text
-from dpnb_columnar.domain.tables import html_fragment, table_lines
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.names import exact_number, listed, named, number_text
 from dpnb_columnar.errors import option, printable, printable_line
 
-MAX_CELL_WIDTH = 60
-"""Characters of a list of values in a table."""
+FACTS = Path(__file__).with_name("computed_columns.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRelatives:
+    """Attributes of a domain that are related to its label by computation, in the domain's order."""
+
+    label: tuple[str, ...]  # columns of the label
+    parts: tuple[str, ...]  # what the label is computed from
+    wholes: tuple[str, ...]  # what is computed from the label
+    same: tuple[str, ...]  # what records the same as the label
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.parts, *self.wholes, *self.same)
+
+    def __str__(self) -> str:
+        label = named(self.label)
+        said = [
+            *([f"{label} is computed from {named(self.parts)}"] if self.parts else []),
+            *([f"{named(self.wholes)} is computed from {label}"] if self.wholes else []),
+            *([f"{named(self.same)} is another record of {label}"] if self.same else []),
+        ]
+        return (
+            f"{'; '.join(said)}: a model that reads {'it' if len(self.names) == 1 else 'these'} tells how the label is "
+            "made up, not what goes with it"
+        )
+
+
+def label_relatives(domain: Domain) -> LabelRelatives | None:
+    """Find the attributes that tell how a domain's label is made up; None where there are none."""
+    columns = {each.upper() for each in domain.label.columns}
+    parts = {part for column in columns for part in _parts(column)} - columns
+    groups = [names for fact in _facts()["same"] for names in fact["names"]]
+    same = {name for group in groups if not columns.isdisjoint(group) for name in group} - columns
+
+    def chosen(names: Collection[str]) -> tuple[str, ...]:
+        return tuple(each.name for each in domain.attributes if each.name.upper() in names)
+
+    attributes = {each.name.upper() for each in domain.attributes}
+    wholes = {name for name in attributes - parts if columns & _parts(name)}
+    found = LabelRelatives(domain.label.columns, chosen(parts), chosen(wholes), chosen(same - parts - wholes))
+    return found if found.names else None
+
+
+@cache
+def _facts() -> Mapping[str, list[Mapping[str, Any]]]:
+    with FACTS.open("rb") as file:
+        return tomllib.load(file)
+
+
+@cache
+def _parts(name: str) -> frozenset[str]:
+    direct = {part for fact in _facts()["computed"] if fact["name"] == name for part in fact["of"]}
+    return frozenset(direct.union(*map(_parts, direct)))
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> Iterator[str]:
+    """Yield the lines of an aligned table; wider than ``width``, it goes on below with the first column again."""
+    cells = [[printable_line(str(cell)) for cell in row] for row in rows]
+    names = [printable_line(name) for name in header]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
+    for number, columns in enumerate(_side_by_side(names, widths, width)):
+        yield from [""] * bool(number)
+        for row in (names, ["-" * each for each in widths], *cells):
+            parts = ((row[index].rjust if right[index] else row[index].ljust)(widths[index]) for index in columns)
+            yield f"  {'  '.join(parts)}".rstrip()
+
+
+def _side_by_side(names: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+    """Yield the columns of each table that a table is divided into; one without a name stays beside the one before."""
+    columns: list[int] = []
+    for index, name in enumerate(names):
+        following = takewhile(lambda other: not names[other], range(index + 1, len(names)))
+        line = [*columns, index, *following]
+        if name and len(columns) > 1 and width is not None and sum(widths[one] + 2 for one in line) > width:
+            yield columns
+            columns = [0]
+        columns.append(index)
+    yield columns
+
+
+def html_fragment(lines: Iterable[str], header: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()) -> str:
+    """Write lines, and a table below them, for a notebook. Lines that begin with blanks keep their columns."""
+    from html import escape
+    from itertools import groupby
+
+    def text(cell: object) -> str:
+        return escape(printable(f"{cell:,}" if isinstance(cell, int) else str(cell)))
+
+    parts = []
+    for aligned, group in groupby(filter(str.strip, lines), lambda line: line.startswith("  ")):
+        if aligned:
+            parts.append("<pre>" + "\n".join(map(text, group)) + "</pre>")
+        else:
+            parts += [f"<p>{text(line)}</p>" for line in group]
+    if header:
+        names = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
+        body = "".join(
+            f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
+            for first, *cells in rows
+        )
+        parts.append(f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+MAX_CELL_WIDTH = 60  # characters of a list of values in a table
 
 
 def predicts(domain: Domain) -> str:
@@ -229,20 +334,11 @@ def heading_lines(domain: Declaration) -> Iterator[str]:
     yield from (f"{heading}: {text}" for heading, text in whose_rows(domain))
 
 
-LONGEST_SHOWN = 40
-"""Characters of a title or a value label in a table."""
-
-MOST_REMARKED = 8
-"""Values of a column that a comment lists."""
-
-LONGEST_LINE = 200
-"""Characters of a line of the short form of a domain."""
-
-MOST_ROWS = 50
-"""Attributes in the table of a notebook."""
-
-SHORT = 20
-"""Characters of a value label in a list, or in the header of a table."""
+LONGEST_SHOWN = 40  # characters of a title or a value label in a table
+MOST_REMARKED = 8  # values of a column that a comment lists
+LONGEST_LINE = 200  # characters of a line of the short form of a domain
+MOST_ROWS = 50  # attributes in the table of a notebook
+SHORT = 20  # characters of a value label in a list, or in the header of a table
 
 
 def value_with_label(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:

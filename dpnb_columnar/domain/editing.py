@@ -1,9 +1,7 @@
 """Choices made in place of what a domain declares, and read again, so that faults are found as in any declaration.
 
-*The label*: ``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
+``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
 ``INCWAGE > 1500``. Columns of the label are no longer attributes, and their missing values become the label's.
-
-*Unit and weight* are chosen in place of what the domain declares.
 """
 
 from __future__ import annotations
@@ -17,9 +15,7 @@ from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, only_outcome, possible_values
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import document_of, weight_document
 from dpnb_columnar.domain.declared_domain import (
     MOST_UNIT_COLUMNS,
     Declaration,
@@ -27,34 +23,27 @@ from dpnb_columnar.domain.declared_domain import (
     Label,
     Unit,
     UnlabelledDomain,
+    document_of,
+    weight_document,
 )
-from dpnb_columnar.domain.names import did_you_mean
-from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.names import did_you_mean, exact_number, identity, number_text
 from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
-NOT_CHOSEN = "not chosen"
-"""Text of the condition of a label that is still to be chosen."""
-
-MOST_LISTED = 8
-"""Columns that a message names."""
+NOT_CHOSEN = "not chosen"  # text of the condition of a label that is still to be chosen
+MOST_LISTED = 8  # columns that a message names
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Declaration of a column that a label may be read from.
+    """Declaration of a column that a label may be read from."""
 
-    Attributes:
-        missing_values: Values of the column that mean "missing", as text.
-        attribute: Declaration as an attribute; None where the column is known from the present label alone.
-    """
-
-    missing_values: tuple[str, ...]
-    attribute: Attribute | None
+    missing_values: tuple[str, ...]  # as text
+    attribute: Attribute | None  # None where the column is known from the present label alone
 
     def admits(self, value: str) -> bool:
-        """Return whether a value of the column may be this one and not missing."""
         if identity(value) in map(identity, self.missing_values):
             return False
         if self.attribute is None:
@@ -66,14 +55,7 @@ class _Column:
 
 
 def labelled(domain: Declaration, label: str) -> Domain:
-    """Choose the label of a domain.
-
-    A column that was the label becomes an attribute. Columns of the present condition have no bounds of their own, so
-    another condition may use them, but they become no attributes.
-
-    Args:
-        domain: A domain, with a label or without one.
-    """
+    """Choose the label of a domain; a column that was the label becomes an attribute, those of a condition do not."""
     columns = _columns(domain)
     chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
     attributes = tuple(
@@ -104,7 +86,6 @@ def provisional(domain: UnlabelledDomain) -> Domain:
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:
-    """List every column that a label may be read from."""
     columns = {attribute.name: _Column(missing_texts(attribute), attribute) for attribute in domain.attributes}
     if isinstance(domain, Domain):
         present = domain.label
@@ -114,7 +95,6 @@ def _columns(domain: Declaration) -> dict[str, _Column]:
 
 
 def _column_label(name: str, column: _Column) -> Label:
-    """Build the label that is a column."""
     if isinstance(column.attribute, Categorical):
         attribute = column.attribute
         return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
@@ -124,7 +104,6 @@ def _column_label(name: str, column: _Column) -> Label:
 
 
 def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
-    """Build the label that is a condition."""
     try:
         condition = parse_condition(label)
     except ValueError as error:
@@ -214,7 +193,6 @@ def _unknown_in_label(label: str, name: str, columns: Mapping[str, _Column]) -> 
 
 
 def _listed(names: Sequence[str], near: str = "") -> str:
-    """List the first few names, those close to another one before all."""
     close = difflib.get_close_matches(near, names, n=3)
     first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
     more = len(names) - len(first)
@@ -222,7 +200,6 @@ def _listed(names: Sequence[str], near: str = "") -> str:
 
 
 def _number(value: str) -> str | None:
-    """Write a number as its shortest exact text; None for other texts."""
     try:
         return number_text(exact_number(value))
     except ValueError:
@@ -230,9 +207,7 @@ def _number(value: str) -> str | None:
 
 
 DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)
-
-DEFAULT_ROWS = 1
-"""Rows of a unit that count, unless more are wanted: one has the most accurate models per unit."""
+DEFAULT_ROWS = 1  # rows of a unit that count, unless more are wanted: one has the most accurate models per unit
 
 
 def unit_columns(text: str) -> tuple[str, ...]:
@@ -246,13 +221,7 @@ def unit_columns(text: str) -> tuple[str, ...]:
 
 
 def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
-    """Return a domain that is counted by the unit chosen; as it is declared where none is.
-
-    Args:
-        domain: The domain, with a label or without.
-        unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
-            those of its available unit where ``rows`` alone is given.
-    """
+    """Return a domain counted by the unit chosen; where ``rows`` alone is given, by the declared or available one."""
     if unit is None and rows is None:
         return domain
     if unit is not None:
@@ -273,16 +242,11 @@ def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | Non
 
 # The weight that class counts are sums of as well.
 
-Number = str | int | float | Decimal | Fraction
-"""A number as typed; a float stands for its shortest text."""
+Number = str | int | float | Decimal | Fraction  # a number as typed; a float stands for its shortest text
 
 
 def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> DomainT:
-    """Return a domain whose rows have the weight chosen, in steps of 1; as it is declared where none is.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
+    """Return a domain whose rows have the weight chosen, in steps of 1; as it is declared where none is."""
     if weight is None and cap is None:
         return domain
     known = [each for each in (domain.weight, domain.available_weight) if each is not None]
@@ -293,7 +257,7 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> Doma
             "PERWT"
         )
     chosen = {"column": weight} if declared is None else weight_document(declared)
-    given = {} if cap is None else {"cap": _typed(cap)}
+    given = {} if cap is None else {"cap": cap if isinstance(cap, int | str) else str(cap)}
     document = {**document_of(domain), "weight": {**chosen, **given}}
     if "cap" not in document["weight"]:
         raise UsageError(
@@ -301,7 +265,3 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None) -> Doma
             "such as 400, from the publisher's documentation and not from the rows"
         )
     return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
-
-
-def _typed(number: Number) -> str | int:
-    return number if isinstance(number, int | str) else str(number)

@@ -1,6 +1,6 @@
 """The reading of single fields of a declaration: faults are gathered with their places, and none stops the reading.
 
-TOML, JSON and CSV written by others: numbers read as exact decimals, size and nesting bounded, errors short.
+TOML, JSON and conditions of labels written by others: exact decimals, size and nesting bounded, errors short.
 """
 
 from __future__ import annotations
@@ -9,38 +9,30 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, listed, quoted
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.condition import Combination, Comparison, Condition, Negation, Node
+from dpnb_columnar.domain.names import LONGEST_NAME, TRUTHS, did_you_mean, exact_number, is_printable, listed, quoted
 from dpnb_columnar.errors import Fault, excerpt
 
-LARGEST_DOCUMENT = 16 * 2**20
-"""Characters, or bytes, of one document."""
+LARGEST_DOCUMENT = 16 * 2**20  # characters, or bytes, of one document
 
 CHAIN = re.compile(
     r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')){32}", re.ASCII
 )
 """A TOML key of more than 32 parts. The parser's time and memory grow with the square of their number."""
 
-OF_PYTHON = "set_int_max_str_digits"
-"""What Python advises its programmers where a whole number has thousands of digits."""
-
-LONGEST_PROBLEM = 200
-"""Characters of a parser's error message that are passed on."""
+OF_PYTHON = "set_int_max_str_digits"  # what Python advises its programmers where a whole number has thousands of digits
+LONGEST_PROBLEM = 200  # characters of a parser's error message that are passed on
 
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
-    """Parse TOML, a text or the bytes of a file, with its fractions as decimals.
-
-    Raises:
-        ValueError: If the text is not TOML, or larger or more deeply nested than any declaration.
-    """
+    """Parse TOML, its fractions as decimals; a ValueError says that it is none, too large or nested too deep."""
     if isinstance(text, bytes):
         try:
             return parse_toml(text.decode("utf-8"))
@@ -55,11 +47,7 @@ def parse_toml(text: str | bytes) -> dict[str, Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON with its fractions as decimals; a repeated key and NaN are refused, as TOML refuses the former.
-
-    Raises:
-        ValueError: If the text is not JSON, or larger or more deeply nested than any declaration.
-    """
+    """Parse JSON with its fractions as decimals; a repeated key and NaN are refused, as TOML refuses the former."""
     _check_text(text)
     with _short_errors():
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
@@ -106,14 +94,9 @@ LARGEST_DECLARATION = 10_000
 LARGEST_TABLE = 2**20
 """Most counts of an attribute of more than ``LARGEST_DECLARATION`` values: its categories times the classes."""
 
-LONGEST_VALUE = 8192
-"""Characters of a category or a class, which may be named after a condition."""
-
-MOST_FAULTS = 20
-"""Faults that are reported together."""
-
+LONGEST_VALUE = 8192  # characters of a category or a class, which may be named after a condition
+MOST_FAULTS = 20  # faults that are reported together
 Choice = TypeVar("Choice", bound=StrEnum)
-
 
 OTHER_WORDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("min", "minimum", "low", "from"), ("lower",)),
@@ -131,14 +114,9 @@ OTHER_WORDS: Mapping[str, Sequence[str]] = {
 
 
 class FieldReader:
-    """Reader of single fields.
-
-    Attributes:
-        faults: Every fault so far, in the order of reading.
-    """
+    """Reader of single fields, which gathers every fault in the order of reading."""
 
     def __init__(self) -> None:
-        """Start without a fault."""
         self.faults: list[Fault] = []
 
     def fault(self, place: str, problem: str) -> None:
@@ -146,10 +124,7 @@ class FieldReader:
         self.faults.append(Fault(place, problem))
 
     def unknown(self, place: str, problem: str, name: str, known: Sequence[str], otherwise: str) -> None:
-        """Note a name that is not known, with the closest known one.
-
-        No such name is searched for a fault that will not be reported: among thousands it takes long.
-        """
+        """Note an unknown name; the closest known one, slow to find among thousands, only if it will be reported."""
         is_reported = len(self.faults) < MOST_FAULTS
         hint = did_you_mean(name, known, otherwise) if is_reported else otherwise
         self.fault(place, f"{problem}; {hint}" if hint else problem)
@@ -178,7 +153,6 @@ class FieldReader:
             return None
 
     def numbers(self, table: Mapping[str, Any], key: str, place: str) -> tuple[Fraction, ...]:
-        """Read a list of numbers; empty where there is none."""
         values = table.get(key, [])
         if not isinstance(values, list) or len(values) > LARGEST_DECLARATION:
             self.fault(f"{place}.{key}", f"expected a list of at most {LARGEST_DECLARATION} numbers")
@@ -217,7 +191,6 @@ class FieldReader:
         return tuple(texts)
 
     def choice(self, table: Mapping[str, Any], key: str, kind: type[Choice], default: Choice, place: str) -> Choice:
-        """Read a member of an enumeration; the default where there is none."""
         value = table.get(key, default.value)
         for member in kind:
             if member.value == value:
@@ -227,7 +200,6 @@ class FieldReader:
         return default
 
     def check_name(self, name: str, place: str) -> None:
-        """Note a name of a column or a data set that cannot be printed, or is too long."""
         self.check_printable(name, place)
         if len(name) > LONGEST_NAME:
             self.fault(place, f"a name of {len(name)} characters; at most {LONGEST_NAME} are accepted")
@@ -244,3 +216,167 @@ def first_faults(faults: Sequence[Fault]) -> list[Fault]:
     """Select the first faults, and say how many more there are: a file from elsewhere may have one at every key."""
     more = len(faults) - MOST_FAULTS
     return [*faults[:MOST_FAULTS], *([Fault("...", f"and {more} more")] if more > 0 else [])]
+
+
+TOKEN = re.compile(
+    r"""(?P<number>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)(?![\w.])
+      |(?P<word>[^\W\d]\w*)
+      |"(?P<quoted>(?:[^"]|"")+)"
+      |'(?P<text>(?:[^']|'')*)'
+      |(?P<symbol><=|>=|<>|!=|[=<>(),])""",
+    re.VERBOSE,
+)
+MISSPELT = {"==": "=", "=>": ">=", "=<": "<=", "!==": "<>", "><": "<>"}
+"""Comparisons of other languages, and how they are written here."""
+
+KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
+LONGEST_CONDITION = 4096  # characters; bounds the depth of recursion on text from elsewhere
+DEEPEST_NESTING = 32
+
+
+def parse_condition(text: str) -> Condition:
+    """Parse a label condition; a ValueError says where it leaves the grammar of ``domain.condition``."""
+    if len(text) > LONGEST_CONDITION:
+        raise ValueError(f"a condition has at most {LONGEST_CONDITION} characters, this one has {len(text)}")
+    return Condition(text, _Parser(text).parse())
+
+
+class _Parser:
+    """Recursive-descent parser of one condition: one method for each rule of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(_tokens(text))
+        self.position = 0
+        self.depth = 0
+
+    def parse(self) -> Node:
+        node = self.disjunction()
+        if self.kind() != "end":
+            raise self.syntax_error("AND, OR or the end")
+        return node
+
+    def kind(self) -> str:
+        return self.tokens[self.position][0]
+
+    def take(self, kind: str, *values: str) -> str | None:
+        """Consume the current token if it is of a kind, and one of the values given; return its value, else None."""
+        token_kind, value, _ = self.tokens[self.position]
+        if token_kind != kind or (values and value not in values):
+            return None
+        self.position += 1
+        return value
+
+    def syntax_error(self, what: str) -> ValueError:
+        kind, value, offset = self.tokens[self.position]
+        actual = "the end" if kind == "end" else excerpt(value)
+        return ValueError(
+            f"expected {what} at character {offset + 1}, found {actual}; a condition compares columns with constants, "
+            "for example: INCWAGE > 1500 AND NOT SEX = 'Female'"
+        )
+
+    def disjunction(self) -> Node:
+        return self.combination("OR", lambda: self.combination("AND", self.negation))
+
+    def combination(self, keyword: str, part: Callable[[], Node]) -> Node:
+        parts = [part()]
+        while self.take("keyword", keyword):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Combination(keyword, tuple(parts))
+
+    def negation(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise ValueError(f"a condition nests at most {DEEPEST_NESTING} deep")
+        node: Node
+        if self.take("keyword", "NOT"):
+            node = Negation(self.negation())
+        elif self.take("symbol", "("):
+            node = self.disjunction()
+            if not self.take("symbol", ")"):
+                raise self.syntax_error("')'")
+        else:
+            node = self.test()
+        self.depth -= 1
+        return node
+
+    def test(self) -> Node:
+        column = self.take("column")
+        if column is None:
+            raise self.syntax_error("a column name, NOT or '('")
+        if operator := self.take("symbol", "=", "<>", "!=", "<", "<=", ">", ">="):
+            if right := MISSPELT.get(operator + str(self.tokens[self.position][1])):
+                place = self.tokens[self.position - 1][2] + 1
+                raise ValueError(f"write {right} in place of the comparison at character {place}")
+            return self.comparison(column, "<>" if operator == "!=" else operator)
+        negated = self.take("keyword", "NOT")
+        node: Node
+        if self.take("keyword", "IN"):
+            node = self.membership(column)
+        elif self.take("keyword", "BETWEEN"):
+            low = Comparison(column, ">=", self.number())
+            if not self.take("keyword", "AND"):
+                raise self.syntax_error("AND")
+            node = Combination("AND", (low, Comparison(column, "<=", self.number())))
+        else:
+            raise self.syntax_error("a comparison, IN or BETWEEN")
+        return Negation(node) if negated else node
+
+    def comparison(self, column: str, operator: str) -> Comparison:
+        constant = self.constant()
+        if isinstance(constant, str) and operator not in ("=", "<>"):
+            raise ValueError(f"text has no order here: use = or <> with {excerpt(constant)}, or compare with a number")
+        return Comparison(column, operator, constant)
+
+    def membership(self, column: str) -> Node:
+        if not self.take("symbol", "("):
+            raise self.syntax_error("'('")
+        parts: list[Node] = [Comparison(column, "=", self.constant())]
+        while self.take("symbol", ","):
+            parts.append(Comparison(column, "=", self.constant()))
+        if not self.take("symbol", ")"):
+            raise self.syntax_error("',' or ')'")
+        return parts[0] if len(parts) == 1 else Combination("OR", tuple(parts))
+
+    def constant(self) -> Decimal | str:
+        text = self.take("text")
+        if text is None and (boolean := self.take("column", *TRUTHS)):
+            return boolean.lower()
+        return text if text is not None else self.number()
+
+    def number(self) -> Decimal:
+        number = self.take("number")
+        if number is None:
+            raise self.syntax_error("a number or a 'text' constant")
+        exact_number(number)  # refuses what no 64-bit float can hold
+        return Decimal(number)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    offset = _after_space(text, 0)
+    while offset < len(text):
+        match = TOKEN.match(text, offset)
+        if match is None:
+            raise ValueError(
+                f"unexpected {text[offset : offset + 10]!r} at character {offset + 1}; a condition compares columns "
+                "with constants, and joins comparisons by AND, OR and NOT"
+            )
+        kind = match.lastgroup or ""
+        value = match[kind]
+        if kind == "word":
+            keyword = value.isascii() and value.upper() in KEYWORDS
+            yield ("keyword", value.upper(), offset) if keyword else ("column", value, offset)
+        elif kind == "quoted":
+            yield "column", value.replace('""', '"'), offset
+        elif kind == "text":
+            yield "text", value.replace("''", "'"), offset
+        else:
+            yield kind, value, offset
+        offset = _after_space(text, match.end())
+    yield "end", "", len(text)
+
+
+def _after_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position

@@ -1,10 +1,8 @@
 """Groups of rows by what is declared of a column: the same groups whatever the rows hold. Public.
 
 A *grouping* is the groups of one column; every row that counts is in exactly one of them, rows without a declared value
-in a group of their own. A *division* is the groups of one column, or those of several columns crossed.
-
-``SEX,RACE`` names two divisions, of one column each. ``SEX:RACE`` names one, of every value of the one with every
-value of the other.
+in a group of their own. A *division* is the groups of one column, or those of several columns crossed: ``SEX,RACE``
+names two divisions, ``SEX:RACE`` one, of every value of the one with every value of the other.
 
 Which splits made the rows of a file, as its metadata and a ledger tell: public facts, computed from no row.
 """
@@ -12,19 +10,64 @@ Which splits made the rows of a file, as its metadata and a ledger tell: public 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import TypeAlias, TypedDict
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.declared_domain import Domain
-from dpnb_columnar.domain.divisions import Divisions, Grouping
 from dpnb_columnar.domain.domain_text import value_with_label
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LONGEST_VALUE
-from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named
-from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.names import (
+    LONGEST_NAME,
+    did_you_mean,
+    exact_number,
+    identity,
+    is_printable,
+    named,
+    number_text,
+)
 from dpnb_columnar.errors import UsageError, excerpt, option, printable
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of one column."""
+
+    attribute: Attribute
+    starts: tuple[int, ...]  # first code of every group, rising from 0
+    values: tuple[str | None, ...]  # where a row that counts may have no declared value, None comes last
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    @property
+    def missing(self) -> int:
+        return self.size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Divisions:
+    """How rows are divided into groups."""
+
+    domain: Domain  # with the columns of groups that the model's lacks
+    groupings: tuple[Grouping, ...]  # each once
+    crossed: tuple[tuple[int, ...], ...]  # per division, the places of its columns
+
+    def columns(self, division: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.groupings[place].attribute.name for place in division)
+
+    def values(self, division: Sequence[int]) -> tuple[tuple[str | None, ...], ...]:
+        """List the groups of a division: one value per column, those of the last column changing first."""
+        return tuple(product(*(self.groupings[place].values for place in division)))
+
+    @property
+    def sizes(self) -> list[int]:
+        return [math.prod(self.groupings[place].size for place in division) for division in self.crossed]
+
 
 PART_KEY = b"dpnb_columnar.part"
 """Key, in the metadata of a file, of the splits that made its rows: a JSON list, the latest last."""
@@ -34,17 +77,11 @@ PARTS = (TRAIN, VALIDATION, TEST)
 
 
 class SplitPart(TypedDict):
-    """A part of a split.
+    """A part of a split."""
 
-    Attributes:
-        split: Digest of all that divides rows: seed, share, columns, and the splits before.
-        part: One of ``PARTS``.
-        by: Columns that name the units which were kept together; none for rows by themselves.
-    """
-
-    split: str
-    part: str
-    by: list[str]
+    split: str  # digest of all that divides rows: seed, share, columns, and the splits before
+    part: str  # one of ``PARTS``
+    by: list[str]  # columns of the units which were kept together; none for rows by themselves
 
 
 def read_parts(text: str | bytes) -> list[SplitPart]:
@@ -71,11 +108,7 @@ def parts_in(metadata: Mapping[bytes, bytes]) -> list[SplitPart]:
 
 
 def kept_apart(first: Sequence[SplitPart], second: Sequence[SplitPart]) -> tuple[str, ...] | None:
-    """Return by which units a split kept two files apart; empty for rows by themselves, None if none did.
-
-    A split puts a row, or a unit, into the same part of every file, by its own values alone (``rows.holdout``). So what
-    is in one part of it is in no file of another part.
-    """
+    """Return by which units a split kept two files apart; empty for rows by themselves, None if none did."""
     for part in first:
         for other in second:
             if part["split"] == other["split"] and part["part"] != other["part"]:
@@ -86,14 +119,9 @@ def kept_apart(first: Sequence[SplitPart], second: Sequence[SplitPart]) -> tuple
 MOST_RANGES = 8
 """Equal ranges that the declared range of a numeric attribute is divided into, where nothing else is typed."""
 
-MOST_DIVISIONS = 16
-"""Divisions of one evaluation: each has a part of the budget."""
-
-By: TypeAlias = str | Iterable[str | Sequence[str]]
-"""Which groups are asked for, as ``divisions_of`` reads it."""
-
-NO_VALUE = "no declared value"
-"""What the group of rows without a declared value is called."""
+MOST_DIVISIONS = 16  # divisions of one evaluation: each has a part of the budget
+By: TypeAlias = str | Iterable[str | Sequence[str]]  # which groups are asked for, as ``divisions_of`` reads it
+NO_VALUE = "no declared value"  # what the group of rows without a declared value is called
 
 
 def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | None], longest: int) -> str:
@@ -105,15 +133,7 @@ def group_text(domain: Domain, columns: Sequence[str], values: Sequence[str | No
 
 
 def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Grouping:
-    """Make the groups of a declared attribute.
-
-    Categories are a group each. The grid of a numeric attribute is divided at the numbers given, else into
-    ``MOST_RANGES`` ranges of as many grid points each as can be, or into its points where they are fewer. Values beyond
-    the declared bounds count as the nearest bound, as in training.
-
-    Args:
-        bounds: First values of further groups of a numeric attribute, rising.
-    """
+    """Make the groups of a declared attribute: categories, or a grid divided at ``bounds``, else into equal ranges."""
     missing = () if attribute.missing is Missing.ROW else (None,)
     if isinstance(attribute, Categorical):
         if bounds:
@@ -136,11 +156,6 @@ def declared_grouping(attribute: Attribute, bounds: Sequence[str] = ()) -> Group
 
 
 def _code(attribute: Numeric, bound: str) -> int:
-    """Return the grid code that a group begins at.
-
-    Raises:
-        UsageError: if it is no number within the declared bounds, or not on the grid.
-    """
     try:
         place = (exact_number(bound) - attribute.lower) / attribute.step
     except ValueError:
@@ -155,20 +170,13 @@ def _code(attribute: Numeric, bound: str) -> int:
 
 
 def _range_text(attribute: Numeric, first: int, last: int) -> str:
-    """Write a range of codes in the attribute's unit."""
     low, high = (attribute.lower + code * attribute.step for code in (first, last))
     texts = [number_text(end) if end.denominator == 1 else f"{float(end):.6g}" for end in (low, high)]
     return texts[0] if first == last else f"{texts[0]} to {texts[1]}"
 
 
 def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
-    """Read which groups are asked for; None where none are.
-
-    Args:
-        asked: One or several texts as typed after ``--by``: columns separated by commas, those joined by a colon
-            crossed, the last one perhaps with ``=`` and its values, which a declared numeric attribute's groups begin
-            at. Or lists of columns that are crossed, by their exact names.
-    """
+    """Read which groups are asked for, of texts as typed after ``--by`` or of lists of columns that are crossed."""
     groupings: dict[str, Grouping] = {}
     crossed: list[tuple[str, ...]] = []
     known = {attribute.name for attribute in domain.attributes}
@@ -203,7 +211,6 @@ def divisions_of(asked: By | None, domain: Domain) -> Divisions | None:
 
 
 def _grouping(column: str, domain: Domain) -> Grouping:
-    """Make the groups of a column without values."""
     _check_column(column, domain)
     if not column:
         raise UsageError("by: a name of a column is empty; type COLUMN, COLUMN,COLUMN, or COLUMN:COLUMN")
@@ -218,7 +225,6 @@ def _grouping(column: str, domain: Domain) -> Grouping:
 
 
 def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
-    """Make the groups of a column whose values, or where its groups begin, are typed."""
     _check_column(column, domain)
     texts = tuple(text.strip() for text in values.split(","))
     for attribute in domain.attributes:
@@ -236,7 +242,6 @@ def _typed_grouping(column: str, values: str, domain: Domain) -> Grouping:
 
 
 def _check_column(column: str, domain: Domain) -> None:
-    """Refuse a column that groups cannot be made of."""
     if column in domain.label.columns:
         raise UsageError(
             f"by: the label is read from {named([column])}, so a group would hold rows of one class, or of few; the "

@@ -12,27 +12,13 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Numeric
-from dpnb_columnar.domain.declared_domain import (
-    Domain,
-    Provenance,
-    UnlabelledDomain,
-    ValueLabels,
-    columns_of,
-)
-from dpnb_columnar.domain.names import is_printable
-from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.declared_domain import Domain, Provenance, UnlabelledDomain, ValueLabels, columns_of
+from dpnb_columnar.domain.names import exact_number, identity, is_printable, number_text
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain | UnlabelledDomain)
-
-LONGEST_VALUE_LABEL = 256
-"""Characters of a value label."""
-
-LONGEST_TITLE = 256
-"""Characters of a column's title."""
-
-LONGEST_TEXT = 2000
-"""Characters of a universe or a citation."""
-
+LONGEST_VALUE_LABEL = 256  # characters of a value label
+LONGEST_TITLE = 256  # characters of a column's title
+LONGEST_TEXT = 2000  # characters of a universe or a citation
 MOST_CHARACTERS = 2**22
 """Characters of all value labels of a domain: they stand in the footer of every file and in every model."""
 
@@ -87,10 +73,7 @@ def keep_words(domain: AnyDomain, other: Domain | UnlabelledDomain) -> AnyDomain
 
 
 def united(domains: Iterable[AnyDomain]) -> AnyDomain:
-    """Return the first of some domains of one digest, as that of the rows of all: of all universes and all sources.
-
-    Nothing is said of the persons where one of the domains does not say who they are.
-    """
+    """Return the first of some domains of one digest; a universe that one of them does not say is unknown."""
     first, *others = domains
     if all((each.universe, each.provenance) == (first.universe, first.provenance) for each in others):
         return first
@@ -112,7 +95,6 @@ def restricted_to(domain: AnyDomain, condition: str) -> AnyDomain:
 
 
 def _joined(texts: Iterable[str], separator: str, longest: int) -> str:
-    """Join the distinct parts of texts that may have been joined before."""
     parts = dict.fromkeys(part for text in texts for part in text.split(separator) if part)
     return one_line(separator.join(parts), longest)
 

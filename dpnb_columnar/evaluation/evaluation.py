@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from dpnb_columnar.domain.tables import html_fragment
+from dpnb_columnar.domain.domain_text import html_fragment
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.query_noise import Interval
 

@@ -21,7 +21,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.divisions import Divisions, Grouping
+from dpnb_columnar.domain.groupings import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.evaluation.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures
@@ -32,17 +32,17 @@ from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.query_noise import Interval
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
-from dpnb_columnar.rows.data_files import DataFile
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
+from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
     class_code,
     row_fits,
+    step_score,
     weight_steps,
 )
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
-from dpnb_columnar.rows.value_codes import step_score
 from dpnb_columnar.runtime.confinement import confined
 
 WEIGHT = "weight"

@@ -18,8 +18,8 @@ import numpy as np
 from dpnb_columnar.core.budget import Concentrated, Pure, Share
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.tables import html_fragment
+from dpnb_columnar.domain.declared_domain import document_of
+from dpnb_columnar.domain.domain_text import html_fragment
 from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt, printable
 from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures
 from dpnb_columnar.evaluation.noisy_intervals import (

@@ -15,12 +15,11 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, domain_metadata
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, digest
 from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.editing import Number
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, select_attributes, united
 from dpnb_columnar.errors import ConfigurationError, DataError, UsageError, excerpt, option

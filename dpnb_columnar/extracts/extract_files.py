@@ -21,7 +21,7 @@ from typing import IO, Any, TypeAlias, cast
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""

@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, read_declaration
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, Declaration, Weight
+from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, Declaration, Weight, document_of
 from dpnb_columnar.domain.editing import Number, with_unit, with_weight
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, UsageError, excerpt, option

@@ -16,11 +16,9 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.ledger import records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
-from dpnb_columnar.ledger.verification import Verified, verify
-from dpnb_columnar.ledger.witness import Witness
+from dpnb_columnar.ledger.verification import Verified, Witness, verify
 
-MOST_NAMES = 1000
-"""Data sets among which the nearest name is looked up for an error."""
+MOST_NAMES = 1000  # data sets among which the nearest name is looked up for an error
 
 
 class Ledger:
@@ -29,9 +27,6 @@ class Ledger:
     Every method may raise, beside what it says: ``BusyError`` where other runs hold the ledger for 30 seconds,
     ``OutputError`` where it cannot be written, ``DataError`` where an entry that is read is damaged, or does not follow
     from the one before it.
-
-    Attributes:
-        path: Its file.
 
     Examples:
         >>> from fractions import Fraction
@@ -50,19 +45,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, witness: Path | None = None) -> None:
-        """Open an existing ledger.
-
-        Args:
-            path: Its file.
-            witness: Its witness: nothing is spent, or handed out, that this file does not know. A ledger that has one
-                takes no charge without it.
-
-        Raises:
-            MissingInputError: if there is no such file.
-            ConfigurationError: if others than its owner can change the file, it has several names, or a later version
-                made it.
-            DataError: if the file is not a ledger.
-        """
+        """Open an existing ledger; one that has a witness takes no charge without it."""
         self.path = path
         self._stack = ExitStack()
         self._connection = self._stack.enter_context(storage.open_connection(path))
@@ -71,12 +54,7 @@ class Ledger:
 
     @classmethod
     def create(cls, path: Path, witness: Path | None = None) -> Self:
-        """Make a ledger without accounts, readable by its owner alone, and open it.
-
-        Raises:
-            OutputError: if the file exists or cannot be written.
-            ConfigurationError: if every user of the machine can put files in its folder.
-        """
+        """Make a ledger without accounts, readable by its owner alone, and open it."""
         storage.create(path)
         return cls(path, witness)
 
@@ -100,19 +78,7 @@ class Ledger:
         parts: frozenset[str] | None = None,
         unit: Iterable[str] = (),
     ) -> Account:
-        """Give a data set a budget, once and for all.
-
-        Args:
-            dataset: Name of the data set, as its owner declares it.
-            limit: What all releases together may cost: epsilon up to 1000, delta up to 1/20.
-            neighbours: The relation that every release has to be stated in.
-            parts: Digests of the files whose rows alone may be counted; confidential. None for any.
-            unit: Columns of the unit that every release has to be stated for; none where it is one row.
-
-        Raises:
-            UsageError: if the name is malformed or has an account already, or another account is bound to one of the
-                files: two limits for the same persons would add up.
-        """
+        """Give a data set a budget for good, bound perhaps to files by their digests, which are confidential."""
         account = Account(check_dataset(dataset), limit, neighbours, parts, Spent(), records.unit_named(unit))
         records.check_limit(limit)
         with storage.write_transaction(self.path, self._connection):
@@ -131,11 +97,7 @@ class Ledger:
         return account
 
     def account(self, dataset: str) -> Account:
-        """Return the account of a data set, with what has been spent.
-
-        Raises:
-            ConfigurationError: if the data set has no account.
-        """
+        """Return the account of a data set, with what has been spent."""
         opened = self._entries.select_one("account", dataset=dataset)
         if opened is None:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
@@ -150,11 +112,7 @@ class Ledger:
         return map(self.account, self._datasets(-1))
 
     def run(self, run: str) -> Run | None:
-        """Return the charge and the released model of a run id; None if nothing was charged under it.
-
-        Raises:
-            UsageError: if the run id is malformed.
-        """
+        """Return the charge and the released model of a run id; None if nothing was charged under it."""
         spend = self._entries.select_one("spend", run=check_run(run))
         if spend is None:
             return None
@@ -163,14 +121,7 @@ class Ledger:
         return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
 
     def refuse_if_unaffordable(self, charge: Charge) -> Run | None:
-        """Check what ``spend`` would check, without spending, before any row is opened.
-
-        Returns:
-            The run, if it has been charged already; else None.
-
-        Raises:
-            BudgetError, ConfigurationError, UsageError: As ``spend`` does.
-        """
+        """Check what ``spend`` would check, before any row is opened; return the run if it has been charged already."""
         known = self._known(charge)
         self.witnessed()
         if known is None:
@@ -182,16 +133,6 @@ class Ledger:
         """Charge a release; when this returns the entry is on disk, and noise may be drawn.
 
         A run id that has been charged for the same release is not charged again.
-
-        Returns:
-            The run, with its document if it has released one.
-
-        Raises:
-            BudgetError: if the limit does not admit the release.
-            ConfigurationError: if the data set has no account, or one in another neighbouring relation, or of another
-                unit.
-            UsageError: if the run id belongs to another release, the costs cannot be added up, or the inputs are longer
-                than an entry can hold.
         """
         with storage.write_transaction(self.path, self._connection):
             self.witnessed()
@@ -204,18 +145,7 @@ class Ledger:
         return known or Run(charge)
 
     def keep(self, run: str, document: str) -> str:
-        """Keep the released model of a run; the first document of a run is the one that counts.
-
-        Args:
-            run: Id of a run that has been charged.
-            document: The released model's document.
-
-        Returns:
-            The document to hand out: the one given, or the one that is there already.
-
-        Raises:
-            UsageError: if the run has not been charged, or the document is too large.
-        """
+        """Keep the released model of a run, and return the one to hand out: the first document of a run counts."""
         if len(document.encode()) > storage.LARGEST_DOCUMENT:
             raise UsageError(
                 f"{self.path}: run {run}: a model of more than {storage.LARGEST_DOCUMENT} bytes is not kept"
@@ -241,11 +171,7 @@ class Ledger:
             yield spend, None if model is None else model.model_digest
 
     def spend_of(self, digest: str) -> Entry | None:
-        """Return the spend of the run that released the document of a digest; None if no run did.
-
-        Raises:
-            DataError: if the entries, or the document that the ledger keeps, are damaged.
-        """
+        """Return the spend of the run that released the document of a digest; None if no run did."""
         model = self._entries.select_one("model_of_digest", digest=digest)
         if model is None:
             return None
@@ -258,23 +184,11 @@ class Ledger:
         return ORIGIN if last is None else last.digest
 
     def verify(self, head: str | None = None) -> Verified:
-        """Recompute everything that the entries claim; see ``verification.verify``.
-
-        Raises:
-            DataError: if an entry is broken (the first one is named), or the noted head is not in the chain.
-            UsageError: if ``head`` is not a digest.
-        """
+        """Recompute everything that the entries claim; see ``verification.verify``."""
         return verify(self._entries, head)
 
     def begin_witness(self, head: str) -> None:
-        """Make the witness of a ledger whose witness is lost, or that never had one.
-
-        Args:
-            head: The head that was noted elsewhere after the last run: a ledger that was rolled back has another one.
-
-        Raises:
-            UsageError, DataError, ConfigurationError, OutputError: as ``Witness.check_begin`` and ``Witness.note``.
-        """
+        """Begin a witness at the head noted after the last run: a ledger that was rolled back has another one."""
         if self._witness is not None:
             path = self._witness.path
             with storage.write_transaction(self.path, self._connection):
@@ -288,12 +202,7 @@ class Ledger:
         return None if entry is None else self._entries.decode(entry, records.witness_of)
 
     def witnessed(self) -> int | None:
-        """Return the number of entries that the witness knows; None if the ledger never had one, or is empty.
-
-        Raises:
-            MissingInputError: if the ledger has a witness, and was opened without one.
-            MissingInputError, DataError, ConfigurationError, UsageError: as ``Witness.require``.
-        """
+        """Return the number of entries that the witness knows; None if the ledger never had one, or is empty."""
         if self._witness is not None:
             known = self._witness.require(self._entries)
             return None if known is None else known.entries
@@ -302,23 +211,16 @@ class Ledger:
         return None
 
     def note_witness(self) -> None:
-        """Have the witness know the last entry, before noise is drawn or a model is handed out.
-
-        Raises:
-            MissingInputError, DataError, ConfigurationError, UsageError, OutputError: as ``witnessed`` and
-                ``Witness.note``.
-        """
+        """Have the witness know the last entry, before noise is drawn or a model is handed out."""
         self.witnessed()
         self._write_witness()
 
     def _record_witness(self) -> None:
-        """Record that the ledger has a witness, unless it does so already."""
         if self._witness is not None and self.recorded_witness() is None:
             path = self._witness.path
             self._entries.append(lambda number: records.witness_entry(path, number))
 
     def _write_witness(self) -> None:
-        """Have the witness know the last entry, or begin it where the ledger was empty."""
         if self._witness is not None:
             with storage.write_transaction(self.path, self._connection):  # so that no later entry is put back by it
                 self._witness.note(self._entries)
@@ -327,7 +229,6 @@ class Ledger:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
 
     def _known(self, charge: Charge) -> Run | None:
-        """Return the run of a charge that has been made already."""
         known = self.run(charge.run)
         spend = self._entries.select_one("spend", run=charge.run)
         if known and spend and (error := refusals.other_inputs(self.path, known.charge, charge, spend.version)):
@@ -335,7 +236,6 @@ class Ledger:
         return known
 
     def _total_with(self, charge: Charge) -> Spent:
-        """Return the totals of a data set with one more release."""
         if not all(cost_parameters(charge.cost).values()):
             raise ValueError("a charge must be above 0")
         if self._entries.select_one("account", dataset=charge.dataset) is None:

@@ -18,18 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpnb_columnar.core.budget import (
-    Approximate,
-    Neighbours,
-    PrivacyCost,
-    Remaining,
-    Spent,
-    remaining,
-)
+from dpnb_columnar.core.budget import Approximate, Neighbours, PrivacyCost, Remaining, Spent, remaining
 from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.core.budget.costs import cost_of_numbers, cost_parameters
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
 
@@ -37,76 +30,45 @@ from dpnb_columnar.version import __version__
 class EntryKind(StrEnum):
     """The kind of an entry."""
 
-    ACCOUNT = "account"
-    """A data set's limit, and the relation that it refers to. It never changes."""
-    SPEND = "spend"
-    """What one release costs, written before its noise is drawn."""
-    MODEL = "model"
-    """What a run has released."""
-    WITNESS = "witness"
-    """A witness was begun, or first used: every later run needs one."""
+    ACCOUNT = "account"  # A data set's limit, and the relation that it refers to. It never changes.
+    SPEND = "spend"  # what one release costs, written before its noise is drawn
+    MODEL = "model"  # what a run has released
+    WITNESS = "witness"  # A witness was begun, or first used: every later run needs one
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The charge for one release.
-
-    Attributes:
-        dataset: Name of the account.
-        run: Run id; the same release asked for twice under one id is charged once.
-        cost: Total cost of the release.
-        neighbours: The relation that the cost is stated in.
-        mechanism: Name of the mechanism.
-        noise: Name of the noise family, None for the mechanism's own.
-        inputs: Everything else that makes the release what it is, as JSON values. Public facts only.
-        unit: Columns that name the unit which the relation is of, in order of their names; empty where it is of rows.
-    """
+    """The charge for one release, whose parts are public facts only."""
 
     dataset: str
-    run: str
+    run: str  # asked for twice under one id, a release is charged once
     cost: PrivacyCost
     neighbours: Neighbours
     mechanism: str
-    noise: str | None
-    inputs: Mapping[str, Any]
-    unit: tuple[str, ...] = ()
+    noise: str | None  # None for the mechanism's own
+    inputs: Mapping[str, Any]  # all else that makes the release what it is, as JSON values
+    unit: tuple[str, ...] = ()  # columns of the relation's unit, in order of their names; empty where it is of rows
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The budget of one data set.
-
-    Attributes:
-        dataset: Its name.
-        limit: What all releases together may cost; delta 0 for pure ones only.
-        neighbours: The relation that every release from it is stated in.
-        parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
-        spent: What all releases have cost so far.
-        unit: As of a ``Charge``: guarantees of different units do not add up.
-    """
+    """The budget of one data set."""
 
     dataset: str
-    limit: Approximate
+    limit: Approximate  # delta 0 for pure releases only
     neighbours: Neighbours
-    parts: frozenset[str] | None
+    parts: frozenset[str] | None  # digests of the files it is bound to; confidential
     spent: Spent
-    unit: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()  # guarantees of different units do not add up
 
     @property
     def remaining(self) -> Remaining:
-        """What one more release may cost at most."""
         return remaining(self.limit, self.spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A release that has been charged.
-
-    Attributes:
-        charge: As it was made.
-        document: The released model's document; None while the run is unfinished.
-        digest: SHA-256 of the document, in hexadecimal; None while the run is unfinished.
-    """
+    """A release that has been charged; document and its SHA-256 are None while the run is unfinished."""
 
     charge: Charge
     document: str | None = None
@@ -114,45 +76,28 @@ class Run:
 
 
 class Entry(NamedTuple):
-    """One row of the chain as it is stored: amounts, lists and mappings are text.
+    """One row of the chain as it is stored: amounts, lists and mappings are text."""
 
-    Attributes:
-        number: From 1 on.
-        kind: A ``EntryKind``.
-        time: UTC, to the second.
-        version: Of the program that wrote it.
-        dataset: Of an account or a spend.
-        run: Of a spend or a model.
-        neighbours: Of an account or a spend: the relation, and the unit that it is of (``written_relation``).
-        epsilon, delta, rho: The limit of an account; the cost of a spend, None where its kind of cost has none.
-        mechanism, noise: Of a spend.
-        inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256. Of a witness: its path, without a digest.
-        total_epsilon, total_delta, total_rho: Of a spend: ``Spent`` of its data set after it.
-        parts: Of an account that is bound to files: their digests, a sorted JSON list.
-        model_digest: Of a model.
-        digest: SHA-256 of the digest before and of all fields above (``link``).
-    """
-
-    number: int
-    kind: str
-    time: str
-    version: str
-    dataset: str | None = None
-    run: str | None = None
-    neighbours: str | None = None
-    epsilon: str | None = None
+    number: int  # from 1 on
+    kind: str  # an ``EntryKind``
+    time: str  # UTC, to the second
+    version: str  # of the program that wrote it
+    dataset: str | None = None  # of an account or a spend
+    run: str | None = None  # of a spend or a model
+    neighbours: str | None = None  # of an account or a spend (``written_relation``)
+    epsilon: str | None = None  # the limit of an account; the cost of a spend, as ``delta`` and ``rho``
     delta: str | None = None
     rho: str | None = None
-    mechanism: str | None = None
+    mechanism: str | None = None  # of a spend, as ``noise``
     noise: str | None = None
-    inputs: str | None = None
-    inputs_digest: str | None = None
-    total_epsilon: str | None = None
+    inputs: str | None = None  # of a spend: canonical JSON; of a witness: its path
+    inputs_digest: str | None = None  # SHA-256 of a spend's inputs
+    total_epsilon: str | None = None  # of a spend, as the next two: ``Spent`` of its data set after it
     total_delta: str | None = None
     total_rho: str | None = None
-    parts: str | None = None
+    parts: str | None = None  # of an account that is bound to files: their digests, a sorted JSON list
     model_digest: str | None = None
-    digest: str = ""
+    digest: str = ""  # SHA-256 of the digest before and of all fields above (``link``)
 
 
 def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
@@ -161,14 +106,8 @@ def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
 
 
 # The chain of digests, and the canonical texts that are digested.
-
-
-ORIGIN = "0" * 64
-"""The digest that the first entry is linked to."""
-
+ORIGIN = "0" * 64  # the digest that the first entry is linked to
 COLUMNS = Entry._fields
-
-
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -194,11 +133,7 @@ def with_digest(previous: str, entry: Entry) -> Entry:
     return entry._replace(digest=link(previous, entry))
 
 
-# Names of runs.
-
-
-LONGEST_NAME = 200
-"""Characters."""
+LONGEST_NAME = 200  # characters
 
 
 def check_run(run: str) -> str:
@@ -216,25 +151,23 @@ def fresh_run() -> str:
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}-{secrets.token_hex(6)}"
 
 
-LONGEST_AMOUNT = 4000
-"""Characters of an amount: the longest decimal of a total in range has fewer."""
-
-LONGEST_TEXT = 2**18
-"""Characters of any other text of an entry."""
+LONGEST_AMOUNT = 4000  # characters of an amount: the longest decimal of a total in range has fewer
+LONGEST_TEXT = 2**18  # characters of any other text of an entry
 
 
 def account_entry(account: Account, number: int) -> Entry:
     """Encode the entry that opens an account."""
-    parts = None if account.parts is None else canonical(sorted(account.parts))
+    parts = None
+    if account.parts is not None:
+        listed = canonical(sorted(account.parts))
+        parts = _check_length(listed, "the files that an account is bound to", "name fewer files")
     return Entry(
         *_head(number, EntryKind.ACCOUNT),
         dataset=account.dataset,
         neighbours=written_relation(account.neighbours, account.unit),
         epsilon=number_text(account.limit.epsilon),
         delta=number_text(account.limit.delta),
-        parts=None
-        if parts is None
-        else _check_length(parts, "the files that an account is bound to", "name fewer files"),
+        parts=parts,
     )
 
 
@@ -330,7 +263,6 @@ def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
 
 
 def _are_columns(columns: Any) -> bool:
-    """Return whether a value is a list of distinct texts in order, as ``unit_named`` makes it."""
     return (
         isinstance(columns, list)
         and all(isinstance(name, str) for name in columns)
@@ -360,16 +292,7 @@ def charge_of(entry: Entry) -> Charge:
     if entry.dataset is None or entry.run is None or entry.mechanism is None or not isinstance(inputs, dict):
         raise ValueError("it is not a spend")
     neighbours, unit = relation_of(entry)
-    return Charge(
-        dataset=entry.dataset,
-        run=entry.run,
-        cost=cost_of(entry),
-        neighbours=neighbours,
-        mechanism=entry.mechanism,
-        noise=entry.noise,
-        inputs=inputs,
-        unit=unit,
-    )
+    return Charge(entry.dataset, entry.run, cost_of(entry), neighbours, entry.mechanism, entry.noise, inputs, unit)
 
 
 def witness_of(entry: Entry) -> Path:

@@ -1,18 +1,17 @@
-"""Errors of a ledger that refuses a release, with amounts and remedies. Amounts are public."""
+"""Errors of a ledger that refuses a release, and accounts and releases in tables and JSON. Amounts are public."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.core.budget import Approximate, PrivacyCost, Remaining, Spent
-from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import MOST_NAMED, did_you_mean, named, number_text
 from dpnb_columnar.errors import (
     BudgetError,
     ConfigurationError,
@@ -23,14 +22,10 @@ from dpnb_columnar.errors import (
     printable,
     together,
 )
-from dpnb_columnar.ledger.records import Account, Charge, canonical, written_relation
+from dpnb_columnar.ledger.records import Account, Charge, Entry, canonical, written_relation
 
-LONGEST_SHOWN = 20
-"""Characters of an amount in a message; longer ones are rounded to nine digits."""
-
-
-MOST_OFFERED = 5
-"""Accounts that the error for an unknown one names."""
+LONGEST_SHOWN = 20  # characters of an amount in a message; longer ones are rounded to nine digits
+MOST_OFFERED = 5  # accounts that the error for an unknown one names
 
 
 def format_amount(amount: Fraction) -> str:
@@ -117,10 +112,7 @@ def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> Configuratio
 
 
 def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
-    """Make the error for a release from a data set without an account.
-
-    The accounts that are there come first: a new account for persons who have one would give them a second budget.
-    """
+    """Make the error for a release without an account; a new one would give the same persons a second budget."""
     opening = command("ledger init", str(path), dataset=name, epsilon="NUMBER")
     if not known:
         return ConfigurationError(f"{path}: the ledger has no account for data set {name}; open one: {opening}")
@@ -149,11 +141,7 @@ KIND_OF_RELEASE = ("given", "evaluated", "by")
 
 
 def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = "unknown") -> UsageError | None:
-    """Make the error for a run id that was charged for another release; None if it is the same release.
-
-    A command that is repeated after an update, whose defaults have changed, is to finish what is paid for: the error
-    names the options that say what was charged. A new run id comes last, as it pays again.
-    """
+    """Make the error for a run id that was charged for another release, with the options that repeat that one."""
     differing = _differences(_facts(charged), _facts(requested)) + _differences(charged.inputs, requested.inputs)
     if not differing:
         return None
@@ -173,10 +161,7 @@ def other_inputs(path: Path, charged: Charge, requested: Charge, version: str = 
 
 
 def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tuple[dict[str, object], list[str]]:
-    """Return the options that make a release the one that was charged, and the inputs that no option settles.
-
-    Of no attribute weights, and of equal shares, an entry names none. A public file divides the budget itself.
-    """
+    """Return the options that make a release the one that was charged, and the inputs that no option settles."""
     then, unit = charged.inputs, charged.unit
     public, weight = (each if isinstance(each := then.get(name), Mapping) else {} for name in ("public", "weight"))
     by_unit = {} if unit == requested.unit else {"unit": ",".join(unit)}
@@ -206,7 +191,6 @@ def _as_charged(charged: Charge, requested: Charge, names: Sequence[str]) -> tup
 
 
 def _facts(charge: Charge) -> dict[str, Any]:
-    """Return the facts that a release is charged for, without its inputs."""
     return {
         "dataset": charge.dataset,
         **{name: number_text(amount) for name, amount in _amounts(charge.cost).items()},
@@ -217,6 +201,71 @@ def _facts(charge: Charge) -> dict[str, Any]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the names whose values are not the same JSON in both."""
     written = [{name: canonical(value) for name, value in each.items()} for each in (before, now)]
     return [name for name in {**before, **now} if written[0].get(name) != written[1].get(name)]
+
+
+FIELDS = (
+    *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),
+    *("model_digest", "version", "inputs", "inputs_digest", "total_epsilon", "total_delta", "total_rho", "digest"),
+)
+"""Columns of a release. All are text but the number; amounts are exact, and None where a cost has no such number."""
+
+Row = dict[str, int | str | None]
+
+
+def release_row(spend: Entry, model_digest: str | None) -> Row:
+    """Make the row of a release from its spend and its model's digest, None while the run is unfinished."""
+    return {name: model_digest if name == "model_digest" else getattr(spend, name) for name in FIELDS}
+
+
+ACCOUNT_HEADER = (
+    *("data set", "neighbours", "limit epsilon", "limit delta", "spent epsilon", "spent delta", "spent rho"),
+    *("left epsilon", "left delta", "left rho"),
+)
+
+RELEASE_HEADER = {{"dataset": "data set", "model_digest": "model"}.get(name, name): name for name in FIELDS[:12]}
+"""Columns of the table of releases, and the fields of ``FIELDS`` that they show."""
+
+SHORT_DIGEST = 12  # characters of a digest in a table
+
+
+def account_cells(account: Account) -> list[str]:
+    """Format an account as a row below ``ACCOUNT_HEADER``."""
+    spent, left = account.spent, account.remaining
+    amounts = (
+        *(account.limit.epsilon, account.limit.delta),
+        *(spent.epsilon, spent.delta, spent.rho),
+        *(left.epsilon, left.delta, left.rho),
+    )
+    return [account.dataset, written_relation(account.neighbours, account.unit), *map(format_amount, amounts)]
+
+
+def account_document(account: Account) -> dict[str, Any]:
+    """Write an account as a JSON document with exact amounts."""
+    return {
+        "dataset": account.dataset,
+        "neighbours": account.neighbours.value,
+        **({"unit": [*account.unit]} if account.unit else {}),
+        "bound": account.parts is not None,
+        "limit": _texts(account.limit),
+        "spent": _texts(account.spent),
+        "remaining": _texts(account.remaining),
+    }
+
+
+def release_cells(row: Row) -> list[int | str]:
+    """Format a release as a row below ``RELEASE_HEADER``; ``-`` stands for a missing value."""
+    return [_cell(name, row[name]) for name in RELEASE_HEADER.values()]
+
+
+def _cell(name: str, value: int | str | None) -> int | str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return value
+    return value[:SHORT_DIGEST] if name == "model_digest" else value
+
+
+def _texts(record: PrivacyCost | Spent | Remaining) -> dict[str, str]:
+    return {name: number_text(amount) for name, amount in asdict(record).items()}

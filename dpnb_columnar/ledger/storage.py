@@ -1,8 +1,7 @@
 """Open a ledger's file: an SQLite database that only its owner can write, and that holds nothing but a ledger.
 
-Entries of a file that others can change, or that has a second name, prove nothing.
-
-Single entries are read and appended; an entry that is read must continue the chain of digests.
+Entries of a file that others can change, or that has a second name, prove nothing. An entry that is read must continue
+the chain of digests.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ from dpnb_columnar.errors import (
 from dpnb_columnar.ledger.records import ORIGIN, Entry, link, sha256, with_digest
 from dpnb_columnar.runtime.outputs import atomic_output, refuse_address
 from dpnb_columnar.runtime.resources import sections
-from dpnb_columnar.runtime.signals import defer_signals
-from dpnb_columnar.runtime.unfinished import remove_abandoned
+from dpnb_columnar.runtime.unfinished import defer_signals, remove_abandoned
 
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""
@@ -98,11 +96,7 @@ def check_folder(path: Path, folder: Path) -> None:
 
 
 def _is_private_group(status: os.stat_result) -> bool:
-    """Whether the group of a folder is its owner alone, as where each user has a group, and a umask of 002.
-
-    It is then the owner's first group, is called as its owner, and has nobody else whom the system lists. The name is
-    asked for since a directory server may not list all of its users.
-    """
+    """Whether a folder's group is its owner's first one, is called as the owner, and has nobody else (umask 002)."""
     try:
         owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
     except KeyError:
@@ -138,25 +132,16 @@ def _check_companion(path: Path, companion: Path, owner: int) -> None:
         )
 
 
-BUSY_SECONDS = 30
-"""How long another run may hold the ledger before this one gives up."""
-
+BUSY_SECONDS = 30  # how long another run may hold the ledger before this one gives up
 IDENTITY = (0x64706E62, 1)
 """The ASCII codes of dpnb, and the version of the ledger, which is raised whenever its meaning changes."""
 
-LARGEST_ENTRY = 2**20
-"""Bytes of an entry; a larger one is not read."""
-
-LARGEST_DOCUMENT = 2**28
-"""Bytes of a model's document."""
+LARGEST_ENTRY = 2**20  # bytes of an entry; a larger one is not read
+LARGEST_DOCUMENT = 2**28  # bytes of a model's document
 
 
 def create(path: Path) -> None:
-    """Make a ledger without entries; it takes its name when it is complete.
-
-    Raises:
-        OutputError: If a file of this name exists, or the journal of one, or if it cannot be written.
-    """
+    """Make a ledger without entries; it takes its name when it is complete."""
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
     for companion in (path.with_name(path.name + suffix) for suffix in COMPANIONS):
@@ -185,7 +170,6 @@ def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse another database, and whatever a ledger does not define."""
     application, version = (connection.execute(_query(name)).fetchone()[0] for name in ("application", "version"))
     if application != IDENTITY[0]:
         raise _not_a_ledger(path)
@@ -253,7 +237,6 @@ def _failure(path: Path, error: Exception) -> Error:
 
 
 def _not_a_ledger(path: Path) -> DataError:
-    """Return the error for a file that is no ledger."""
     return DataError(f"{path}: not a ledger; name one that {command('ledger init')} has made")
 
 
@@ -267,23 +250,17 @@ def _connect(path: Path, options: str = "") -> sqlite3.Connection:
 
 @lru_cache
 def _objects() -> list[tuple[Any, ...]]:
-    """List what a ledger's file defines, and nothing else."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(_query("schema"))
         return connection.execute(_query("objects")).fetchall()
 
 
 Decoded = TypeVar("Decoded")
-
-AT_ONCE = 100
-"""Entries that are read under one lock: a long reader must not keep a nightly run from spending."""
+AT_ONCE = 100  # entries that are read under one lock: a long reader must not keep a nightly run from spending
 
 
 class Entries:
-    """The rows of an open ledger.
-
-    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``; see ``storage.translate_sqlite_errors``.
-    """
+    """The rows of an open ledger; every method translates SQLite's errors (``translate_sqlite_errors``)."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -301,22 +278,12 @@ class Entries:
         return entry
 
     def append(self, make: Callable[[int], Entry]) -> Entry:
-        """Append the entry that ``make`` returns for the next number.
-
-        Raises:
-            DataError: if the last entry does not continue the chain.
-        """
         last = self.select_one("last")
         entry = with_digest(last.digest, make(last.number + 1)) if last else with_digest(ORIGIN, make(1))
         self.rows("append", **entry._asdict())
         return entry
 
     def iterate(self, section: str, after: int) -> Iterator[Entry]:
-        """Iterate over the entries after a number; the chain is not checked.
-
-        Raises:
-            DataError: if a row is not an entry, is out of order, or has a number below 1.
-        """
         for row in self.rows("first"):
             self.entry(row)
         while rows := self.rows(section, number=after, most=AT_ONCE):
@@ -328,12 +295,10 @@ class Entries:
                 yield entry
 
     def rows(self, section: str, **parameters: object) -> list[Any]:
-        """Run a named query that returns few rows."""
         with translate_sqlite_errors(self.path):
             return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
-        """Return the released model's document."""
         with with_room(self.connection):
             rows = self.rows("document", run=model.run)
         ((document,),) = rows or [(None,)]
@@ -342,16 +307,10 @@ class Entries:
         return document
 
     def keep(self, run: str, document: str) -> None:
-        """Store the released model's document."""
         with with_room(self.connection):
             self.rows("keep", run=run, document=document)
 
     def decode(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
-        """Decode a ledger entry.
-
-        Raises:
-            DataError: if the entry is malformed.
-        """
         try:
             return decode(entry)
         except ValueError as error:
@@ -365,7 +324,6 @@ class Entries:
         )
 
     def entry(self, row: tuple[Any, ...]) -> Entry:
-        """Return a stored row as an entry."""
         entry = Entry(*row)
         if entry.number < 1:
             raise DataError(

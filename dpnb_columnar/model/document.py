@@ -13,8 +13,8 @@ from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import PrivacyCost, cost_parameters
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS, Measurement
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.declared_domain import document_of
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.model.parameters import (
     SPREADS,
     VERSION,

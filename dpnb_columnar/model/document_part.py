@@ -17,8 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpnb_columnar.core.measurement import LARGEST_COUNT
-from dpnb_columnar.domain.names import is_printable, quoted
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number, is_printable, quoted
 from dpnb_columnar.errors import excerpt
 
 LONGEST_TEXT = 1000

@@ -6,7 +6,7 @@ from dpnb_columnar.core.budget import Neighbours
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.domain_text import counts_by, linked_text, of_whom
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 RELATIONS = {
     Neighbours.ADD_REMOVE: "one row added or removed",

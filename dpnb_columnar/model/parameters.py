@@ -14,7 +14,7 @@ from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, PRESENCE, WEIGHTED_COUNTS, Key, Measurement, by_key
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import class_texts
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 VERSION = 6
 """Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released

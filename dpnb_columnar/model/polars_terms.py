@@ -18,8 +18,7 @@ from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.model.likelihood import NormalTerms, Values, bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.rows.row_rules import category_code, grid_code, number
-from dpnb_columnar.rows.value_codes import MOST_STEPPED, numbered_values, once_per_entry
+from dpnb_columnar.rows.row_rules import MOST_STEPPED, category_code, grid_code, number, numbered_values, once_per_entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

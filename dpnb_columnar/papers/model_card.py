@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import predicts
 from dpnb_columnar.errors import command, printable
 from dpnb_columnar.evaluation.group_figures import BY_CHANCE

@@ -17,7 +17,7 @@ from typing import Any
 from dpnb_columnar.core.budget import total
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain.domain_text import predicts
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.parameters import NaiveBayes

@@ -23,13 +23,13 @@ from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import constant
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
-from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import (
     ATTRIBUTE_HEADER,
     attribute_rows,
     class_texts,
     condition_text,
+    label_relatives,
     predicts,
     value_with_label,
     values_text,
@@ -37,8 +37,7 @@ from dpnb_columnar.domain.domain_text import (
     whose_rows,
     with_title,
 )
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
 from dpnb_columnar.model.document import DECLARED_PUBLIC

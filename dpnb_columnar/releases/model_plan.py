@@ -32,8 +32,8 @@ from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declaration_document import digest, weight_document
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.declared_domain import digest, weight_document
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import MechanismRecord, record_named
 from dpnb_columnar.model.document import document_digest

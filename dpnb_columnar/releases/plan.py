@@ -40,8 +40,7 @@ from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.sensitivity.search import SMALLEST_BETA
 from dpnb_columnar.domain import Categorical, Domain, Missing
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number, named
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.mechanisms import MechanismRecord, mechanism_names, record_named
 from dpnb_columnar.model.document import (

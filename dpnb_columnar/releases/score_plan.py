@@ -31,9 +31,9 @@ from dpnb_columnar.core.mechanisms.later import BinQuery, draw_bins
 from dpnb_columnar.core.noise import Sampler
 from dpnb_columnar.core.queries.scores import ClassScores, Integers, Margins, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.divisions import Divisions
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.declared_domain import digest
+from dpnb_columnar.domain.groupings import Divisions
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import document_digest

@@ -20,11 +20,8 @@ from dpnb_columnar.counting.diagnostics import (
     diagnose,
 )
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Weight
-from dpnb_columnar.domain.computed_columns import label_relatives
-from dpnb_columnar.domain.domain_text import class_texts, with_title
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.tables import table_lines
+from dpnb_columnar.domain.domain_text import class_texts, label_relatives, table_lines, with_title
+from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
 from dpnb_columnar.releases.attribute_weights import AUTO
 from dpnb_columnar.releases.plan import plan

@@ -23,7 +23,7 @@ from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.domain_text import class_texts, value_with_label
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios

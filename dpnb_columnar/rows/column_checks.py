@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
+from dpnb_columnar.domain.attributes import RANGE
 from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, Kind, kind_of, type_name, value_keys
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.field_reader import MOST_FAULTS
-from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, excerpt
 
@@ -44,7 +44,10 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     """Check that a table has the domain's columns, each once and of a type that the domain can be read from."""
     missing = [column for column in domain.counted_columns if column not in schema]
     if missing:
-        hints = [f"{excerpt(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
+        near = {column: difflib.get_close_matches(column, list(schema), n=1) for column in missing[:MOST_NAMED]}
+        hints = [
+            excerpt(column) + (f" (is it {excerpt(close[0])}?)" if close else "") for column, close in near.items()
+        ]
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise DataError(
             f"{name}: missing column {', '.join(hints)}{more}; its columns are {named([*schema])}; "
@@ -61,10 +64,7 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
 
 
 def matched_columns(wanted: Iterable[str], columns: Iterable[str], name: str) -> dict[str, str]:
-    """Find the columns of a database's table by names of a domain: the same, or the only one but for its case.
-
-    PostgreSQL writes unquoted names in lower case, so SERIAL becomes serial there.
-    """
+    """Find a database's columns by names of a domain, else by the only one but for its case: PostgreSQL has serial."""
     alike: dict[str, list[str]] = {}
     for column in columns:
         alike.setdefault(column.lower(), []).append(column)
@@ -116,10 +116,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
 
 
 def impossible_values(attribute: Categorical, kind: Kind) -> list[str]:
-    """List the declared values that no column of this kind can hold.
-
-    The text of a range of a group is not among them: it stands for its numbers, and for itself in a column of text.
-    """
+    """List the declared values that no column of this kind can hold; a range of a group stands for its numbers."""
     values = [value for value in attribute.members if RANGE.fullmatch(value) is None]
     positions = set(value_keys(values, kind).values())
     return [value for position, value in enumerate(values) if position not in positions]
@@ -163,8 +160,3 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], described: M
             f"label condition: {described[comparison.column]} and {reason}: cast it, or correct the condition"
         )
     return problems
-
-
-def _hint(column: str, candidates: list[str]) -> str:
-    close = difflib.get_close_matches(column, candidates, n=1)
-    return f" (is it {excerpt(close[0])}?)" if close else ""

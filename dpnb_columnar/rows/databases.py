@@ -1,10 +1,7 @@
-"""Run one query in a database and read its result as a stream of frames. Nothing is ever written there.
+"""Run one query in a database, which is only read, and read its result as a stream of frames.
 
-Run a query in a DuckDB file. Its author is not trusted: a view in it is a program.
-
-Run a query in a SQLite file. Values have types there, columns have none: each value is read by itself.
-
-Run a query in a PostgreSQL server, in a transaction that reads only.
+The author of a DuckDB file is not trusted: a view in it is a program. In SQLite values have types, columns have none:
+each value is read by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ from pathlib import Path
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.domain.names import is_printable, listed
 from dpnb_columnar.errors import (
     DataError,
@@ -34,15 +30,15 @@ from dpnb_columnar.errors import (
     option,
 )
 from dpnb_columnar.rows.row_rules import text_of
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.rows.sources import Database, Dialect
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, poll_progress
+from dpnb_columnar.runtime.unfinished import is_file
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
     import pyarrow as pa
-
 
 PROBLEMS = {
     "42P01": "it has no such table, or the query names none; check {table} and the search path",
@@ -66,22 +62,15 @@ room on its disk or connections; or another transaction stood in the way."""
 REFUSED_FOR_GOOD = ("authentic", "password", "does not exist", "translate host name", "pg_hba", "definition of service")
 """Parts of the texts of connections that are refused for good; without a code, nothing else tells them apart."""
 
-BEYOND_ALL_PAGES = 2**32 - 1
-"""No table has a page of this number."""
+BEYOND_ALL_PAGES = 2**32 - 1  # no table has a page of this number
 
 
 @dataclass(frozen=True, slots=True)
 class PageRanges:
-    """Ranges of the pages of a table, of which a query reads one after the other: in every partition the same ones.
+    """Ranges of the pages of a table, of which a query reads one after the other: in every partition the same ones."""
 
-    Attributes:
-        lock: Statement that keeps the table as it is.
-        pages: Number of the pages of every partition. Public.
-        parts: Number of ranges.
-    """
-
-    lock: str
-    pages: Sequence[int]
+    lock: str  # statement that keeps the table as it is
+    pages: Sequence[int]  # of every partition; public
     parts: int
 
     @property
@@ -96,7 +85,7 @@ class PageRanges:
 
 @contextmanager
 def read_postgres(database: Database, query: str, ranges: PageRanges | None = None) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
+    """Run a query; see ``read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
     import pyarrow as pa
 
     try:
@@ -121,7 +110,6 @@ def read_postgres(database: Database, query: str, ranges: PageRanges | None = No
 
 
 def _results(cursor: Any, query: str, ranges: PageRanges | None) -> Iterator[pa.RecordBatchReader]:
-    """Run a query once, or once for each range of pages, all of them in one snapshot of the table."""
     if ranges is None:
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute(query)
@@ -174,10 +162,7 @@ def _is_lost(connection: Any) -> bool:
 
 
 def _connection_error(database: Database, error: Any) -> Error:
-    """Explain why there is no connection, without the server's text.
-
-    The driver has no code of such an error. Its text tells of address, user and server, and of no row.
-    """
+    """Explain why there is no connection, by the server's text, as there is no code, but without it."""
     if any(part in str(error) for part in REFUSED_FOR_GOOD):
         return _login_error(database)
     return TemporaryError(
@@ -211,18 +196,12 @@ def _lost_connection_error(database: Database) -> TemporaryError:
     )
 
 
-SQLITE_BATCH_ROWS = 16_384
-"""Rows of a record batch; they are Python objects first."""
-
-BATCH_BYTES = 2**26
-"""Bytes of these objects, from which on a batch ends earlier: a view may make values of any size."""
-
+SQLITE_BATCH_ROWS = 16_384  # rows of a record batch; they are Python objects first
+BATCH_BYTES = 2**26  # bytes of these objects, from which on a batch ends earlier: a view may make values of any size
 PART_OF_MEMORY = 16
 """The largest values of a row that are read whole have this part of the memory together: each is copied a few times."""
 
-MANY_COLUMNS = 256
-"""As many columns are read whole where no number is given."""
-
+MANY_COLUMNS = 256  # as many columns are read whole where no number is given
 SMALLEST_LIMIT, LARGEST_LIMIT = 2**20, 10**9
 """Bytes that a value may have on any machine, and the most that SQLite itself stores."""
 
@@ -235,11 +214,7 @@ NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL"})
 def read_sqlite(
     database: Database, query: str, table: str | None = None, whole: int | None = None
 ) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``.
-
-    Columns are texts, which the row rules read by their value (1, 1.0 and 001 are one number), unless SQLite itself
-    guarantees that a column holds whole numbers alone, so that no row decides the type of a column.
-    """
+    """Run a query; columns are texts unless SQLite itself guarantees whole numbers, so that no row decides a type."""
     import pyarrow as pa
 
     path = Path(database.address)
@@ -316,7 +291,6 @@ def _sqlite_batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> It
 
 
 def _rows_of_batch(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
-    """Fetch the rows of the next batch, of which there are fewer where they are large; none at the end."""
     rows, size = [], 0
     for row in cursor:
         rows.append(row)
@@ -353,12 +327,8 @@ def _sqlite_error(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> Erro
 BATCH_ROWS, BATCH_VALUES = 2**17, 2**20
 """Most rows of a record batch, and most values: 400 texts took 2.3 GiB, 2^17 rows at a time, where now 0.5 suffice."""
 
-LONGEST_PROBLEM = 300
-"""Characters of DuckDB's error text that a message repeats."""
-
-KIND = re.compile(r"^(?:\w+ Error: )+")
-"""How the text of an error begins."""
-
+LONGEST_PROBLEM = 300  # characters of DuckDB's error text that a message repeats
+KIND = re.compile(r"^(?:\w+ Error: )+")  # how the text of an error begins
 ABSENT = re.compile(r"(?:Table|View) with name (.+) does not exist")
 
 CONFINED: dict[str, str | bool | int | float | list[str]] = {
@@ -380,15 +350,13 @@ SET progress_bar_time = 0;
 """
 """DuckDB measures how much it has read, and prints nothing."""
 
-OUT_OF_MEMORY = "Out of Memory Error"
-"""How the text of such an error begins where Arrow has taken it over."""
-
+OUT_OF_MEMORY = "Out of Memory Error"  # how the text of such an error begins where Arrow has taken it over
 NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 
 
 @contextmanager
 def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
-    """Run a query; see ``database_query.read_query``."""
+    """Run a query; see ``read_query``."""
     import duckdb
     import pyarrow as pa
 
@@ -464,7 +432,6 @@ def _duckdb_batches(reader: pa.RecordBatchReader, path: Path) -> Iterator[pa.Rec
 
 
 def _duckdb_error(error: Exception, path: Path) -> Error:
-    """Return the error to raise where a query fails before its end."""
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or str(error).startswith(OUT_OF_MEMORY):
@@ -484,12 +451,7 @@ def out_of_memory(source: object) -> ResourceError:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of a query.
-
-    Attributes:
-        columns: Name and type of each column.
-        parts: The rows, in order, part by part; the iterator can be read once. Confidential.
-    """
+    """The result of a query; the parts of its rows can be read once. Confidential."""
 
     columns: dict[str, pl.DataType]
     parts: Iterator[pl.DataFrame]
@@ -504,18 +466,7 @@ def read_query(
     ranges: PageRanges | None = None,
     whole: int | None = None,
 ) -> Iterator[QueryResult]:
-    """Run a query that returns rows.
-
-    Args:
-        ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
-            is then that of the first range, that of the second, and so on. None to run it once.
-
-    Raises:
-        MissingInputError: if there is no such file, or the server refuses the connection.
-        TemporaryError: if no server answers, or the connection is lost.
-        DataError: if the query fails; the message quotes no value.
-        UnavailableError: if the driver is not installed.
-    """
+    """Run a query that returns rows, by ranges of PostgreSQL's pages if there are some, to report progress."""
     with _reader(database, query, table, ranges, whole) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
@@ -550,50 +501,36 @@ def table_sizes(database: Database, query: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SelectedRows:
-    """Rows that a query selects. Confidential.
-
-    Attributes:
-        database: The database.
-        query: The query.
-        table: The table, if it selects all of one.
-        columns: The query's name and the type of each column, by the name that it is given here.
-        whole: Those of the query's names whose texts are read whole, of any length.
-        select: Writes the query for some columns of the table; None for another query, whose rows come in its order.
-        size_query: The query for the size of the table; None where none says it.
-    """
+    """Rows that a query selects. Confidential."""
 
     database: Database
     query: str
-    table: str | None
-    columns: Mapping[str, tuple[str, pl.DataType]]
-    whole: frozenset[str]
-    select: Callable[[Sequence[str]], str] | None = None
-    size_query: str | None = None
+    table: str | None  # if it selects all of one
+    columns: Mapping[str, tuple[str, pl.DataType]]  # the query's name and the type, by the name given here
+    whole: frozenset[str]  # those of the query's names whose texts are read whole, of any length
+    select: Callable[[Sequence[str]], str] | None = None  # None for a query, whose rows come in its order
+    size_query: str | None = None  # None where none says it
 
     def size(self) -> int | None:
-        """Return about how many rows the table has, as the database knows it without reading them; None if it does not.
-
-        It is known to whoever may read the table, as the footer of a file is.
-        """
+        """Return about how many rows the table has, as known without reading them to whoever may; None if not."""
         return None if self.size_query is None else table_size(self.database, self.size_query)
 
     def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:
-        """Return the rows as a lazy frame; the query is run each time that it is computed.
-
-        Args:
-            wanted: Columns that must be readable if they are there; None for all. Others that are not are left out.
-        """
+        """Return the rows as a lazy frame, which runs the query each time, without unreadable columns not wanted."""
         import polars as pl
 
-        from dpnb_columnar.rows.lazy_rows import lazy_rows
+        from dpnb_columnar.rows.input_files import lazy_rows
 
         types = {name: type_ for name, (_, type_) in self.columns.items()}
         unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]
-        _refuse_unreadable(self.database, [name for name in unknown if wanted is None or name in wanted])
+        if unreadable := [name for name in unknown if wanted is None or name in wanted]:
+            raise DataError(
+                f"{self.database}: column {listed(unreadable)} is of a type that cannot be read; cast it in a view, or "
+                "leave it out"
+            )
         return lazy_rows(self.parts, {name: types[name] for name in types if name not in unknown})
 
     def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns of all rows."""
         sources = {name: self.columns[name][0] for name in names}
         query = self.query if self.select is None else self.select([*sources.values()])
         whole = len(self.whole.intersection(sources.values()))
@@ -605,7 +542,6 @@ class SelectedRows:
 def _reader(
     database: Database, query: str, table: str | None, ranges: PageRanges | None, whole: int | None
 ) -> AbstractContextManager[pa.RecordBatchReader]:
-    """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
         return read_duckdb(database, query)
     if database.dialect is Dialect.SQLITE:
@@ -640,20 +576,8 @@ def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
         yield _frame(batch.select(readable))
 
 
-def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
-    """Refuse columns of types that Polars does not read."""
-    if names:
-        raise DataError(
-            f"{database}: column {listed(names)} is of a type that cannot be read; cast it in a view, or leave it out"
-        )
-
-
 def _frame(part: pa.RecordBatch | pa.Table) -> pl.DataFrame:
-    """Convert a part of a result to the types of the row rules.
-
-    PostgreSQL's ``numeric``, unknown to Arrow, becomes the nearest 64-bit float; its ``char(n)`` loses the blanks that
-    it is filled up with, as it does wherever PostgreSQL makes a text of it.
-    """
+    """Convert a part: PostgreSQL's ``numeric``, unknown to Arrow, to the nearest float, ``char(n)`` unpadded."""
     import polars as pl
     import pyarrow as pa
 

@@ -1,9 +1,7 @@
 """Read the rows that a program holds: frames of Polars and Arrow, of any library that narwhals knows, Arrow streams.
 
-Read data sets of Arrow, and whatever hands out its rows as an Arrow stream (the PyCapsule interface). CONFIDENTIAL.
-
-A data set is read anew by every pass, batch by batch. A stream can be read once, and a release may take several passes:
-so the columns that are asked for are kept in memory as they are read, and later passes read them there.
+CONFIDENTIAL. A data set of Arrow is read anew by every pass, batch by batch. A stream (the PyCapsule interface) can be
+read once, and a release may take several passes: so the columns that are asked for are kept in memory as they are read.
 """
 
 from __future__ import annotations
@@ -24,10 +22,10 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.databases import polars_types
-from dpnb_columnar.rows.lazy_rows import lazy_rows, read_unfiltered
+from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names, refuse_table_files
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
-from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.row_progress import Size, unknown_size
 
 if TYPE_CHECKING:
@@ -35,17 +33,9 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
     from typing_extensions import TypeIs
 
-
-BATCH_ROWS = 2**16
-"""Rows of a data set that are read at a time."""
-
+BATCH_ROWS = 2**16  # rows of a data set that are read at a time
 _read_stream: WeakSet[Any] = WeakSet()
 """Arrow's readers that were read here: they would hand out no row, and no error, once more."""
-
-
-def is_stream(data: object) -> bool:
-    """Test whether data are a data set of Arrow, or hand out a stream of record batches."""
-    return _is_dataset(data) or hasattr(type(data), "__arrow_c_stream__")
 
 
 def _is_dataset(data: object) -> bool:
@@ -54,11 +44,7 @@ def _is_dataset(data: object) -> bool:
 
 
 def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame:
-    """Return the rows as a lazy frame; columns of types that Polars does not read are left out.
-
-    Args:
-        names: Columns that will be asked for, which are kept of a stream; None for all.
-    """
+    """Return the rows as a lazy frame of some columns or all, without those of types that Polars does not read."""
     batches: Callable[[list[str]], Iterator[pl.DataFrame]]
     if _is_dataset(data):
         if getattr(getattr(data, "filesystem", None), "type_name", None) == "local":
@@ -84,23 +70,15 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
 
 @dataclass(slots=True)
 class _Kept:
-    """Rows of a stream, which are kept as they are read.
-
-    Attributes:
-        reader: The stream.
-        convert: Converts a batch.
-        frames: What was read so far.
-        rest: What was not; None before the first.
-    """
+    """Rows of a stream, which are kept as they are read."""
 
     reader: Any
-    convert: Callable[[pa.RecordBatch], pl.DataFrame]
-    frames: list[pl.DataFrame] = field(default_factory=list)
-    rest: Iterator[pa.RecordBatch] | None = None
+    convert: Callable[[pa.RecordBatch], pl.DataFrame]  # of a batch
+    frames: list[pl.DataFrame] = field(default_factory=list)  # what was read so far
+    rest: Iterator[pa.RecordBatch] | None = None  # None before the first
     lock: Any = field(default_factory=Lock)
 
     def batches(self, names: list[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns, from the first row on."""
         place = 0
         while self._read_to(place):
             yield self.frames[place].select(names)
@@ -120,7 +98,6 @@ class _Kept:
 
 
 def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
-    """Read batches."""
     try:
         yield from batches
     except MemoryError:
@@ -130,7 +107,6 @@ def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _opened(data: Any) -> pa.RecordBatchReader:
-    """Open the stream of an object that has one."""
     try:
         return pa.RecordBatchReader.from_stream(data)
     except MemoryError:
@@ -150,7 +126,6 @@ def _read_before() -> UsageError:
 
 
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
-    """Return Polars' type of each column that it reads."""
     if len(set(schema.names)) < len(schema.names):
         raise DataError(f"{NAME}: it holds two columns of one name; rename one of them, or leave it out")
     return {name: type_ for name, type_ in polars_types(schema).items() if type_ != pl.Unknown()}
@@ -182,7 +157,9 @@ def is_frame(data: object) -> TypeIs[Frame]:
 
 def _is_stream(data: object) -> bool:
     """Test whether data are a data set of Arrow, or hand out a stream of rows; a series is a column and no row."""
-    if isinstance(data, str | PathLike | Sequence) or not is_stream(data):
+    if isinstance(data, str | PathLike | Sequence) or not (
+        _is_dataset(data) or hasattr(type(data), "__arrow_c_stream__")
+    ):
         return False
     import narwhals.stable.v2 as nw
 
@@ -190,7 +167,6 @@ def _is_stream(data: object) -> bool:
 
 
 def _as_narwhals(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
-    """Return a frame as narwhals sees it; None for what is no frame."""
     if isinstance(data, str | PathLike | Sequence):
         return None
     import narwhals.stable.v2 as nw
@@ -231,11 +207,7 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
 
 
 def unknown_rows(data: object, *, read_files: bool = True) -> str:
-    """Say that something is no rows, and what to give in its place.
-
-    Args:
-        data: Neither a frame nor, unless only frames are taken, names of files.
-    """
+    """Say that something is no rows, and what to give in its place."""
     taken = (
         "names of files or " * read_files + "a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
     )
@@ -258,7 +230,6 @@ def _read_error() -> DataError:
 
 
 def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:
-    """Convert a frame of another library."""
     wrapped = _as_narwhals(frame)
     if wrapped is None and _is_stream(frame):
         return scan_stream(frame, names)
@@ -312,3 +283,34 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     if wrapped.implementation.is_pandas_like():
         converted.index = nw.maybe_get_index(wrapped)
     return converted
+
+
+LIBRARIES = {SourceKind.DELTA: ("deltalake", "DeltaTable"), SourceKind.ICEBERG: ("pyiceberg.table", "Table")}
+"""Module and class of the tables that libraries hand out."""
+
+
+def parse_data(data: object, *, spark: bool = False) -> tuple[DataSource, ...]:
+    """Parse what a caller of the Python interface gives: a frame, a library's table, or names."""
+    if is_frame(data):
+        return (DataSource(SourceKind.FRAME, data),)
+    if (opened := _opened_table(data)) is not None:
+        return (opened,)
+    return parse_names(names_of(data), spark=spark)
+
+
+def names_of(data: object, argument: str = "data") -> list[str]:
+    """List the names of files that are one, or several."""
+    names = [data] if isinstance(data, str | PathLike) else data
+    if not isinstance(names, Sequence) or not all(isinstance(name, str | PathLike) for name in names):
+        framed = argument not in ("source", "extracts")
+        raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
+    return [str(name) for name in names]
+
+
+def _opened_table(data: object) -> DataSource | None:
+    for kind, (module, table) in LIBRARIES.items():
+        # Who holds a table of a library has loaded that.
+        library = sys.modules.get(module)
+        if library is not None and isinstance(data, getattr(library, table)):
+            return DataSource(kind, data)
+    return None

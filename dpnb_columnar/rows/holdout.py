@@ -58,20 +58,27 @@ from pyarrow import types
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.groupings import PART_KEY, TEST, TRAIN, VALIDATION, SplitPart, parts_in
-from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.numbers import (
+from dpnb_columnar.domain.names import (
     LONGEST_SPELLING,
     NUMBER_WORDS,
     SPELLED_NUMBER,
     TRUTHS,
     exact_number,
+    listed,
     number_of_text,
     number_text,
 )
 from dpnb_columnar.errors import DataError, UsageError, option
-from dpnb_columnar.rows.data_files import DataFile, StoredObject, failure_of
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
-from dpnb_columnar.rows.input_files import arrow_file, check_file, folder_values, not_parquet_error
+from dpnb_columnar.rows.input_files import (
+    DataFile,
+    StoredObject,
+    arrow_file,
+    check_file,
+    failure_of,
+    folder_values,
+    not_parquet_error,
+)
 from dpnb_columnar.rows.parquet import (
     ARROW_SCHEMA,
     BATCH_ROWS,
@@ -85,31 +92,24 @@ from dpnb_columnar.rows.row_rules import finite_or_infinite, text_of
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, check_parquet, check_target, default_name, parquet_writer
-from dpnb_columnar.runtime.paths import exists
 from dpnb_columnar.runtime.row_progress import begin_pass
+from dpnb_columnar.runtime.unfinished import exists
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from typing_extensions import TypeIs
 
-
 Words: TypeAlias = NDArray[np.uint64]
-
 Values: TypeAlias = "pa.Array | Sequence[object]"
 """A column: of Arrow, or Python's values where Arrow has no type for all of them."""
 
 WORD = 2**64
-INTEGERS = 2**63
-"""Floats from minus this to below it that are whole are read as integers."""
-
+INTEGERS = 2**63  # floats from minus this to below it that are whole are read as integers
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
-DAY = 86_400_000
-"""Milliseconds of a day."""
-
-LONG = 1024
-"""Bytes of a text beyond which it is digested by itself, so that no row of any length holds up all others."""
+DAY = 86_400_000  # milliseconds of a day
+LONG = 1024  # bytes of a text beyond which it is digested by itself, so that no row of any length holds up all others
 
 TEXTS = (
     *(types.is_string, types.is_large_string, types.is_string_view),
@@ -150,7 +150,6 @@ def _digest(content: bytes) -> int:
 
 
 def _mix(words: Words) -> Words:
-    """Permute 64-bit numbers in place."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)
@@ -159,10 +158,7 @@ def _mix(words: Words) -> Words:
 
 
 def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
-    """Return the pattern of each value of a column, and which values are missing; None where none is.
-
-    They are those of ``_pattern``, made for the whole column at once where its type allows it.
-    """
+    """Return what ``_pattern`` does of each value, for a whole column, and which are missing; None where none is."""
     if not isinstance(values, pa.Array):
         return _of_python(values)
     type_ = values.type
@@ -202,7 +198,6 @@ def patterns_of(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
 
 
 def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool_] | None]:
-    """Return a column as an array of its own, and which values are missing."""
     missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
     values = values.cast(type_)
     if missing is not None:
@@ -211,7 +206,6 @@ def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool
 
 
 def _of_days(days: NDArray[np.int64]) -> Words:
-    """Return the patterns of dates: those of their midnights, since libraries read a column of dates as either."""
     return days.view(np.uint64) * np.uint64(DAY * NANOSECONDS["ms"])
 
 
@@ -255,7 +249,6 @@ def _of_floats(numbers: NDArray[np.float64], missing: NDArray[np.bool_] | None) 
 
 
 def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of values in a dictionary: each of its entries is looked at once."""
     patterns, missing = patterns_of(values.dictionary)
     lost = np.zeros(len(patterns), np.bool_) if missing is None else missing
     places = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -263,13 +256,11 @@ def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]
 
 
 def _of_struct(values: pa.StructArray) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of nested rows: a field that is null is as one that is not there."""
     fields = dict(zip(values.type.names, values.flatten(), strict=True))
     return row_words(fields, len(values), "struct"), values.is_null().to_numpy(zero_copy_only=False)
 
 
 def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of lists and maps: of each one's elements, by their places in it."""
     from pyarrow.compute import list_value_length
 
     if types.is_map(values.type):
@@ -279,7 +270,6 @@ def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _of_elements(values: Values, lengths: NDArray[np.int64]) -> Words:
-    """Return the patterns of lists of these lengths, whose elements stand one after the other."""
     ends = np.cumsum(lengths)
     elements, missing = patterns_of(values)
     places = np.arange(len(elements)) - np.repeat(ends - lengths, lengths)
@@ -291,11 +281,7 @@ def _of_elements(values: Values, lengths: NDArray[np.int64]) -> Words:
 
 
 def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of texts: of those that spell a number or a moment by it, else by their bytes, UTF-8 or not.
-
-    That of bytes is made of eight at a time, all rows at once: h = mix(h xor word), beginning with their number; that
-    of more than ``LONG`` bytes is their digest.
-    """
+    """Return the patterns of texts: by the number or moment that they spell, else by their bytes, eight at a time."""
     if not len(values):
         return np.empty(0, np.uint64), np.empty(0, np.bool_)
     from pyarrow.compute import is_in, utf8_ltrim, utf8_rtrim
@@ -331,7 +317,6 @@ def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _distinct(values: pa.Array, chosen: NDArray[np.bool_]) -> Iterable[tuple[NDArray[np.intp], str]]:
-    """List the different texts among chosen ones, with the rows that each stands in."""
     encoded = values.filter(pa.array(chosen)).dictionary_encode()
     entries, places = encoded.indices.to_numpy(zero_copy_only=False), np.flatnonzero(chosen)
     rows = np.split(places[np.argsort(entries, kind="stable")], np.cumsum(np.bincount(entries))[:-1])
@@ -367,11 +352,7 @@ def _of_distinct(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _pattern(value: object) -> int | None:
-    """Return the pattern of one value that is neither a number nor a text; None if it is missing.
-
-    Points in time, dates and spans count by their nanoseconds, lists by their elements, mappings by their fields, as
-    nested columns of Arrow do, anything else by its text.
-    """
+    """Return the pattern of a value that is no number or text: times by nanoseconds, nested ones by their parts."""
     match value:
         case datetime() | timedelta() | np.datetime64() | np.timedelta64() if value != value:  # NaT
             return None
@@ -399,17 +380,11 @@ def _pattern(value: object) -> int | None:
     return None if pandas is not None and value is pandas.NA else digest_word(str(value))
 
 
-WORDS = 2**64
-
-HISTORY_KEY = b"dpnb_columnar.split"
-"""Key of the history of a part in the metadata of its file."""
-
+HISTORY_KEY = b"dpnb_columnar.split"  # key of the history of a part in the metadata of its file
 OUTPUTS = {TRAIN: "train-output", VALIDATION: "validation-output", TEST: "test-output"}
 """The option that names the file of each part."""
 
-TEXT_BYTES = 2**24
-"""Bytes of texts that are written out at once: rows share long ones in the file, not in memory."""
-
+TEXT_BYTES = 2**24  # bytes of texts that are written out at once: rows share long ones in the file, not in memory
 BUFFER_BYTES = 2**20
 """Bytes of a column that are read at a time where one row of it is wanted: most dictionaries, by one request."""
 
@@ -419,28 +394,18 @@ SHARED_TEXTS = types.is_string, types.is_large_string, types.is_binary, types.is
 NO_TYPE = pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException
 """What libraries raise where Arrow has no type for all values of a column."""
 
-FAR = 6
-"""Standard deviations of a part's size beyond which it is told that the part is not as large as was asked for."""
+FAR = 6  # standard deviations of a part's size beyond which it is told that the part is not as large as was asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How rows are divided.
+    """How rows are divided."""
 
-    Attributes:
-        test: Part of the rows, or of the units, that is held out to test on: above 0 and below 1.
-        by: Columns that name a unit, such as a household, whose rows stay together; none for rows by themselves.
-        seed: The same seed puts the same row, or unit, into the same part.
-        history: Digest of the splits that have made the rows, as the metadata of a part tells it; empty before the
-            first. Without it, a part would hold no row that the same seed puts into another part.
-        validation: Part that is held out to choose a model by; 0 for none. The rows to test on are the same without it.
-    """
-
-    test: Fraction
-    by: tuple[str, ...] = ()
+    test: Fraction  # part that is held out to test on: above 0 and below 1
+    by: tuple[str, ...] = ()  # columns that name a unit, whose rows stay together; none for rows by themselves
     seed: int = 0
-    history: str = ""
-    validation: Fraction = Fraction(0)
+    history: str = ""  # digest of the splits before, without which a part would hold no row for another part
+    validation: Fraction = Fraction(0)  # part to choose a model by; the rows to test on are the same without it
 
     @property
     def shares(self) -> dict[str, Fraction]:
@@ -450,22 +415,16 @@ class Split:
 
     @property
     def key(self) -> tuple[int | str, ...]:
-        """The public key of all numbers that rows and units are divided by."""
         return (self.seed, self.history) if self.history else (self.seed,)
 
     @property
     def of_parts(self) -> str:
-        """The history of the parts."""
         validation = (str(self.validation),) if self.validation else ()
         return f"{digest_word((*self.key, str(self.test), *validation, self.by)):016x}"
 
 
 def split_of(test: object, by: Sequence[str], seed: int, validation: object = None) -> Split:
-    """Check how rows are to be divided.
-
-    Args:
-        test: The part to test on: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
-    """
+    """Check how rows are to be divided; parts are numbers or texts such as ``0.2`` or ``1/5``, taken exactly."""
     tested = _share(TEST, test)
     validated = Fraction(0) if validation is None else _share(VALIDATION, validation)
     if tested + validated >= 1:
@@ -479,7 +438,6 @@ def split_of(test: object, by: Sequence[str], seed: int, validation: object = No
 
 
 def _share(part: str, typed: object) -> Fraction:
-    """Read the share of a part."""
     try:
         share = exact_number(str(typed) if isinstance(typed, float) else typed)
     except ValueError as error:
@@ -518,30 +476,21 @@ _histories: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 
 def _remember(frame: Frame, history: str) -> Frame:
-    """Keep the history of a part beside its frame, which has no metadata as a file has."""
     place = id(frame)
     _histories[place] = (weakref.ref(frame, lambda _: _histories.pop(place, None)), history)
     return frame
 
 
-def _history_of(frame: Frame) -> str:
-    """Return the history of a frame; empty where no split of this process has made it."""
-    known, history = _histories.get(id(frame), (lambda: None, ""))
-    return history if known() is frame else ""
-
-
 @confined()
 def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str, int]]:
-    """Divide the rows of a frame as those of a file of the same rows would be.
-
-    A part that is divided again is known by its history, as its file is.
-    """
+    """Divide the rows of a frame, known by its history, as those of a file of the same rows would be."""
     opened = opened_eagerly(frame)
     if absent := [name for name in split.by if name not in opened.columns]:
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
     if not len(opened):  # narwhals takes no filter of no rows
         return dict.fromkeys(reversed(split.shares), opened.to_native()), dict.fromkeys(split.shares, 0)
-    split = replace(split, history=_history_of(frame))
+    known, history = _histories.get(id(frame), (lambda: None, ""))
+    split = replace(split, history=history if known() is frame else "")
     columns = {name: _values(opened[name]) for name in opened.columns}
     places = _places(columns, len(opened), split)
     parts, sizes = {}, {}
@@ -553,10 +502,7 @@ def split_frame(frame: Frame, split: Split) -> tuple[dict[str, Frame], dict[str,
 
 
 def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, object]) -> list[str]:
-    """Say which parts are not as large as was asked for, by far more than chance explains. CONFIDENTIAL.
-
-    A part of n different rows has share times n of them, with a variance of share (1 - share) n.
-    """
+    """Say which parts differ in size by far more than the variance share (1 - share) n explains. CONFIDENTIAL."""
     rows = sum(sizes.values())
     why = f"the rows, or units, are few or alike, or this seed divided them before: then give another {option('seed')}"
     remarks = []
@@ -572,7 +518,6 @@ def size_remarks(split: Split, sizes: Mapping[str, int], named: Mapping[str, obj
 
 
 def _values(column: nw.Series[Any]) -> Values:
-    """Return a column of a frame; as Python's values where its type does not say what they are, or Arrow has none."""
     import narwhals.stable.v2 as nw
 
     try:
@@ -585,20 +530,11 @@ def _values(column: nw.Series[Any]) -> Values:
 
 
 @confined()
-def split_rows(
-    rows: Batches,
-    split: Split,
-    outputs: Mapping[str, Path],
-    *,
-    overwrite: bool = False,
-) -> dict[str, int]:
-    """Write the rows of each part, in their order; batches are streamed.
+def split_rows(rows: Batches, split: Split, outputs: Mapping[str, Path], *, overwrite: bool = False) -> dict[str, int]:
+    """Write the rows of each part, in their order, and return their numbers; batches are streamed. Confidential.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. All files keep the domain and all
     columns, tell in their metadata that they are parts, and are readable by their owner alone.
-
-    Returns:
-        The number of rows of each part. Confidential.
     """
     metadata = rows.schema.metadata or {}
     split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
@@ -615,10 +551,11 @@ def split_rows(
             part: stack.enter_context(
                 parquet_writer(
                     stack.enter_context(atomic_output(path, overwrite=overwrite, confidential=True)),
-                    _of_part(schema, [*earlier, {"split": split.of_parts, "part": part, "by": [*split.by]}]),
+                    schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps([*earlier, told]).encode()}),
                 )
             )
             for part, path in outputs.items()
+            for told in [SplitPart(split=split.of_parts, part=part, by=[*split.by])]
         }
         sizes = dict.fromkeys(outputs, 0)
         for batch in rows.batches:
@@ -632,11 +569,6 @@ def split_rows(
             if advance is not None:
                 advance(len(batch))
     return sizes
-
-
-def _of_part(schema: pa.Schema, parts: Sequence[SplitPart]) -> pa.Schema:
-    """Tell in a schema's metadata which splits made the rows."""
-    return schema.with_metadata({**(schema.metadata or {}), PART_KEY: json.dumps(parts).encode()})
 
 
 def parts_of(files: Iterable[DataFile]) -> list[SplitPart]:
@@ -660,11 +592,7 @@ def batches_of_files(
     beside: Mapping[DataFile, Mapping[str, str]] | None = None,
     columns: Collection[str] | None = None,
 ) -> Batches:
-    """Return the rows of Parquet files, with the columns and the metadata that all of them have.
-
-    Args:
-        columns: Columns wanted, in the files' order; None for all.
-    """
+    """Return the rows of Parquet files, with the columns, some or all, and the metadata that all of them have."""
     import pyarrow.parquet as pq
 
     first: pa.Schema | None = None
@@ -728,11 +656,7 @@ def _batches(files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Record
 
 
 def _long_and_shared(file: DataFile, schema: pa.Schema) -> list[str]:
-    """Name the columns of texts that may have more than ``TEXT_BYTES`` in a batch because rows share them in the file.
-
-    They share what is in the dictionary of a row group, and whoever reads one row of it as a place in the dictionary is
-    given the whole.
-    """
+    """Name the text columns whose batches may exceed ``TEXT_BYTES``, as rows share texts in a dictionary."""
     import pyarrow.parquet as pq
     from pyarrow import compute
 
@@ -777,7 +701,7 @@ def _written_out(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.Record
 
 def _places(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.intp]:
     """Choose the part of each row, by its place in ``Split.shares``; shape (rows,). By the row itself, or its unit."""
-    limits = [int(sum([*split.shares.values()][: end + 1]) * WORDS) for end in range(len(split.shares) - 1)]
+    limits = [int(sum([*split.shares.values()][: end + 1]) * WORD) for end in range(len(split.shares) - 1)]
     units = [*zip(*(_units(columns[name]) for name in split.by), strict=True)]
     if units and not any(None in unit for unit in units):
         places = np.empty(rows, np.intp)

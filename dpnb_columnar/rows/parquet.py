@@ -1,7 +1,4 @@
-"""Open Parquet files: which columns, of which types; and hand out their rows. CONFIDENTIAL.
-
-To open a file reads its footer alone. Rows come as a lazy frame, or batch by batch in order.
-"""
+"""Open Parquet files by their footers alone, and hand out their rows, lazily or in batches. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -21,16 +18,14 @@ from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import (
-    DataError,
-    Error,
-    MissingInputError,
-)
+from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
-from dpnb_columnar.rows.data_files import DataFile, check_unchanged, failure_of, stored_objects
 from dpnb_columnar.rows.input_files import (
+    DataFile,
     arrow_file,
     check_file,
+    check_unchanged,
+    failure_of,
     file_footer,
     folder_values,
     footer_alone,
@@ -38,10 +33,11 @@ from dpnb_columnar.rows.input_files import (
     open_error,
     own_file_error,
     scan_file,
+    stored_objects,
     types_by_arrow,
+    unpacked_bytes,
     unread_columns,
 )
-from dpnb_columnar.rows.parquet_footer import unpacked_bytes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size
@@ -50,45 +46,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-
-BATCH_ROWS = 2**16
-"""Rows that are read at a time."""
+BATCH_ROWS = 2**16  # rows that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRows:
-    """Rows of a file, or of a table.
-
-    Attributes:
-        name: Name in messages.
-        rows: The rows. Confidential.
-        types: The type of each column.
-        size: Returns how many rows there are, as far as that is public.
-        file: The file; None for a table.
-    """
+    """Rows of a file, or of a table, with their name in messages. Confidential."""
 
     name: str
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
-    size: Size
-    file: DataFile | None = None
+    size: Size  # as far as it is public
+    file: DataFile | None = None  # None for a table
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Rows in their order.
-
-    Attributes:
-        name: Name in messages.
-        schema: Columns, and the metadata to keep with them.
-        batches: The rows; they can be read once. Confidential.
-        size: Returns how many rows there are, as far as that is public.
-    """
+    """Rows in their order, with their name in messages. Confidential."""
 
     name: str
-    schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
-    size: Size
+    schema: pa.Schema  # columns, and the metadata to keep with them
+    batches: Iterator[pa.RecordBatch]  # they can be read once
+    size: Size  # as far as it is public
 
 
 def check_read(rows: Sequence[NamedRows]) -> None:
@@ -121,8 +100,7 @@ def size_of(rows: Sequence[NamedRows]) -> int | None:
     return total
 
 
-ARROW_SCHEMA = "ARROW:schema"
-"""Key of the Arrow schema in a file's metadata, which Arrow writes for itself."""
+ARROW_SCHEMA = "ARROW:schema"  # key of the Arrow schema in a file's metadata, which Arrow writes for itself
 
 OWN_TABLES = {
     frozenset(("attribute", "class", "cell", "parameter", "released", "value")): "model",
@@ -133,15 +111,10 @@ OWN_TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class ParquetSource:
-    """Parquet files whose columns fit a domain.
-
-    Attributes:
-        files: At least one file.
-        types: For each column of the domain, a type that holds its values of every file.
-    """
+    """Parquet files, one at least, whose columns fit a domain."""
 
     files: tuple[DataFile, ...]
-    types: Mapping[str, pl.DataType]
+    types: Mapping[str, pl.DataType]  # for each column of the domain, one that holds its values of every file
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -150,20 +123,16 @@ class ParquetSource:
 
     @property
     def names(self) -> str:
-        """The files' names for messages."""
         return ", ".join(str(file) for file in self.files[:3]) + (" ..." if len(self.files) > 3 else "")
 
     def size(self) -> int | None:
-        """Return the number of rows in the files' footers."""
         return rows_in_footers(self.files)
 
     def check_unchanged(self) -> None:
-        """Refuse objects that changed while they were read, once they are."""
         check_unchanged(self.files)
 
     @property
     def is_stored(self) -> bool:
-        """Whether a file is an object of a store."""
         return bool(stored_objects(self.files))
 
     def unreadable(self) -> Error:
@@ -200,7 +169,6 @@ def read_schema(file: DataFile) -> Mapping[str, pl.DataType]:
 
 
 def _footer_by_arrow(file: DataFile) -> pq.FileMetaData | None:
-    """Return the footer of a file that Polars refuses for the type of a column; None if that is not the reason."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(arrow_file(file)) if types_by_arrow(file) else None
@@ -231,10 +199,7 @@ HELD_BY_POLARS, HELD_BY_ARROW = 4, 8
 
 
 def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLARS) -> None:
-    """Refuse a file if the texts of a row group, which are unpacked at once, would take half of the memory or more.
-
-    A text of any length may be packed into a thousand bytes. The footer tells what it takes, as long as it is true.
-    """
+    """Refuse a file whose texts of a row group, unpacked at once as the footer says, would take half of the memory."""
     memory = machine_memory()
     if not texts or not memory:
         return
@@ -255,20 +220,15 @@ def _texts_among(types: Mapping[str, pl.DataType]) -> set[str]:
 
 
 def scan_files(files: Sequence[DataFile], columns: Collection[str] | None = None) -> list[NamedRows]:
-    """Return the rows of Parquet files as they are, a lazy frame for each file.
-
-    Args:
-        columns: The columns that will be read; None for all.
-    """
-    return [_scanned(file, columns) for file in files]
-
-
-def _scanned(file: DataFile, columns: Collection[str] | None) -> NamedRows:
-    types = read_schema(file)
-    if refused := [name for name in unread_columns(types) if name in (columns or ())]:
-        raise DataError(f"{file}: column {listed(refused)} is of a type that cannot be read; cast it first")
-    check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
-    return NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file)
+    """Return the rows of Parquet files as they are, a lazy frame for each file, of some columns or of all."""
+    scanned = []
+    for file in files:
+        types = read_schema(file)
+        if refused := [name for name in unread_columns(types) if name in (columns or ())]:
+            raise DataError(f"{file}: column {listed(refused)} is of a type that cannot be read; cast it first")
+        check_texts(file, _texts_among({name: types[name] for name in types if columns is None or name in columns}))
+        scanned.append(NamedRows(str(file), scan_file(file), types, partial(rows_in_footers, [file]), file))
+    return scanned
 
 
 def open_parquet(files: Sequence[DataFile], domain: Domain) -> ParquetSource:
@@ -306,7 +266,6 @@ def is_text(type_: pa.DataType) -> bool:
 
 @contextmanager
 def _footer_errors(file: DataFile) -> Iterator[None]:
-    """Report errors of reading a file's footer as errors of this package."""
     check_file(file)
     try:
         with file.open("rb"):  # Polars reports a folder, or a file without permission, in many ways
@@ -316,19 +275,16 @@ def _footer_errors(file: DataFile) -> Iterator[None]:
     except OSError as error:
         raise open_error(file, error) from None
     except pl.exceptions.DuplicateError:
-        raise _columns_twice(file) from None
+        import pyarrow.parquet as pq
+
+        twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]
+        raise DataError(
+            f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name"
+        ) from None
     except RecursionError:
         raise nested_too_deep("a column", str(file)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise not_parquet_error(file) from None
-
-
-def _columns_twice(file: DataFile) -> DataError:
-    """Return the error to raise for a file in which several columns have one name."""
-    import pyarrow.parquet as pq
-
-    twice = [name for name, times in Counter(pq.read_schema(arrow_file(file)).names).items() if times > 1]
-    return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
 
 
 def damaged_file_error(source: object) -> DataError:
@@ -337,12 +293,6 @@ def damaged_file_error(source: object) -> DataError:
 
 
 def own_declaration(file: Path) -> Declaration | None:
-    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither.
-
-    Raises:
-        ConfigurationError: If the declaration has faults.
-    """
-    from dpnb_columnar.rows.parquet import read_metadata
-
+    """Return what declares the domain of a Parquet file: the file beside it, else its metadata; None for neither."""
     entry = entry_of_file(file)
     return domain_from_metadata(read_metadata(file), str(file)) if entry is None else entry.declared

@@ -1,27 +1,50 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
 Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
+An untyped value, such as a cell of a pandas column of type ``object``, is read by itself, without an error: a number
+matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
 
-The rule of one untyped value, such as a cell of a list or of a pandas column of type ``object``; and their columns.
+A column of whole numbers holds few values that the rules tell apart. So rows are read as the numbers of their values,
+counted and scored by these, and what a rule makes of a value is looked up in a table.
 
-It looks at the value alone, so that neither the values nor the types in other rows change how a row counts, and it has
-no error. A number matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
+*Which rows of a unit come first*: an order by the rows' own counted codes, the same on every engine.
+Of each unit the first rows in this order count. A row's place in it is a function of its class and its codes alone, so
+that neither the file, nor the order of its rows, nor any other unit moves it; rows of equal codes are interchangeable,
+as they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
+the row has none; where the domain declares a weight, the last c_i is one more than its steps. With fixed public
+multipliers m and the prime p = 2^31 - 1,
+
+    x = m_0 c_0 + m_1 c_1 + ... mod p,   the order is by x^5 mod p, then by c_0, c_1, ...
+
+5 and p - 1 have no common divisor, so x^5 is a permutation of the residues. The order of x alone would prefer one of
+two rows that always differ by the same codes, say in sex; their fifth powers come in either order equally often (the
+number of x with (x + d)^5 mod p above x^5 mod p is half of p but for some square root of p). Every product is below
+2^63, so that 64-bit integers do.
+
+The order is the same for all units, so where only a few different rows exist, those that come first are chosen more
+often. A salt made of all rows of the unit, such as the sum of their x, would even that out and stay a function of the
+unit alone. But then one row more would exchange all that count, where it now moves one; no row could be dropped before
+its unit is complete, and memory would grow with the largest unit; and databases would make one window more.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from operator import and_, or_
+from functools import cache
+from operator import add, and_, or_
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import DTypeLike, NDArray
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import (
@@ -31,11 +54,12 @@ from dpnb_columnar.domain.column_kinds import (
     Kind,
     category_keys,
     kind_of,
+    kinds_of,
     number_keys,
     value_keys,
 )
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import (
+from dpnb_columnar.domain.names import (
     LARGEST_MATCHED,
     LONGEST_SPELLING,
     NUMBER_WORDS,
@@ -54,15 +78,13 @@ Cell: TypeAlias = bool | int | float | str | None
 
 
 def cell_of(value: object) -> Cell:
-    """Read a value: a boolean, a number (whole ones as integers) or a text; None if it is missing or anything else.
-
-    A date is the text that a declaration has for it, such as ``2018-12-31``. NaN is missing.
-    """
+    """Read a value as boolean, number or text, a date as declared (2018-12-31); None if missing, NaN or other."""
     match value:
         case bool() | np.bool_():
             return bool(value)
         case str():
-            return _encodable(value)
+            # U+FFFD for what UTF-8 does not encode, the halves of surrogate pairs
+            return str.__str__(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case int() | float():
             return finite_or_infinite(value)
         case np.timedelta64() | datetime():  # one is an integer to numpy, the other a date to Python
@@ -75,11 +97,7 @@ def cell_of(value: object) -> Cell:
 
 
 def text_of(value: object) -> str | None:
-    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing.
-
-    A number is a text that the row rules read as this number, without an exponent and of few characters; one that is
-    not in ``WRITTEN``, and so beyond all bounds or hardly zero, becomes the end of that range.
-    """
+    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if missing, numbers within ``WRITTEN``."""
     cell = cell_of(value)
     if isinstance(cell, bool):
         return "true" if cell else "false"
@@ -119,10 +137,7 @@ def plain(values: Any) -> Any:
 
 
 def _of_pandas(values: Any) -> Any:
-    """Return a pandas column by its type, which is public; texts and categories have none that says what they hold.
-
-    Neither numbers nor categories are read from periods and intervals: they become a column that a domain refuses.
-    """
+    """Return a pandas column by its type, which is public; periods and intervals become what a domain refuses."""
     import pyarrow as pa
 
     pandas, type_ = sys.modules["pandas"], values.dtype
@@ -157,15 +172,8 @@ def finite_or_infinite(value: int | float | np.number | Decimal | Fraction) -> i
     return int(number) if number.is_integer() and abs(number) <= LARGEST_MATCHED else number
 
 
-def _encodable(text: str) -> str:
-    """Return a text with U+FFFD for what UTF-8 does not encode, the halves of surrogate pairs."""
-    return str.__str__(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 EPOCH = date(1970, 1, 1)
-
-MOST_LOOKED_UP = 2**16
-"""Values of the largest lookup table: it stays within a processor's cache."""
+MOST_LOOKED_UP = 2**16  # values of the largest lookup table: it stays within a processor's cache
 
 KEY_TYPES: Mapping[Kind, type[pl.DataType]] = {
     Kind.FLOAT: pl.Float64,
@@ -197,8 +205,6 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
 
 
 def _number_of_text(text: pl.Expr) -> pl.Expr:
-    """Read texts as ``domain.numbers.spelled_number`` does."""
-
     def spelled(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(SPELLED_NUMBER)).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
 
@@ -255,10 +261,7 @@ def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Return the position of the row's category in the domain as a 32-bit integer.
-
-    A value that is in no category is missing: null, or the last code where to be missing is a category.
-    """
+    """Return the 32-bit position of a row's category; null for none, or the last code where missing is one."""
     code = _position(attribute.name, kind, attribute.members)
     return code.fill_null(len(attribute.values)) if attribute.missing is Missing.CATEGORY else code
 
@@ -278,7 +281,6 @@ def _position(name: str, kind: Kind, codes: Mapping[str, int]) -> pl.Expr:
 
 
 def _key(name: str, kind: Kind) -> pl.Expr:
-    """Return a column in the form of ``column_kinds.value_keys``; null where the column is null or NaN."""
     value = column(name)
     if kind is Kind.INTEGER:
         return value.cast(pl.Int64)
@@ -290,10 +292,7 @@ def _key(name: str, kind: Kind) -> pl.Expr:
 
 
 def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
-    """Look up keys: whole numbers by their places between the least and the largest, others by an Enum of their texts.
-
-    replace_strict would make Polars hold all rows at once.
-    """
+    """Look up whole numbers by places, others by an Enum of their texts: replace_strict would hold all rows."""
     keys, positions = list(codes), list(codes.values())
     if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
         value, keys = value.to_physical(), [(key - EPOCH).days for key in keys if isinstance(key, date)]
@@ -314,7 +313,6 @@ def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
 
 
 def _gathered(codes: Sequence[int | None], place: pl.Expr) -> pl.Expr:
-    """Take the code at a place: the place itself where it is."""
     if codes == [*range(len(codes))]:
         return place.cast(pl.Int32)
     return pl.lit(pl.Series(codes, dtype=pl.Int32)).gather(place)
@@ -403,7 +401,6 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
 
 
 def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
-    """Test whether a row has one of some declared values; null where it has no value."""
     test = _key(name, kind).is_in(list(value_keys(values, kind)))
     if kind is Kind.TEXT and (numbers := number_keys(dict.fromkeys(values, 0))):
         test |= _number_of_text(column(name).cast(pl.String)).is_in(list(numbers)).fill_null(False)
@@ -411,7 +408,6 @@ def _is_one_of(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
 
 
 def _null_if_missing(value: pl.Expr, name: str, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
-    """Return what was made of a column, null where the column has a declared missing value."""
     if not value_keys(missing_values, kind):
         return value
     return pl.when(~_is_one_of(name, kind, missing_values)).then(value)
@@ -439,10 +435,7 @@ def number_of_codes(attribute: Attribute) -> int:
 
 
 def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:
-    """Bound the whole numbers that an attribute's rules tell apart: every number beyond them has the code of the bound.
-
-    A date is the number of its day, and a decimal that of its digits, without the point.
-    """
+    """Bound the whole numbers that an attribute's rules tell apart: of a date its day, of a decimal its digits."""
     kind, unit, most = kind_of(type_), 1, LARGEST_KEY
     low, high = INTEGER_RANGES.get(type_, INTEGER_RANGES[pl.Int64])
     if isinstance(type_, pl.Decimal) and type_.scale <= LARGEST_TEN:
@@ -467,3 +460,214 @@ def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, 
         last = max(last, math.ceil(Fraction(max(special)) * unit) + 1)
     first, last = min(max(first, low), high), max(min(last, high), low)
     return (first, last) if max(abs(first), abs(last)) <= most else None
+
+
+Whole: TypeAlias = NDArray[Any]  # whole numbers of any integer type
+MOST_STEPPED = 2**17  # codes of the largest table of steps; it holds the grid of a float column without a declared step
+UNSIGNED = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}  # types of numbers and codes, by their bits
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCodes:
+    """The values of a column that an attribute's rule tells apart, numbered from 0, and the code of each. Public."""
+
+    number: pl.Expr  # of a row's value, in the narrowest type; null where the row has none
+    size: int
+    codes: Whole | None  # shape (size + 1,), last for no value; None where numbers are codes
+    missing: int  # the number of codes of the attribute
+
+    def numbers(self, column: pl.Series) -> Whole:
+        """Return a column of ``number`` without nulls, shape (rows,): ``size`` where a row has no value."""
+        if column.null_count():
+            column = column.cast(pl.Int64).fill_null(self.size)
+        return column.to_numpy()
+
+    def codes_of(self, numbers: Whole) -> Whole:
+        return numbers if self.codes is None else self.codes[numbers]
+
+    def steps(
+        self, starts: Sequence[int], scores: Sequence[int], missing: int, type_: DTypeLike = np.int64
+    ) -> Callable[[Whole], Whole]:
+        """Return what looks up a whole number that depends on the code by steps, whose first codes rise from 0."""
+        first, by_step = np.array([*starts, self.missing], dtype=np.int64), np.array([*scores, missing], dtype=type_)
+        if self.codes is None and self.size > MOST_STEPPED:
+            return lambda numbers: by_step[np.searchsorted(first, numbers, side="right") - 1]
+        codes = np.arange(self.size + 1) if self.codes is None else self.codes
+        by_number = by_step[np.searchsorted(first, codes, side="right") - 1]
+        # No number is beyond the table: it is looked up without a test for that.
+        return lambda numbers: by_number.take(numbers, mode="clip")
+
+
+def coded(attribute: Attribute, code: pl.Expr) -> ValueCodes:
+    """Return the codes of an attribute as the values themselves, of rows that are coded already."""
+    codes = number_of_codes(attribute)
+    return ValueCodes(code, codes, None, codes)
+
+
+def value_codes(attribute: Attribute, type_: pl.DataType) -> ValueCodes:
+    """Return the values of an attribute's column with their codes: the codes themselves where the values are many."""
+    codes = number_of_codes(attribute)
+    numbered = numbered_values(attribute, type_, MOST_LOOKED_UP)
+    if numbered is None:
+        return coded(attribute, once_per_entry(attribute, type_, _rule(attribute, type_)))
+    number, values = numbered
+    looked_up = values.to_frame().select(_rule(attribute, values.dtype)).to_series().cast(pl.Int64).fill_null(codes)
+    size = len(values) - 1
+    return ValueCodes(number.cast(narrowest(size), wrap_numerical=True), size, looked_up.to_numpy(), codes)
+
+
+def _rule(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    kind = kind_of(type_)
+    assert kind is not None
+    rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+    return rule.cast(narrowest(number_of_codes(attribute)))
+
+
+def numbered_values(attribute: Attribute, type_: pl.DataType, most: int) -> tuple[pl.Expr, pl.Series] | None:
+    """Number the values of an attribute's column that its rules tell apart, from 0 on."""
+    value = column(attribute.name).to_physical()
+    if isinstance(type_, pl.Enum):
+        values = type_.categories.alias(attribute.name).extend_constant(None, 1)
+        return (value, values) if len(values) <= most else None
+    distinguished = distinguished_range(attribute, type_)
+    if distinguished is None or distinguished[1] - distinguished[0] >= most:
+        return None
+    first, last = distinguished
+    numbers = [*range(first, last + 1)]
+    if len(numbers) <= 2**8 and distinguished == INTEGER_RANGES.get(type_):
+        # A byte is its own number: from 0 on, then those below.
+        number, numbers = value.cast(pl.UInt8, wrap_numerical=True), numbers[-first:] + numbers[:-first]
+    else:
+        number = value.clip(first, last).cast(pl.Int64) - first
+    values = pl.Series(numbers, dtype=pl.Int64)
+    if isinstance(type_, pl.Decimal):
+        values = pl.Series(values.to_numpy() / 10.0**type_.scale)
+    else:
+        values = values.cast(pl.Int32).cast(type_) if type_ == pl.Date else values.cast(type_)
+    # Named last: Polars takes some names for patterns.
+    return number, values.extend_constant(None, 1).alias(attribute.name)
+
+
+def once_per_entry(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
+    """Apply a rule of an attribute's column once to each entry of a dictionary, in every part of the rows."""
+    if type_ not in (pl.Categorical, pl.Enum):
+        return rule
+
+    def look_up(part: pl.Series) -> pl.Series:
+        numbers = part.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()  # null has the last place
+        size = int(numbers.max(initial=-1)) + 2
+        if size > len(part):
+            return applied(part)
+        place = np.full(size, len(part), dtype=np.uint32)
+        place[numbers] = np.arange(len(part))  # a row of each entry
+        seen = np.flatnonzero(place < len(part))
+        results = applied(part.gather(place[seen]))
+        place[seen] = np.arange(len(seen))
+        return results.gather(place[numbers])
+
+    def applied(part: pl.Series) -> pl.Series:
+        return part.alias(attribute.name).to_frame().select(rule).to_series()
+
+    result = applied(pl.Series(dtype=type_)).dtype
+    return column(attribute.name).map_batches(look_up, return_dtype=result, is_elementwise=True)
+
+
+def narrowest(codes: int) -> type[pl.DataType]:
+    """Return the narrowest type that holds so many codes, from 0 on."""
+    return next((type_ for bits, type_ in UNSIGNED.items() if codes <= 2**bits), pl.UInt64)
+
+
+def cell_code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Return an attribute's grid code or category code in the narrowest type, null where the row does not fit it."""
+    values = value_codes(attribute, type_)
+    if values.codes is None:
+        return values.number
+    codes = pl.Series(values.codes).replace(values.missing, None).cast(narrowest(values.missing))
+    place = values.number.cast(pl.UInt32)
+    return pl.lit(codes).gather(place if codes[-1] is None else place.fill_null(values.size))
+
+
+def step_score(
+    attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
+) -> pl.Expr:
+    """Return a 64-bit number, never null, that depends on the attribute's code by steps from their first codes."""
+    values = value_codes(attribute, type_)
+    look_up = values.steps(starts, scores, missing)
+    return values.number.map_batches(
+        lambda numbers: pl.Series(numbers.name, look_up(values.numbers(numbers))),
+        return_dtype=pl.Int64,
+        is_elementwise=True,
+    )
+
+
+PRIME = 2**31 - 1
+CLASS, ORDER, WEIGHT = "class", "order", "weight"
+
+
+@cache
+def multiplier(place: int) -> int:
+    """Return the public multiplier of the class, place 0, or of an attribute by its place from 1 on."""
+    digest = hashlib.sha256(f"dpnb-columnar unit order {place}".encode()).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (PRIME - 1)
+
+
+def unit_names(domain: Domain) -> list[str]:
+    """Return the names of the columns of a query that together tell the unit of a row."""
+    return [] if domain.unit is None else [f"unit_{place}" for place in range(len(domain.unit.columns))]
+
+
+def code_name(attribute: str) -> str:
+    """Return the name of the column of a query that holds an attribute's code, or the number of its value."""
+    return f"code {attribute}"
+
+
+def code_names(domain: Domain) -> list[str]:
+    """Return the columns of a query that order rows of equal ``order``: the class, the codes, the weight if any."""
+    weights = [] if domain.weight is None else [WEIGHT]
+    return [CLASS, *(code_name(each.name) for each in domain.attributes), *weights]
+
+
+def unit_values(domain: Domain, types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Return the columns that together tell the unit of a row, null where it has none; empty for a domain without."""
+    if domain.unit is None:
+        return []
+    return [
+        column(name).cast(pl.String) if kind_of(types[name]) is Kind.TEXT else column(name)
+        for name in domain.unit.columns
+    ]
+
+
+def counted_rows(
+    rows: pl.LazyFrame, domain: Domain, types: Mapping[str, pl.DataType], columns: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """Select columns of the rows that may count beside ``class``, and what the choice among those of a unit needs.
+
+    Where the domain declares a unit, the latter is ``unit_names``, the code of every attribute by ``code_name``, and
+    the number that they are ordered by, ``order``; rows without a unit or a class are left out. Where it declares a
+    weight, its steps are in ``weight``. Confidential.
+    """
+    if domain.weight is not None:
+        kind = kind_of(types[domain.weight.column])
+        assert kind is not None
+        columns = {**columns, WEIGHT: weight_steps(domain.weight, kind)}
+    if domain.unit is None:
+        return classed_rows(rows, domain, kinds_of(types), **columns)
+    codes = {code_name(each.name): cell_code(each, types[each.name]) for each in domain.attributes}
+    units = dict(zip(unit_names(domain), unit_values(domain, types), strict=True))
+    rows = classed_rows(rows, domain, kinds_of(types), **{**columns, **codes, **units})
+    rows = rows.filter(pl.all_horizontal(pl.col(CLASS, *units).is_not_null()))
+    terms = [pl.col(CLASS).cast(pl.Int64) * multiplier(0)]
+    for place, attribute in enumerate(domain.attributes, 1):
+        number = (pl.col(code_name(attribute.name)).cast(pl.Int64) + 1).fill_null(0)
+        term = number * multiplier(place)
+        terms.append(term % PRIME if is_wide(attribute, domain) else term)
+    if domain.weight is not None:
+        terms.append((pl.col(WEIGHT) + 1) * multiplier(len(domain.attributes) + 1))  # below 2^52
+    x = pl.col(ORDER)
+    rows = rows.with_columns((in_halves(terms, add) % PRIME).alias(ORDER))
+    return rows.with_columns((x * x % PRIME * x % PRIME * x % PRIME * x % PRIME).alias(ORDER))
+
+
+def is_wide(attribute: Attribute, domain: Domain) -> bool:
+    """Test whether products of an attribute's codes are too large to add up one for each attribute of the domain."""
+    return number_of_codes(attribute) * PRIME > 2**62 // (len(domain.attributes) + 1)

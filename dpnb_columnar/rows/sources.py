@@ -1,48 +1,238 @@
-"""What a name stands for: parsed once, before anything is opened. No row is read.
+"""What a name stands for: files, a database, a lake table or objects of a store, parsed before anything is opened.
 
-A name stands for files (a path, a folder or a pattern), a database, a lake table, or objects of a store. Extensions
-read tables of lakes and objects of stores.
+Parquet files of Delta, Iceberg and Hudi tables are refused: they hold rows that the table no longer has. A file stays
+after its rows were deleted or replaced, until somebody cleans up, so that the files of a table that was written anew
+four times hold each person five times: at a stated epsilon of 1 this person would lose 5. Only the table's log tells
+which rows are alive. A table is recognised by where its log stands: in a folder that is above a file, on the path as
+it is given or with its links followed. A table that is given itself is read by the library of its format (the
+extension ``lakes``).
+
+Not recognised are files that were copied or linked one by one to another place, an Iceberg table whose files lie
+outside its own folder, and files that a frame, a view or a catalog's table names.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qsl, urlencode
 
-from dpnb_columnar.domain.database_address import parse_database
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.table_formats import ICEBERG, TABLE_FORMATS, has_log, is_entry
-from dpnb_columnar.runtime.paths import exists
+from dpnb_columnar.errors import DataError, UsageError, option
+from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A format of tables that keep their past."""
+
+    name: str
+    log: str  # folder that holds its log
+    entry: str | None  # pattern of a file that tells the log; None where the folder's name does
+    rows: str  # how live rows are read, ``{table!r}`` being the folder, and written to a file
+    frame: str | None  # of the live rows; None where Polars makes none
+    extra: str | None = None  # extra whose library reads such a table (the extension ``lakes``)
+
+
+POLARS = "{frame}.sink_parquet('live.parquet')"
+DELTA = TableFormat("Delta", "_delta_log", None, POLARS, "pl.scan_delta({table!r})", "delta")
+
+ICEBERG = TableFormat(
+    "Iceberg",
+    "metadata",
+    "*.metadata.json*",
+    POLARS,
+    "pl.scan_iceberg('{table}/metadata/CURRENT.metadata.json')",
+    "iceberg",
+)
+
+TABLE_FORMATS = (
+    DELTA,
+    ICEBERG,
+    TableFormat("Hudi", ".hoodie", None, "spark.read.format('hudi').load({table!r}).write.parquet('live')", None),
+)
+
+
+def refuse_table_files(paths: Iterable[Path], searched: set[Path] | None = None) -> None:
+    """Refuse files, and folders, that are in the folder of a table at whatever depth. No file is opened."""
+    searched = set() if searched is None else searched
+    for path in paths:
+        given = Path(os.path.normpath(path.absolute()))
+        for place in [given, given.resolve()] if given.is_symlink() else [given]:
+            for folder in _upwards(place if is_folder(place) else place.parent, searched):
+                for kind in TABLE_FORMATS:
+                    if has_log(folder, kind):
+                        raise table_error(path, folder, kind)
+
+
+def _upwards(folder: Path, searched: set[Path]) -> Iterator[Path]:
+    """List a folder and those above it, also where links lead, that were not searched; add them to these."""
+    while folder not in searched:
+        searched.add(folder)
+        yield folder
+        if folder.is_symlink():
+            yield from _upwards(folder.resolve(), searched)
+        folder = folder.parent
+
+
+def has_log(folder: Path, kind: TableFormat) -> bool:
+    """Test whether a folder holds the log of a table; one that cannot be listed holds none."""
+    log = folder / kind.log
+    try:
+        return is_folder(log) and (kind.entry is None or any(is_entry(each, kind) for each in log.iterdir()))
+    except OSError:
+        return False
+
+
+def is_entry(file: Path, kind: TableFormat) -> bool:
+    """Test whether a file is an entry of a log that tells the log by it."""
+    return kind.entry is not None and file.parent.name == kind.log and fnmatchcase(file.name, kind.entry)
+
+
+def table_error(path: object, table: object, kind: TableFormat) -> DataError:
+    """Return the error to raise for a path within a table: why its files are not the rows, and how to get these."""
+    place = str(table).rstrip("/")
+    frame = "" if kind.frame is None else kind.frame.format(table=place)
+    whole = f"give the table itself, {place}, alone to a verb that takes tables, or " * (kind.extra is not None)
+    return DataError(
+        f"{path}: belongs to the {kind.name} table {place} (see its {kind.log}), whose files hold deleted and replaced "
+        f"rows too; {whole}write the live rows to a file elsewhere, {kind.rows.format(table=place, frame=frame)}"
+    )
+
+
+POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+SQLITE_MAGIC = b"SQLite format 3\0"
+DUCKDB_MAGIC = b"DUCK"
+DUCKDB_MAGIC_PLACE = 8
+"""Bytes that a file of a database is known by, whatever its name; those of DuckDB follow a checksum."""
+
+PLACE = ("host", "hostaddr", "port", "dbname", "service")
+"""Parameters of a connection URI that say where the database is."""
+
+
+class Dialect(StrEnum):
+    """SQL of a database that queries are written for, by the name that sqlglot gives it."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+    SPARK = "spark"
+    BIGQUERY = "bigquery"
+    SNOWFLAKE = "snowflake"
+    SQLITE = "sqlite"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Dialect | None:
+        name = str(value).lower()
+        return {"postgresql": cls.POSTGRES, **{each.value: each for each in cls}}.get(name)
+
+
+class Spelling(StrEnum):
+    """How a table's columns are spelled, by the names of a domain."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+    DECLARED = "declared"
+
+
+DialectName: TypeAlias = (
+    Literal["duckdb", "postgres", "postgresql", "spark", "bigquery", "snowflake", "sqlite"] | Dialect
+)
+"""A text, or a member of the enumeration: a type checker refuses others."""
+
+FILES = {Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")), Dialect.SQLITE: ("sqlite:", (".sqlite", ".sqlite3"))}
+"""The prefix, and the suffixes, by which a path is that of a database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database to read from."""
+
+    dialect: Dialect
+    address: str  # path of a file, or the connection URI of a PostgreSQL server as typed
+    name: str  # for messages and records: the path, or the URI written anew without user information
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def file(self) -> Path | None:
+        return Path(self.address) if self.dialect in FILES else None
+
+
+def parse_dialect(name: str) -> Dialect:
+    """Return the dialect of a name."""
+    try:
+        return Dialect(name)
+    except ValueError:
+        raise UsageError(f"no dialect {name!r:.80}; known: {', '.join(Dialect)}") from None
+
+
+def parse_spelling(name: str) -> Spelling:
+    """Return the spelling of a name."""
+    try:
+        return Spelling(name)
+    except ValueError:
+        raise UsageError(f"{option('names')}: no spelling {name!r:.80}; known: {', '.join(Spelling)}") from None
+
+
+def parse_database(text: str) -> Database | None:
+    """Return the database that an argument names, None for files; a PostgreSQL URI may leave out what libpq finds."""
+    for dialect, (prefix, suffixes) in FILES.items():
+        if text.startswith(prefix) or text.lower().endswith(suffixes):
+            path = text.removeprefix(prefix)
+            return Database(dialect, path, path)
+    if not text.startswith(POSTGRES_SCHEMES):
+        dialect_of_file = _dialect_of_file(Path(text))
+        return None if dialect_of_file is None else Database(dialect_of_file, text, text)
+    scheme, _, rest = text.partition("://")
+    user, _, place = rest.rpartition("@")
+    location, _, query = place.partition("?")
+    parameters = parse_qsl(query, keep_blank_values=True)
+    # libpq takes a colon before the last @ for the beginning of a password in more cases than a parser of URIs does.
+    if ":" in user or any(_is_secret(name) for name, _ in [*parameters, *parse_qsl(user.partition("?")[2])]):
+        raise UsageError(
+            "a password in a database address can be read by every user of the machine; leave it out and set "
+            "PGPASSWORD, or use ~/.pgpass (PGPASSFILE) or a service file"
+        )
+    shown = urlencode([(name, value) for name, value in parameters if name in PLACE], safe="/")
+    return Database(Dialect.POSTGRES, text, f"{scheme}://{location}{'?' if shown else ''}{shown}")
+
+
+def _dialect_of_file(path: Path) -> Dialect | None:
+    try:
+        if not is_file(path):
+            return None
+        with path.open("rb") as stream:
+            head = stream.read(len(SQLITE_MAGIC))
+    except (OSError, ValueError):  # also a name that no file can have
+        return None
+    if head == SQLITE_MAGIC:
+        return Dialect.SQLITE
+    return Dialect.DUCKDB if head[DUCKDB_MAGIC_PLACE:].startswith(DUCKDB_MAGIC) else None
+
+
+def _is_secret(name: str) -> bool:
+    """Test whether a libpq parameter is secret, as ``sslpassword``, ``oauth_client_secret``, ``scram_client_key``."""
+    return any(word in name.lower() for word in ("password", "secret", "scram"))
+
 
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""
 
-SCHEMES = {
-    "s3": "s3",
-    "s3a": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "az": "az",
-    "azure": "az",
-    "abfs": "abfss",
-    "abfss": "abfss",
-    "http": "http",
-    "https": "https",
-}
+SCHEMES = {name: name for name in ("s3", "gs", "az", "abfss", "http", "https")}
+SCHEMES |= {"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "abfss"}
 """Schemes of stores, and the one by which the libraries that read them know it."""
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 """An address; a Windows path has one letter before the colon."""
 
-SNAPSHOT = "@"
-"""What stands between the name of a table and the number of a snapshot."""
-
-CATALOGUE = "iceberg:"
-"""How the name of a table begins that the catalogue has which pyiceberg is configured with."""
+SNAPSHOT = "@"  # what stands between the name of a table and the number of a snapshot
+CATALOGUE = "iceberg:"  # how the name of a table begins that the catalogue has which pyiceberg is configured with
 
 
 class SourceKind(StrEnum):
@@ -57,28 +247,18 @@ class SourceKind(StrEnum):
     FRAME = "frame"
 
 
-EXTENSIONS = {
-    SourceKind.OBJECTS: "stores",
-    SourceKind.DELTA: "lakes",
-    SourceKind.ICEBERG: "lakes",
-    SourceKind.SPARK: "spark",
-}
+EXTENSIONS = dict.fromkeys((SourceKind.DELTA, SourceKind.ICEBERG), "lakes")
+EXTENSIONS |= {SourceKind.OBJECTS: "stores", SourceKind.SPARK: "spark"}
 """The extension that reads a source of each kind; the package itself reads the others."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataSource:
-    """What a name stands for; or rows that are held in memory.
-
-    Attributes:
-        kind: What it is.
-        address: The path, pattern or address; the database; or the frame, or the table that a library has opened.
-        snapshot: Number of a table's snapshot; None for the newest.
-    """
+    """What a name stands for; or rows that are held in memory."""
 
     kind: SourceKind
-    address: Any
-    snapshot: int | None = None
+    address: Any  # path, pattern or address; database; frame, or table that a library has opened
+    snapshot: int | None = None  # None for the newest
 
     @property
     def is_alone(self) -> bool:
@@ -92,11 +272,7 @@ class DataSource:
 
 
 def parse_names(names: Sequence[str], *, spark: bool = False) -> tuple[DataSource, ...]:
-    """Parse names; those that Spark reads, which has file systems of its own, stay as they are.
-
-    Raises:
-        UsageError: if one holds a password.
-    """
+    """Parse names, none of which may hold a password; those for Spark, with file systems of its own, stay."""
     return tuple(DataSource(SourceKind.SPARK, name) if spark else _parsed(name) for name in names)
 
 

@@ -17,9 +17,7 @@ import polars as pl
 
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.data_files import failure_of
-from dpnb_columnar.rows.input_files import arrow_file, folder_values, scan_file
-from dpnb_columnar.rows.lazy_rows import lazy_rows
+from dpnb_columnar.rows.input_files import arrow_file, failure_of, folder_values, lazy_rows, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, is_text
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, report_rows, unknown_size
@@ -27,10 +25,7 @@ from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, readi
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-PART_ROWS = 2**17
-"""Rows that Arrow reads at a time."""
-
+PART_ROWS = 2**17  # rows that Arrow reads at a time
 WIDE = 64
 WIDE_VALUES = 2**20
 """Values that Polars reads at a time of sources with more than ``WIDE`` columns: it holds whole row groups of them,
@@ -73,11 +68,7 @@ def stream(
     by_units: bool = False,
     passes: int = 1,
 ) -> Result:
-    """Compute something from all rows of the source, whatever bytes their texts hold.
-
-    Returns:
-        What ``compute`` returns. Confidential.
-    """
+    """Compute something from all rows of the source, whatever bytes their texts hold. Confidential."""
     advance = begin_pass(source.size, passes) if shown else None
     once = None if advance is None else RowsOnce(advance)
     if by_units:
@@ -89,7 +80,6 @@ def stream(
 def _compute(
     source: Source, compute: Callable[[pl.LazyFrame], Result], once: RowsOnce | None, read: RowsOnce | None
 ) -> Result:
-    """Compute something as ``stream`` does."""
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
         try:
@@ -111,7 +101,7 @@ def _compute(
     if once is not None:
         once.again()
     try:
-        result = compute(_with_progress(scan_invalid_text(source), read))
+        result = compute(_with_progress(lazy_rows(partial(_read, source), source.types), read))
         source.check_unchanged()
         return result
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
@@ -122,13 +112,7 @@ def _with_progress(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
     return rows if once is None else report_rows(rows, once.add)
 
 
-def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:
-    """Return the rows as ``scan`` does, but for texts that are not UTF-8, which are null."""
-    return lazy_rows(partial(_read, source), source.types)
-
-
 def _read(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:
-    """Read some columns by Arrow, part by part."""
     import pyarrow.parquet as pq
 
     for file in source.files:
@@ -159,7 +143,6 @@ def valid_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _valid_text(values: pa.Array) -> pa.Array:
-    """Replace the texts that are not UTF-8 by null."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type):
@@ -178,47 +161,30 @@ def _text(value: Any) -> str | None:
         return None
 
 
-NAME = "the frame"
-"""Name of a frame in messages."""
+NAME = "the frame"  # name of a frame in messages
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFrame:
-    """A frame whose columns fit a domain.
-
-    Attributes:
-        rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
-        types: The type of each column.
-        names: Name of the frame in messages.
-        size: Returns how many rows there are, as far as that is public.
-    """
+    """A frame, perhaps a query that is not computed yet, whose columns fit a domain. Confidential."""
 
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
-    names: str
-    size: Size = unknown_size
+    names: str  # in messages
+    size: Size = unknown_size  # as far as it is public
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """The kind of each column of the domain."""
         return kinds_of(self.types)
 
 
 def query_errors() -> tuple[type[BaseException], ...]:
-    """Return what the query behind a frame may fail with.
-
-    Called once it has failed: DuckDB has been loaded then if the query is one of its own.
-    """
+    """Return what the query behind a frame may have failed with; of DuckDB only if that has been loaded."""
     import pyarrow as pa
 
     duckdb = sys.modules.get("duckdb")
-    return (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        pa.ArrowException,
-        OSError,
-        *([] if duckdb is None else [duckdb.Error]),
-    )
+    errors = pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError
+    return errors if duckdb is None else (*errors, duckdb.Error)
 
 
 def failed_query(name: str = NAME) -> DataError:

@@ -28,17 +28,13 @@ from dpnb_columnar.errors import UsageError
 TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
 """Environment variable, and its value, with which a curator asks for the texts of libraries, which may quote rows."""
 
-ERRORS = 2
-"""Descriptor of standard error, to which native code writes."""
-
+ERRORS = 2  # descriptor of standard error, to which native code writes
 SPILL_DIRECTORY = "POLARS_OOC_SPILL_DIR"
 SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
 """Polars keeps frames below this size in memory; no other setting keeps all of them there."""
 
 LARGER_THAN_ANY_FRAME = str(2**63 - 1)
-
-_process: int | None = None
-"""Process in which an engine has run; None before the first time."""
+_process: int | None = None  # process in which an engine has run; None before the first time
 
 
 def shows_confidential_texts() -> bool:
@@ -48,14 +44,10 @@ def shows_confidential_texts() -> bool:
 
 @contextmanager
 def confined() -> Iterator[None]:
-    """Run an engine over confidential rows within this block, or, as a decorator, within this function.
+    """Run an engine over confidential rows within this block or function: nothing is spilled, native errors are lost.
 
-    Spilling is switched off from then on; what native code writes to standard error is discarded until the block ends.
-    Blocks may be nested, and several threads may be in one at a time.
-
-    What Python code of any thread writes to ``sys.stderr`` meanwhile appears as ever. What other threads write to
-    descriptor 2 by other means is lost with the rest: by a logger that was given the stream itself before the block
-    began, or by a program that is started within it.
+    Blocks may be nested, and several threads may be in one at a time. ``sys.stderr`` works as ever; what other threads
+    write to descriptor 2 by other means meanwhile is lost.
     """
     refuse_forked()
     keep_rows_in_memory()
@@ -81,11 +73,7 @@ def refuse_forked() -> None:
 
 
 def keep_rows_in_memory() -> None:
-    """Keep Polars from writing rows to disk in this process and in processes that it starts.
-
-    Where the environment names a folder for spilled rows, or the size from which on they are spilled, somebody has
-    decided; that is left alone.
-    """
+    """Keep Polars here and in child processes from writing rows to disk, unless the environment has decided."""
     if SPILL_DIRECTORY in os.environ or SPILL_MIN_BYTES in os.environ:
         return
     os.environ[SPILL_MIN_BYTES] = LARGER_THAN_ANY_FRAME
@@ -96,18 +84,14 @@ def keep_rows_in_memory() -> None:
 
 
 def discard_native_errors() -> None:
-    """Discard what native code writes to standard error from here on, and leave ``sys.stderr`` to Python.
-
-    For a process of one's own, before it reads any data.
-    """
+    """Discard what native code writes to standard error for good: for a process of one's own, before it reads data."""
     _native_errors.discard()
 
 
 class _NativeErrors:
     """Descriptor 2, which leads to the null device while at least one block asks for that.
 
-    ``sys.stderr``, if it writes to descriptor 2, is meanwhile replaced by a stream that writes to a copy of it. That
-    copy stays open when the last block ends, since another thread may have kept the stream.
+    ``sys.stderr`` then writes to a copy of it, which stays open, since another thread may have kept the stream.
     """
 
     def __init__(self) -> None:
@@ -120,14 +104,12 @@ class _NativeErrors:
         self._hook = sys.unraisablehook
 
     def discard(self) -> None:
-        """Begin a block."""
         with self._lock:
             self._blocks += 1
             if self._blocks == 1:
                 self._divert()
 
     def restore(self) -> None:
-        """End a block."""
         with self._lock:
             self._blocks -= 1
             if not self._blocks:
@@ -150,7 +132,6 @@ class _NativeErrors:
             sys.stderr = self._stream
 
     def _copy_descriptor(self) -> bool:
-        """Copy descriptor 2; return whether it is open."""
         try:
             if self._copy is None:
                 self._copy = os.dup(ERRORS)
@@ -178,7 +159,6 @@ def _ignore(_failure: object) -> None:
 
 
 def _writes_to_errors(stream: TextIO | None) -> bool:
-    """Return whether a stream writes to descriptor 2; that of a notebook does not."""
     try:
         return stream is not None and stream.fileno() == ERRORS
     except (OSError, ValueError, AttributeError):  # it is closed, or has no descriptor

@@ -1,9 +1,10 @@
 """Output files: complete under their name or not there at all, one run at a time, nothing left of a killed run.
 
-Whatever this package writes goes through ``atomic_output``. It locks the output (``locks``), removes what a killed run
-left unfinished, gives a file beside the output to write to (``unfinished``), and renames that when it is complete.
+``atomic_output`` locks an output, removes what a killed run left unfinished, gives a file beside it to write to, and
+renames that when it is complete. What exists, or cannot be created, is refused before any long work.
 
-Outputs that exist, or that cannot be created, are refused before any long work.
+The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``; the file names the run that
+holds it. It is removed with the lock; that of a killed run stays until the next run takes it over.
 """
 
 from __future__ import annotations
@@ -11,20 +12,27 @@ from __future__ import annotations
 import errno
 import fcntl
 import io
+import json
 import os
 import re
+import stat
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from dpnb_columnar.errors import OutputError, UsageError, option
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.paths import exists, is_file, is_folder
+from dpnb_columnar.errors import BusyError, OutputError, UsageError, option
 from dpnb_columnar.runtime.unfinished import (
     NO_LINK,
+    exists,
+    is_file,
+    is_folder,
     is_write_error,
     output_errors,
+    remove_abandoned,
     removed_at_end,
     unfinished_name,
     write_error,
@@ -34,12 +42,147 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+LOCK_MODE = 0o644  # permissions of a lock file: whoever wants to write the same output may read who holds its lock
+MAX_NOTE_BYTES = 2**12  # bytes that are read of a lock file
+LOCKED = frozenset({errno.EAGAIN, errno.EACCES})  # errors of flock where another run holds the lock
+NOTE_SECONDS = 1.0  # how long a run that is refused waits for the note of one that has only just taken the lock
+_held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
+"""Absolute paths of the outputs whose locks the blocks around hold."""
 
-CONFIDENTIAL_MODE = 0o600
-"""Readable by the owner alone: for files that hold exact counts."""
 
-USUAL_MODE = 0o666
-"""For every other file, less what the umask takes away."""
+@contextmanager
+def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
+    """Hold the lock of an output until it is in place, and remove what killed runs left; a holder may nest blocks."""
+    absolute = os.path.abspath(path)  # noqa: PTH100 a link is replaced itself, not its target
+    if absolute in _held.get():
+        yield
+        return
+    name = path.with_name(f".{path.name}.lock")
+    with output_errors(path):
+        descriptor = _acquire(name, path)
+    try:
+        with removed_at_end(name):
+            _write_note(descriptor, path, holder)
+            remove_abandoned(path.parent, path.name)
+            _held.set(_held.get() | {absolute})
+            yield
+    finally:
+        _held.set(_held.get() - {absolute})
+        with suppress(OSError):  # the lock is free all the same
+            os.close(descriptor)
+
+
+def _acquire(name: Path, path: Path) -> int:
+    """Open and lock the lock file; return its descriptor, which is still that of the file of this name."""
+    while True:
+        descriptor = _open_lock_file(name, path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            refusal = _not_acquired(descriptor, name, path, error)
+            os.close(descriptor)
+            raise refusal from None
+        if _still_has_name(descriptor, name):  # its last holder may have removed it since it was opened
+            return descriptor
+        os.close(descriptor)
+
+
+def _open_lock_file(name: Path, path: Path) -> int:
+    """Open a lock file for writing, readable by everybody, whatever the umask."""
+    try:
+        descriptor = _open_regular_file(name, path, os.O_RDWR | os.O_CREAT)
+    except PermissionError as error:
+        raise _lock_of_another_user(name, path) or write_error(path, error) from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OutputError(f"{path}: {name} is a link, not a lock; remove it") from None
+        raise write_error(path, error) from None
+    if os.fstat(descriptor).st_uid != os.geteuid():  # whom the permissions do not stop, root, is to be told as well
+        os.close(descriptor)
+        raise _lock_of_another_user(name, path) or write_error(path, PermissionError(errno.EACCES, ""))
+    if os.fstat(descriptor).st_nlink > 1:  # another user may have linked it: it would be emptied under its other name
+        os.close(descriptor)
+        raise OutputError(f"{path}: {name} is a file with another name (a hard link), hence no lock; remove it")
+    with suppress(OSError):
+        os.fchmod(descriptor, LOCK_MODE)
+    return descriptor
+
+
+def _open_regular_file(name: Path, path: Path, flags: int) -> int:
+    """Open a file that must be a regular one; anything else of that name is neither waited for nor written to."""
+    descriptor = os.open(name, flags | NO_LINK, LOCK_MODE)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OutputError(f"{path}: {name} is not a regular file, hence no lock; remove it")
+
+
+def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
+    if error.errno in LOCKED:
+        return _busy(descriptor, path)
+    with suppress(OSError):
+        name.unlink()
+    return OutputError(
+        f"{path}: its file system has no locks ({error.strerror}), so that two runs could race; choose an "
+        f"{option('output')} on another file system, and move it from there"
+    )
+
+
+def _lock_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:
+    try:
+        descriptor = _open_regular_file(name, path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _busy(descriptor, path)
+    else:
+        return OutputError(f"{path}: {name} was left by a killed run of another user; have it removed")
+    finally:
+        os.close(descriptor)
+
+
+def _busy(descriptor: int, path: Path) -> BusyError:
+    return BusyError(f"{path}: being written by {_holder(descriptor)}; try again when it has ended")
+
+
+def _still_has_name(descriptor: int, name: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), name.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _write_note(descriptor: int, path: Path, holder: str | None) -> None:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    note = {"process": os.getpid(), "host": os.uname().nodename, "since": since, "run": holder}
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(note).encode(), 0)
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
+def _holder(descriptor: int) -> str:
+    """Describe the run that holds a lock, as its file names it; the file may hold anything."""
+    end = time.monotonic() + NOTE_SECONDS
+    while os.fstat(descriptor).st_size == 0 and time.monotonic() < end:  # it is locked first, then its note is written
+        time.sleep(0.01)
+    try:
+        note = json.loads(os.pread(descriptor, MAX_NOTE_BYTES, 0))
+        process, host, since, run = (note[field] for field in ("process", "host", "since", "run"))
+        if not isinstance(process, int) or not all(
+            isinstance(text, str) and text.isprintable() and len(text) <= 256 for text in (host, since, run or "")
+        ):
+            return "another run"
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return "another run"
+    return f"process {process} on {host} since {since}" + (f" (run {run})" if run else "")
+
+
+CONFIDENTIAL_MODE = 0o600  # readable by the owner alone: for files that hold exact counts
+USUAL_MODE = 0o666  # for every other file, less what the umask takes away
 
 
 def is_utf8(path: Path) -> bool:
@@ -88,22 +231,12 @@ def check_output(path: Path, overwrite: bool) -> None:
 
 @contextmanager
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
-    """Give a file beside ``path`` to write to, and rename it to ``path`` when the block succeeds.
+    """Give a locked file beside ``path`` to write to; rename it, synchronised, when the block succeeds.
 
-    The output is locked meanwhile, unless the caller holds its lock already, and what a killed run left is removed. The
-    file is readable by its owner alone until it is complete, and synchronised to disk before it is renamed. When the
-    block fails nothing is left behind. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
-    error that the block raises is passed on, unless it is one of writing to the file (``is_write_error``): whoever
-    reads an input within the block says by an error of this package, or one that names a file, that reading failed.
-
-    In a folder that others may write to, no file or link of theirs is written to: the file is new. Where the folder is
-    not sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
-
-    Args:
-        confidential: Whether the file stays readable by the owner alone; otherwise it gets the usual permissions.
-
-    Yields:
-        The file to write to; by an engine of many threads through ``opened``.
+    When the block fails nothing is left. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
+    error of the block is passed on, unless it is one of writing to the file (``is_write_error``).
+    In a folder others may write to, no file or link of theirs is written to: the file is new. If the folder is not
+    sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
     """
     check_output(path, overwrite)
     partial = unfinished_name(path)
@@ -127,11 +260,7 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
 
 
 class _Opened(io.RawIOBase):
-    """An unfinished output as engines write to it: their errors do not say which file failed, so it remembers its own.
-
-    Attributes:
-        failure: What the operating system refused; None if nothing.
-    """
+    """An unfinished output as engines write to it; it remembers its own failure, since their errors name no file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -141,7 +270,6 @@ class _Opened(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Write all of some bytes."""
         left = memoryview(data).cast("B")
         size = len(left)
         try:
@@ -155,11 +283,7 @@ class _Opened(io.RawIOBase):
 
 @contextmanager
 def opened(partial: Path) -> Iterator[IO[bytes]]:
-    """Open an unfinished output for an engine, which neither makes it anew by its name nor after the block's end.
-
-    Yields:
-        The file. An engine's error is passed on if the file is not to blame.
-    """
+    """Open an unfinished output for an engine, whose error is passed on if the file is not to blame."""
     descriptor = os.open(partial, os.O_WRONLY | os.O_TRUNC | NO_LINK)
     file = _Opened(descriptor)
     try:
@@ -175,7 +299,6 @@ def opened(partial: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _new_file(partial: Path, path: Path) -> Iterator[int]:
-    """Create an empty file under a free name, and keep it open and locked until the block ends."""
     with output_errors(path):
         descriptor = _create(partial)
     try:
@@ -188,7 +311,6 @@ def _new_file(partial: Path, path: Path) -> Iterator[int]:
 
 
 def _complete(partial: Path, owner: int, confidential: bool) -> None:
-    """Give a finished file its final permissions, and write it through to the disk."""
     descriptor = os.open(partial, os.O_RDONLY | NO_LINK)  # before a umask such as 777 forbids it
     try:
         status = os.fstat(descriptor)
@@ -214,7 +336,6 @@ def _create(path: Path) -> int:
 
 
 def _rename_without_replacing(partial: Path, path: Path) -> None:
-    """Give a finished file its name, unless a file of that name has appeared meanwhile."""
     try:
         try:
             os.link(partial, path)
@@ -274,11 +395,7 @@ def check_no_input(output: Path, inputs: Iterable[object]) -> None:
 
 @contextmanager
 def parquet_writer(partial: Path, schema: pa.Schema, plain: Collection[str] = ()) -> Iterator[pq.ParquetWriter]:
-    """Write an unfinished output as Parquet. Every setting is fixed: equal rows, equal bytes.
-
-    Yields:
-        The writer.
-    """
+    """Write an unfinished output as Parquet. Every setting is fixed: equal rows, equal bytes."""
     import pyarrow.parquet as pq
 
     others: Any = [name for name in schema.names if name not in plain] if plain else True

@@ -1,17 +1,86 @@
-"""Packaged resources: the ``sql/`` folder, with its named sections, and ``datasets.toml``.
+"""Packaged resources, beside the package in a checkout; and those of the machine: memory and open files.
 
-They are inside the package in a wheel, and beside it in a checkout.
-
-The memory that this process may take: that of the machine, or of its control group, as in a container.
+Engines report that these lack in many ways, often as if a file were damaged, and each becomes an error of this package
+where it is met. The failure behind it stays attached to that error (``__context__``). Only its type and number are
+looked at, since its text may quote a row.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
+
+from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError
+
+FILES = ResourceError("this process may not open more files; raise the limit (ulimit -n), then start again")
+MEMORY = ResourceError(
+    "memory does not suffice; raise the limit (ulimit -v, the container's or the scheduler's), or close other "
+    "programs, then start again; if more does not help, a file may claim more than it holds: write it again"
+)
+
+NUMBERS = {errno.EMFILE: FILES, errno.ENFILE: FILES, errno.ENOMEM: MEMORY}
+NUMBER_OF_POLARS = re.compile(r"[A-Za-z ]+ \(os error (\d+)\)")
+"""The beginning of an error text of Polars that comes from the operating system; it quotes no row."""
+
+OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})  # names of the libraries' own errors
+FEW_FILES = 4  # files that a library opens at the same time, beside those of its own
+LITTLE_MEMORY = 2**28
+"""Bytes of address space that a library takes to load; with less left, a failure that nobody foresaw is for want of it.
+"""
+
+
+def shortage(error: BaseException) -> ResourceError | None:
+    """Return what the machine lacks, if an error or a failure behind it says so."""
+    for failure in _failures(error):
+        if isinstance(failure, MemoryError) or type(failure).__name__ in OUT_OF_MEMORY:
+            return MEMORY
+        number = failure.errno if isinstance(failure, OSError) else None
+        # Not str(failure): that of an error of Spark asks its Java process, which may have ended.
+        text = failure.args[0] if failure.args and isinstance(failure.args[0], str) else ""
+        if number is None and (told := NUMBER_OF_POLARS.match(text)) is not None:
+            number = int(told[1])
+        if number in NUMBERS:
+            return NUMBERS[number]
+    if not isinstance(error, Error) and _address_space_left() < LITTLE_MEMORY:
+        return MEMORY
+    # A library that panics, or takes a file for damaged, does not say that it could not open another.
+    return FILES if isinstance(error, DataError | MissingInputError) and not _may_open_files() else None
+
+
+def _failures(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _may_open_files() -> bool:
+    opened = []
+    try:
+        for _ in range(FEW_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    finally:
+        for number in opened:
+            os.close(number)
+    return True
+
+
+def _address_space_left() -> float:
+    """Return the bytes that this process may still map (RLIMIT_AS); infinite where there is no limit."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError, ValueError):
+        return float("inf")
+    return float("inf") if limit == resource.RLIM_INFINITY else limit - pages * resource.getpagesize()
+
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUP = Path("/proc/self/cgroup")

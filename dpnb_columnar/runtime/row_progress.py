@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import polars as pl
 
-Advance = Callable[[float], None]
-"""Takes each amount that is done; called from any thread, and never raises."""
-
+Advance = Callable[[float], None]  # takes each amount that is done; called from any thread, and never raises
 Size = Callable[[], int | None]
 """Returns a public number of rows; None where nothing public says it. Asked only where somebody watches."""
 
@@ -86,10 +84,7 @@ def report_work(amount: float) -> None:
 
 
 def report_rows(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
-    """Report the rows of a frame as they are read.
-
-    No condition is evaluated before: the rows that one leaves would be counted, and not those that were read.
-    """
+    """Report the rows of a frame as they are read, before any condition leaves some of them."""
 
     def passed(part: pl.DataFrame) -> pl.DataFrame:
         advance(part.height)
@@ -101,11 +96,7 @@ def report_rows(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
 
 
 class RowsOnce:
-    """Reports rows that may have to be read again: none twice, so that the share goes on to the whole either way.
-
-    Args:
-        advance: What takes numbers of rows.
-    """
+    """Reports rows that may have to be read again: none twice, so that the share goes on to the whole either way."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance, self._lock = advance, Lock()
@@ -113,7 +104,6 @@ class RowsOnce:
         self._weight = 1.0
 
     def again(self) -> None:
-        """Begin anew with the first row."""
         self._read, self._weight = 0.0, 1.0
 
     def rest(self, rows: int, passes: int) -> None:

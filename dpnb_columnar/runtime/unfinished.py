@@ -1,9 +1,14 @@
-"""Files that must not outlive their run; and those that outlived it, because it was killed.
+"""Files that must not outlive their run, those that did, because it was killed, and signals that end it.
 
 An unfinished output is ``.NAME.<12 digits>.partial`` beside the output. While it is written its descriptor is locked,
 so that a later run can tell one that somebody writes from one whose writer was killed, and remove the second.
 
-Errors of writing an output, with the remedy for each.
+From Python 3.14 on, ``Path.exists`` and its like answer False whatever goes wrong: a name that is too long, a folder
+that may not be searched or a failing disk would be a file that is not there, whose place another one may take.
+
+Python calls a signal's handler between two steps of the interpreter, so a minute inside one call of an engine would be
+a minute's delay; and an engine may turn what the handler raises into an error of its own. So a thread waits beside the
+main one: it ends the process when the main thread has not done so soon after a signal, or when a second signal comes.
 """
 
 from __future__ import annotations
@@ -13,12 +18,47 @@ import fcntl
 import os
 import re
 import secrets
+import select
+import signal
 import stat
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from dpnb_columnar.errors import OutputError
+
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})  # errors that say that nothing is there
+
+
+def exists(path: Path) -> bool:
+    """Tell whether anything stands at a path, links followed."""
+    return bool(_mode(path))
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a regular file stands at a path, as ``exists``."""
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a folder stands at a path, as ``exists``."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except OSError as error:
+        if error.errno not in ABSENT:
+            raise
+    except ValueError:  # a character that no name has
+        pass
+    return 0
+
 
 REMEDIES = {
     errno.ENOSPC: "make room on its file system, or choose another",
@@ -39,11 +79,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
 def is_write_error(error: Exception, partial: Path) -> bool:
-    """Return whether an error met while an output is written is one of writing it.
-
-    It is where the operating system has no room to write, or says what it refuses without a file's name, as it does of
-    an open file, or with this one's. A missing or damaged input is reported as an error of this package.
-    """
+    """Return whether an error is one of writing an output: no room, or a refusal that names this file or none."""
     if os_error_number(error) in NO_ROOM:
         return True
     if not isinstance(error, OSError) or not error.errno:
@@ -91,10 +127,7 @@ _unfinished: set[str] = set()
 
 @contextmanager
 def removed_at_end(path: Path) -> Iterator[None]:
-    """Remove a file, if it is still there, when the block ends, however it ends.
-
-    A failure to remove it is not reported: the user must learn of whatever went wrong before.
-    """
+    """Remove a file when the block ends, however it ends; no failure to do so hides what went wrong before."""
     absolute = os.path.abspath(path)  # noqa: PTH100 a link is removed itself, not its target
     _unfinished.add(absolute)
     try:
@@ -116,14 +149,7 @@ def _remove(path: str) -> None:
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove unfinished outputs whose writers were killed.
-
-    A Python program need not hold the lock of an output that it writes, so outputs that are being written are left
-    alone.
-
-    Args:
-        name: The output's name; None for all outputs.
-    """
+    """Remove unfinished outputs, of one name or all, whose writers were killed; those being written are left alone."""
     names = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.[0-9a-f]{{12}}\.partial")
     with suppress(OSError):
         for file in folder.iterdir():
@@ -132,10 +158,7 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 def _is_being_written(file: Path) -> bool:
-    """Return whether a file is being written, or may be: where locks are not known, and by another user.
-
-    So is what is no regular file.
-    """
+    """Return whether a file is, or may be, being written: also where it is no regular one, or locks are not known."""
     try:
         descriptor = os.open(file, os.O_RDONLY | NO_LINK)
     except OSError:
@@ -150,3 +173,99 @@ def _is_being_written(file: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
+"""Signals that ask a process to end, the last one at a limit of processor time; Windows lacks the last two."""
+
+SIGNAL_EXIT_BASE = 128  # exit code of a process that a signal ended, less the signal's number
+GRACE_SECONDS = 2.0  # time that the main thread has to leave its blocks in order
+SHOW_CURSOR = b"\x1b[?25h\n"  # shows the cursor again, which progress on a terminal has hidden
+_first_signal: int | None = None
+_deferring_blocks = 0
+_deferred_signal: int | None = None
+
+
+def _no_output(code: int) -> tuple[str, str]:
+    return "", ""
+
+
+_final_output: Callable[[int], tuple[str, str]] = _no_output
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Have a signal end the process after this block of milliseconds; Python runs handlers in the main thread alone."""
+    global _deferring_blocks, _deferred_signal
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _deferring_blocks += 1
+    try:
+        yield
+    finally:
+        _deferring_blocks -= 1
+        if _deferred_signal is not None and not _deferring_blocks:
+            number, _deferred_signal = _deferred_signal, None
+            _handle_signal(number, None)
+
+
+def exit_on_signals(final_output: Callable[[int], tuple[str, str]] = _no_output) -> None:
+    """End this process in order on signals not ignored before; ``final_output`` by exit code is what it says then."""
+    global _final_output
+    _final_output = final_output
+    numbers = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name)]
+    for number in numbers:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _handle_signal)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_watch_signals, args=(reading, numbers), daemon=True).start()
+
+
+@contextmanager
+def failures_after_signals() -> Iterator[None]:
+    """Report any failure of the block after a signal as the signal's exit code."""
+    try:
+        yield
+    except BaseException:
+        if _first_signal is not None:
+            raise SystemExit(SIGNAL_EXIT_BASE + _first_signal) from None
+        raise
+
+
+def _handle_signal(number: int, frame: FrameType | None) -> None:
+    """Unwind the main thread, once; after the block that defers signals, if one is under way."""
+    global _deferred_signal, _first_signal
+    if _deferring_blocks:
+        _deferred_signal = _deferred_signal or number
+        return
+    if "duckdb" in sys.modules:
+        # It asks for signals within a query. Interrupted by an exception, it closes its connection only when its
+        # threads have come to the end of what they do, and lets no other thread of Python run meanwhile.
+        _exit_at_once(number)
+    if _first_signal is None:
+        _first_signal = number
+        sys.exit(SIGNAL_EXIT_BASE + number)
+
+
+def _watch_signals(reading: int, numbers: Sequence[int]) -> None:
+    """Wait for a signal, then until the main thread has had its time or a second signal comes."""
+    while (number := os.read(reading, 1)[0]) not in numbers:
+        pass
+    select.select([reading], [], [], GRACE_SECONDS)
+    _exit_at_once(number)
+
+
+def _exit_at_once(number: int) -> NoReturn:
+    remove_unfinished_files()
+    with suppress(Exception):
+        terminal = sys.stderr.fileno()
+        if os.isatty(terminal):
+            os.write(terminal, SHOW_CURSOR)
+        # Not by print: the main thread may be in the middle of it. Nor where nobody reads, which would last for ever.
+        for descriptor, text in zip((1, terminal), _final_output(SIGNAL_EXIT_BASE + number), strict=True):
+            if select.select([], [descriptor], [], 0)[1]:
+                os.write(descriptor, text.encode())
+    os._exit(SIGNAL_EXIT_BASE + number)

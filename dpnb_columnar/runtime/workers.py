@@ -20,11 +20,7 @@ Result = TypeVar("Result")
 
 
 def prefetch(items: Generator[Item], depth: int) -> Generator[Item]:
-    """Make the next items in a thread while the current one is used.
-
-    An error appears in place of the item whose making raised it. The generator is closed at the end, also when the
-    consumer stops early or fails.
-    """
+    """Make the next items in a thread; an error takes its item's place, and the generator is closed at the end."""
     pool = ThreadPoolExecutor(max_workers=1)
     waiting: deque[Future[Item | None]] = deque()
     try:
@@ -40,8 +36,7 @@ def prefetch(items: Generator[Item], depth: int) -> Generator[Item]:
         items.close()
 
 
-TASKS_AHEAD = 2
-"""Tasks per worker that are handed out at a time."""
+TASKS_AHEAD = 2  # tasks per worker that are handed out at a time
 
 
 def run_in_processes(

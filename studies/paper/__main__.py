@@ -16,7 +16,7 @@ from dpnb_columnar.cli.console import print_line, print_table, print_warning, st
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.cli.program import PlainCommand
 from dpnb_columnar.runtime.outputs import check_parquet
-from dpnb_columnar.runtime.paths import exists
+from dpnb_columnar.runtime.unfinished import exists
 
 if TYPE_CHECKING:
     from studies.paper.reproduction import Progress, Reproduction

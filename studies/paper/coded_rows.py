@@ -37,7 +37,7 @@ from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Naive
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.model.score_batches import weights_by_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
-from dpnb_columnar.rows.data_files import DataFile
+from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
 from dpnb_columnar.rows.streaming import stream
@@ -223,7 +223,7 @@ class HeldOut:
         return ScoreCounts(scores, np.bincount(cell, minlength=scores.bins * classes).reshape(-1, classes))
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient, as ``counting.engines.polars`` does."""
+        """Sum up a round's gradient, as ``counting.local`` does."""
         scores = np.array([self._steps(table, query.domain) for table in query.tables])
         factors = query.factors_of(scores, self.classes)
         sums = np.append(scores @ factors, UNITS * factors.sum())

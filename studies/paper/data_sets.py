@@ -14,11 +14,11 @@ from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_from_metadata, read_domain
-from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.declared_domain import digest, document_of
 from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output, opened
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.runtime.unfinished import is_file
 from dpnb_columnar.simulation import simulate_census
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dpnb_columnar.report.drawing import figure_file
 from dpnb_columnar.report.figures import Figure, slug
 from dpnb_columnar.report.page import check_single_page, templates
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 TEMPLATE = "reproduction.html.j2"
 

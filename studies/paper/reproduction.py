@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import MissingInputError, option
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 from dpnb_columnar.runtime.workers import run_in_processes
 from studies.paper.accuracy import Located, Row, run_unit
 from studies.paper.data_sets import DataSet, complete_rows

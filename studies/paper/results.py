@@ -11,11 +11,11 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, option
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.outputs import atomic_output, opened
-from dpnb_columnar.runtime.paths import exists, is_file
+from dpnb_columnar.runtime.unfinished import exists, is_file
 from studies.paper.accuracy import Located, Row
 from studies.paper.data_sets import splits
 from studies.paper.experiments import Plan

@@ -23,7 +23,7 @@ from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn, public_size, search_beta
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan

@@ -20,8 +20,8 @@ from support.rows_in_python import Document, counts_of, expected_counts
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.counting.engines import polars as polars_units
-from dpnb_columnar.rows import frames as frames_of_libraries
+from dpnb_columnar.counting import local
+from dpnb_columnar.rows import frames
 from dpnb_columnar.rows.frames import to_polars
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -59,7 +59,7 @@ def test_a_frame_counts_as_a_file_of_its_rows(
     pq.write_table(table, path)
     frame = table if form == "Table" else FORMS[form](pl.DataFrame(table))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polars_units, "PART_ROWS", cells)
+        patch.setattr(local, "PART_ROWS", cells)
         found = dpnb.aggregate(frame, domain=domain)
     assert found == dpnb.aggregate(path, domain=domain)
     assert counts_of(found) == expected_counts(table.to_pylist(), domain)
@@ -131,7 +131,7 @@ def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPa
         return batch
 
     frame = people(1000)
-    monkeypatch.setattr(polars_units, "PART_ROWS", 400)
+    monkeypatch.setattr(local, "PART_ROWS", 400)
     counted = dpnb.aggregate(frame.lazy().map_batches(seen, streamable=True), domain=people_domain())
     assert counted == dpnb.aggregate(frame, domain=people_domain())
     assert sum(computed) == frame.height
@@ -230,7 +230,7 @@ def test_a_lazy_frame_that_its_library_cannot_compute(monkeypatch: pytest.Monkey
     def missing(frame: Any, names: Any) -> None:
         raise ModuleNotFoundError("No module named 'pyarrow_hotfix'", name="pyarrow_hotfix")
 
-    monkeypatch.setattr(frames_of_libraries, "_read", missing)
+    monkeypatch.setattr(frames, "_read", missing)
     relation = duckdb.sql("SELECT 1 AS age")
     with pytest.raises(errors.UnavailableError, match=r"pyarrow_hotfix is missing.*\.compute\(\) of Dask"):
         dpnb.aggregate(relation, domain=people_domain())

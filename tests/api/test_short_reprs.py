@@ -17,8 +17,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric, UnlabelledDomain
 from dpnb_columnar.domain.declared_domain import Provenance
-from dpnb_columnar.domain.domain_text import LONGEST_LINE, MOST_ROWS
-from dpnb_columnar.domain.tables import html_fragment
+from dpnb_columnar.domain.domain_text import LONGEST_LINE, MOST_ROWS, html_fragment
 from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.releases.plan import plan
 

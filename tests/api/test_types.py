@@ -15,7 +15,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import options
 from dpnb_columnar.api import arguments
 from dpnb_columnar.counting.inputs import Engine
-from dpnb_columnar.domain import database_address
+from dpnb_columnar.rows import sources
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ NAMES = {
     "attribute_weights": (options.AttributeWeights, {"auto", "none", "tempered", "calibrated", "learned"}),
     "neighbours": (options.NeighboursName, {*options.Neighbours}),
     "engine": (arguments.EngineName, {*Engine}),
-    "dialect": (database_address.DialectName, {"postgresql", *database_address.Dialect}),
+    "dialect": (sources.DialectName, {"postgresql", *sources.Dialect}),
 }
 
 

@@ -19,7 +19,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.core.budget import Approximate, Neighbours
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.countable import file_parts
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
@@ -104,7 +104,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
     def never(*_: object) -> None:
         raise AssertionError("rows were counted")
 
-    monkeypatch.setattr("dpnb_columnar.counting.engines.local.answer", never)
+    monkeypatch.setattr("dpnb_columnar.counting.local.answer", never)
     command = ("train", people_file, "--epsilon", "0.31", "--ledger", ledger, "--output", "more.json")
     for more in ((), ("--dry-run",)):
         told = run(*command, *more, expected=77).err

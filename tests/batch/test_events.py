@@ -193,9 +193,9 @@ def test_no_event_depends_on_a_line_of_an_extract(folder: Path, run: Run) -> Non
 
 WAITING = """
 import sys, time
-import dpnb_columnar.counting.engines.local
+import dpnb_columnar.counting.local
 from dpnb_columnar.cli.main import run
-dpnb_columnar.counting.engines.local.answer = lambda *_: time.sleep(60)
+dpnb_columnar.counting.local.answer = lambda *_: time.sleep(60)
 run(sys.argv[1:])
 """
 

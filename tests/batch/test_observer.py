@@ -27,8 +27,7 @@ import dpnb_columnar
 from dpnb_columnar.cli import console
 from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
 from dpnb_columnar.errors import Error
-from dpnb_columnar.rows import databases as sqlite_query
-from dpnb_columnar.rows import parquet
+from dpnb_columnar.rows import databases, parquet
 
 Row: TypeAlias = tuple[bytes | None, float | None, bytes | None, bytes | None]
 """Age, a text, which is the household and the weight as well; hours; sex; income."""
@@ -175,7 +174,7 @@ def everything(run: Run, data: Sequence[str]) -> Seen:
 @pytest.fixture
 def short_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose memory holds a row, and few of the largest values."""
-    for module in (parquet, sqlite_query):
+    for module in (parquet, databases):
         monkeypatch.setattr(module, "machine_memory", lambda: 2**27)
 
 

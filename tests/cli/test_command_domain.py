@@ -16,7 +16,7 @@ from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.declaration import domain_metadata, read_declaration
-from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.declared_domain import document_of
 
 
 def test_a_table_of_what_is_declared(people_file: Path, run: Run) -> None:

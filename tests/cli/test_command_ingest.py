@@ -31,8 +31,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.api import load_model
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.extracts import convert

@@ -169,7 +169,7 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
-import dpnb_columnar.counting.engines.local as counting
+import dpnb_columnar.counting.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
 from dpnb_columnar.api.model import Model

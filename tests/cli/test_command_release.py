@@ -15,7 +15,7 @@ from support.running import Run
 from support.servers import PostgresServer
 from support.tables import into_duckdb, into_postgres
 
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 
 STATISTICS = Path("people.statistics.parquet")
 

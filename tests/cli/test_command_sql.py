@@ -17,9 +17,9 @@ from support.servers import PostgresServer
 from support.tables import into_duckdb, into_postgres, into_sqlite
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.databases import read_query
+from dpnb_columnar.rows.sources import parse_database
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

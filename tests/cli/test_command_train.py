@@ -13,7 +13,7 @@ from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.api import load_model
-from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.declared_domain import document_of
 
 ENTRY = DECLARATION.replace("[people]\n", '[people]\nepsilon = "0.25"\n')
 

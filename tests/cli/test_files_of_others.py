@@ -20,10 +20,9 @@ from support.people import people, write_people
 from support.running import Run
 from support.writing_verbs import child
 
-from dpnb_columnar.rows import databases as sqlite_query
-from dpnb_columnar.rows import parquet
+from dpnb_columnar.rows import databases, parquet
 from dpnb_columnar.rows.databases import CONFINED
-from dpnb_columnar.runtime import resources as machine_memory
+from dpnb_columnar.runtime import resources
 
 CATALOGUE = """[people]
 title = "People"
@@ -61,7 +60,7 @@ def sqlite_file(path: Path, view: str = "") -> None:
 def test_a_value_of_a_sqlite_view_is_not_made_larger_than_the_machine_bears(
     view: str, declared: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_query, "machine_memory", lambda: 2**30)
+    monkeypatch.setattr(databases, "machine_memory", lambda: 2**30)
     sqlite_file(declared / "people.sqlite", view)
     ended = run("train", "people.sqlite", "--table", "large", *OPTIONS, expected=65)
     assert "people.sqlite: a value is longer than is read with the memory of this machine; read it on one" in ended.err
@@ -69,9 +68,9 @@ def test_a_value_of_a_sqlite_view_is_not_made_larger_than_the_machine_bears(
 
 def test_columns_that_are_read_whole_share_a_sixteenth_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for memory, longest in ((0, 10**9), (2**20, 2**20), (2**30, 2**26), (2**40, 10**9)):
-        monkeypatch.setattr(sqlite_query, "machine_memory", lambda memory=memory: memory)
-        assert [sqlite_query.longest_value(whole) for whole in (0, 1)] == [longest] * 2
-    assert sqlite_query.longest_value(1000) == 2**36 // 1000
+        monkeypatch.setattr(databases, "machine_memory", lambda memory=memory: memory)
+        assert [databases.longest_value(whole) for whole in (0, 1)] == [longest] * 2
+    assert databases.longest_value(1000) == 2**36 // 1000
 
 
 def test_large_rows_come_in_small_batches_and_count_as_others_do(tmp_path: Path) -> None:
@@ -79,10 +78,10 @@ def test_large_rows_come_in_small_batches_and_count_as_others_do(tmp_path: Path)
     sqlite_file(tmp_path / "people.sqlite", "zeroblob(1000000)")
     with closing(sqlite3.connect(tmp_path / "people.sqlite")) as connection:
         cursor, sizes = connection.execute("SELECT * FROM large"), []
-        while rows := sqlite_query._rows_of_batch(cursor):
+        while rows := databases._rows_of_batch(cursor):
             sizes.append(len(rows))
     assert sum(sizes) == 200
-    assert max(sizes) == -(-sqlite_query.BATCH_BYTES // 1_000_000)
+    assert max(sizes) == -(-databases.BATCH_BYTES // 1_000_000)
 
 
 @pytest.mark.parametrize(
@@ -306,8 +305,8 @@ def test_the_memory_is_that_of_the_control_group(
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    monkeypatch.setattr(machine_memory, "GROUPS", tmp_path / "v2")
-    monkeypatch.setattr(machine_memory, "OWN_GROUP", tmp_path / "none")
-    machine = machine_memory.machine_memory.__wrapped__()
-    monkeypatch.setattr(machine_memory, "OWN_GROUP", tmp_path / "own")
-    assert machine_memory.machine_memory.__wrapped__() == (limit or machine)
+    monkeypatch.setattr(resources, "GROUPS", tmp_path / "v2")
+    monkeypatch.setattr(resources, "OWN_GROUP", tmp_path / "none")
+    machine = resources.machine_memory.__wrapped__()
+    monkeypatch.setattr(resources, "OWN_GROUP", tmp_path / "own")
+    assert resources.machine_memory.__wrapped__() == (limit or machine)

@@ -29,7 +29,7 @@ from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.inputs import open_sources
 from dpnb_columnar.errors import DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.given_data import parse_data
+from dpnb_columnar.rows.frames import parse_data
 
 pytestmark = pytest.mark.lake
 

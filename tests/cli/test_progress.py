@@ -29,14 +29,13 @@ from dpnb_columnar.advice import recommendation
 from dpnb_columnar.cli import console
 from dpnb_columnar.core.noise import sampler
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.engines import polars as polars_units
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.inputs import DatabaseInput
-from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.extensions.audit import attacks
 from dpnb_columnar.extensions.audit.outcomes import configurations
 from dpnb_columnar.rows import databases
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.sources import parse_database
 from dpnb_columnar.runtime.row_progress import RowsOnce, watch_progress
 
 FILE = Path("people.parquet")
@@ -138,8 +137,8 @@ def test_rows_of_units_are_told_once_however_often_they_are_read(
     is_ordered: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One bar that never begins again, whether or not rows stand in the order of their units."""
-    monkeypatch.setattr(polars_units, "SHARE_ROWS", ROWS // 3)
-    monkeypatch.setattr(polars_units, "PART_ROWS", ROWS // 10)
+    monkeypatch.setattr(local, "SHARE_ROWS", ROWS // 3)
+    monkeypatch.setattr(local, "PART_ROWS", ROWS // 10)
     if is_ordered:  # whoever watches does not make rows come in another order, and be read again
         monkeypatch.delattr(RowsOnce, "rest")
     document = {**PEOPLE, "unit": {"column": "u", "rows": 1}}

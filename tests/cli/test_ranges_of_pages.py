@@ -17,11 +17,11 @@ from support.watching import Watching, progress_of
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import database
+from dpnb_columnar.counting import database
 from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError
+from dpnb_columnar.rows.sources import parse_database
 from dpnb_columnar.runtime.row_progress import Advance, watch_progress
 
 pytestmark = pytest.mark.xdist_group("postgres")

@@ -29,8 +29,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.api import load_model
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.declared_domain import digest
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.model.guarantee_text import SCOPE
 from dpnb_columnar.model.probability_intervals import prior_intervals
 from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES

@@ -16,7 +16,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.counting.answer_files import save_answer
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.declaration import domain_metadata, read_domain
-from dpnb_columnar.domain.declaration_document import document_of
+from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DomainError, UsageError
 

@@ -33,7 +33,7 @@ from support.memory import peak
 from support.random_tables import frames
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.counting.engines import polars as polars_units
+from dpnb_columnar.counting import local
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -203,7 +203,7 @@ def test_several_files(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("cells", [1, 10, 23])
 def test_passes_cross_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Down to one row a pass."""
-    monkeypatch.setattr(polars_units, "PART_ROWS", cells)
+    monkeypatch.setattr(local, "PART_ROWS", cells)
     check(tmp_path, [MIXED, MIXED.slice(0, 0), MIXED.slice(1, 1), MIXED.slice(2)], BOTH)
 
 
@@ -274,7 +274,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 
 
 MEMORY_SCRIPT = """
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.rows.parquet import open_parquet

@@ -21,11 +21,11 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.core.queries.query import digest_blocks
 from dpnb_columnar.core.queries.scores import Margins, ScoreTable
 from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import CellFormat, load_statistics, save_answer
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.file_parts import file_parts, refuse_copies
+from dpnb_columnar.counting.countable import file_parts, refuse_copies
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.errors import DataError
 
 STATISTICS = Path("people.statistics.parquet")

@@ -20,9 +20,8 @@ from support.people import PEOPLE, people
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, assemble
-from dpnb_columnar.counting.engines import local, polars
-from dpnb_columnar.counting.engines import local as duckdb
-from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
+from dpnb_columnar.counting import local
+from dpnb_columnar.counting.local import DenseCounter, SparseCounter
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
@@ -38,7 +37,7 @@ from dpnb_columnar.rows.parquet import open_parquet
 def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
     expected = sorted(Counter(place for part in parts for place in part).items())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polars, "MOST_WAITING", waiting)
+        patch.setattr(local, "MOST_WAITING", waiting)
         for counter in (DenseCounter(41), SparseCounter(41)):
             for part in parts:
                 counter.add(np.array(part, dtype=np.int64))
@@ -48,7 +47,7 @@ def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
 
 def test_a_cell_of_many_rows_is_counted_in_a_wider_type(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are kept in the narrowest type that holds them, which their sum may not fit into."""
-    monkeypatch.setattr(polars, "MOST_WAITING", 0)
+    monkeypatch.setattr(local, "MOST_WAITING", 0)
     counter = SparseCounter(2**16)
     for rows in (200, 200, 2**16):
         counter.add(np.full(rows, 7))
@@ -59,7 +58,7 @@ def test_a_cell_of_many_rows_is_counted_in_a_wider_type(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("most", [0, 150, 2**24])
 def test_tables_without_a_counter_for_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """None of the tables, some, or all have one."""
-    monkeypatch.setattr(polars, "MOST_COUNTERS", most)
+    monkeypatch.setattr(local, "MOST_COUNTERS", most)
     check(tmp_path, people(500).to_arrow(), PEOPLE, group=100)
 
 
@@ -126,7 +125,7 @@ def test_rows_that_are_read_some_at_a_time_are_each_counted_once(
     for file in files:
         pl.DataFrame(rows()).write_parquet(file, row_group_size=40)
     source = open_parquet(files, domain())
-    expected = assemble(domain(), duckdb.count_cells(source, domain(), domain().attributes))
+    expected = assemble(domain(), local.count_by_duckdb(source, domain(), domain().attributes))
     assert expected.class_counts.tolist() == [ROWS, ROWS]
     model = release(expected, plan(domain(), Budget(Fraction(1)), "histogram"), ExactSampler(SeededBits(1)))
     scores = margins_given(model)
@@ -179,17 +178,17 @@ def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: p
     values, many = 40, many_domain(40)
     write_many(tmp_path / "rows.parquet", values)
     source = open_parquet([tmp_path / "rows.parquet"], many)
-    expected = assemble(many, duckdb.count_cells(source, many, many.attributes))
+    expected = assemble(many, local.count_by_duckdb(source, many, many.attributes))
     monkeypatch.setattr(local, "SMALL", 0)
     assert local.answer(source, CellQuery(many)) == expected
     monkeypatch.setattr(local, "MOST_VALUES", values - 1)
-    monkeypatch.delattr(duckdb, "count_cells")
+    monkeypatch.delattr(local, "count_by_duckdb")
     assert local.answer(source, CellQuery(many)) == expected
 
 
 PEAK_PROBE = """sys.path += sys.argv[2:]
 from counting.test_large_tables import many_domain
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.parquet import open_parquet
 local.SMALL = 0

@@ -20,15 +20,15 @@ from dpnb_columnar.core.budget import RowEffect
 from dpnb_columnar.core.queries.scores import GradientQuery, Margins, Scores, ScoreTable
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting import answer_files as statistics_files
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns, load_statistics, save_answer
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.engines.database import DatabaseRows
+from dpnb_columnar.counting.database import DatabaseRows
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.sources import Dialect, parse_database
 
 AnyQuery = CellQuery | Scores | Margins | GradientQuery
 

@@ -33,20 +33,17 @@ from dpnb_columnar.core.queries.scores import (
     probabilities,
 )
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting import diagnostics
+from dpnb_columnar.counting import diagnostics, local
 from dpnb_columnar.counting.answer_files import answer_of
-from dpnb_columnar.counting.countable import AskedRows
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.countable import AskedRows, file_parts
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.editing import with_unit, with_weight
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.row_rules import number_of_codes
-from dpnb_columnar.rows.value_codes import MOST_STEPPED
+from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes
+from dpnb_columnar.rows.sources import Dialect
 
 
 @pytest.mark.slow

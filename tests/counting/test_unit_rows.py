@@ -18,13 +18,12 @@ from support.tables import into_duckdb, into_sqlite
 
 from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.engines import polars as polars_units
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.unit_order import PRIME
+from dpnb_columnar.rows.row_rules import PRIME
 
 DATABASES = ("rows.duckdb", "rows.sqlite")
 
@@ -65,8 +64,8 @@ def test_units_across_parts_and_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: list[str], rows: int, part: int
 ) -> None:
     """A unit that stands in two files, or comes again after others, has no more rows than another."""
-    monkeypatch.setattr(polars_units, "PART_ROWS", part)
-    monkeypatch.setattr(polars_units, "SHARE_ROWS", part)
+    monkeypatch.setattr(local, "PART_ROWS", part)
+    monkeypatch.setattr(local, "SHARE_ROWS", part)
     tables = [TWO, TWO.slice(2, 3), TWO.slice(0, 0), TWO]
     domain = declared(by_unit(BOTH, rows, *columns))
     counted = by_polars(open_parquet(written(tmp_path, tables), domain), domain)
@@ -75,7 +74,7 @@ def test_units_across_parts_and_files(
 
 def test_further_passes_over_units_out_of_order_count_no_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the first parts have added up is forgotten when all rows come once more."""
-    monkeypatch.setattr(polars_units, "PART_ROWS", 8)
+    monkeypatch.setattr(local, "PART_ROWS", 8)
     domain = people_domain(by_unit(PEOPLE, 1, "u"))
     rows = people(90).with_columns(u=pl.int_range(pl.len()) // 3)
     table = ScoreTable("age", (0, 40), (-300, 200))
@@ -88,7 +87,7 @@ def test_further_passes_over_units_out_of_order_count_no_row_twice(monkeypatch: 
 
 
 def test_rows_in_order_are_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars_units, "_InAnyOrder", None)
+    monkeypatch.setattr(local, "_InAnyOrder", None)
     domain = declared(by_unit(BOTH, 1, "u"))
     tables = [TWO.slice(0, 4), TWO.slice(4, 3)]
     counted = local.answer(open_parquet(written(tmp_path, tables), domain), CellQuery(domain))
@@ -97,7 +96,7 @@ def test_rows_in_order_are_scanned_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_ties_are_broken_by_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of one order, as none are by chance, are told apart by their codes wherever they stand."""
-    monkeypatch.setattr("dpnb_columnar.rows.unit_order.multiplier", lambda place: PRIME)
+    monkeypatch.setattr("dpnb_columnar.rows.row_rules.multiplier", lambda place: PRIME)
     domain = declared(by_unit(BOTH, 1, "w"))
     table = TWO.append_column("w", pa.array([1] * 7))
     counted = [local.answer(table.take(order), CellQuery(domain)) for order in ([*range(7)], [*range(6, -1, -1)])]

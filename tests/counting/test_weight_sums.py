@@ -17,9 +17,8 @@ from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import load_statistics, save_answer
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
@@ -74,7 +73,7 @@ def test_rows_of_a_unit_that_differ_in_weight_alone_are_chosen_by_it() -> None:
 
 def test_weights_of_units_out_of_order_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a unit comes after a larger one, all rows come once more, and what was added up before is forgotten."""
-    monkeypatch.setattr(polars_units, "PART_ROWS", 8)
+    monkeypatch.setattr(local, "PART_ROWS", 8)
     rows = some_people(90)
     domain = weighted(unit={"column": "u", "rows": 1})
     disordered = pl.concat([rows, rows[:1]])

@@ -21,10 +21,9 @@ from support.scored_in_python import expected_gradients, expected_score_counts, 
 
 from dpnb_columnar.core.queries.query import Query
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import answer_of, format_of
-from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.engines import polars as polars_units
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.countable import file_parts
 from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
@@ -156,7 +155,7 @@ def test_units_in_files(
     with pytest.MonkeyPatch.context() as patch:
         if rows is not None:
             for name in ("PART_ROWS", "MOST_WAITING", "SHARE_ROWS"):
-                patch.setattr(polars_units, name, rows)
+                patch.setattr(local, name, rows)
         check_files(frame, folder, {"local": by_local})
         check_scores_of_files(frame, folder, data, [local.answer])
 

@@ -21,7 +21,7 @@ from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import GRAMMAR
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.rows.sources import Dialect
 
 pytestmark = pytest.mark.postgres
 

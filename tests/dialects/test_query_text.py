@@ -31,11 +31,11 @@ from dpnb_columnar.dialects.rendering import (
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.domain.declaration_document import digest
-from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER
+from dpnb_columnar.domain.declared_domain import digest
+from dpnb_columnar.domain.names import NUMBER_WORDS, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.row_rules import number_of_codes
+from dpnb_columnar.rows.sources import Dialect
 
 HOSTILE = [
     *("it's", '"', "`", "\\", "a\\", "\\'", "\\`", "'; DROP TABLE x; --", '"; DROP TABLE x; --'),

@@ -23,7 +23,7 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.servers import PostgresServer
 
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.inputs import local_input
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain

@@ -32,10 +32,10 @@ from dpnb_columnar.dialects.nodes import as_column, integer, sum_of
 from dpnb_columnar.dialects.rendering import render
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.domain import Categorical, Domain, Label
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine, Priors, Table
 from dpnb_columnar.model.scoring import probability_column
+from dpnb_columnar.rows.sources import Dialect
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),

@@ -26,14 +26,14 @@ from support.servers import PostgresServer
 from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.domain.numbers import identity, spelled_number
+from dpnb_columnar.domain.names import identity, spelled_number
 from dpnb_columnar.rows.parquet import open_parquet
 
 TENTHS = {"lower": 0, "upper": 9, "step": 1}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons
-from dpnb_columnar.domain.condition_parser import DEEPEST_NESTING, LONGEST_CONDITION, parse_condition
+from dpnb_columnar.domain.field_reader import DEEPEST_NESTING, LONGEST_CONDITION, parse_condition
 
 A, B, C = (Comparison(name, "=", Decimal(1)) for name in "abc")
 

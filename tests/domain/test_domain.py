@@ -11,10 +11,10 @@ from support.domain_cases import CENSUS, HUGE, census, declared, faults
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric, Transform
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
 from dpnb_columnar.domain.editing import labelled
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import DomainError
 
 

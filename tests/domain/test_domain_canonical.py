@@ -23,8 +23,8 @@ from dpnb_columnar.domain.declaration import (
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.declaration_document import digest, document_of
-from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.declared_domain import digest, document_of
+from dpnb_columnar.domain.names import exact_number, number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError
 
 

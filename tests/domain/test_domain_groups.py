@@ -19,11 +19,11 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 
 from dpnb_columnar.domain import Categorical, Declaration, Group, declaration
+from dpnb_columnar.domain.attributes import compress_members, expand_member, in_order
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.declared_domain import digest, document_of
 from dpnb_columnar.domain.groupings import divisions_of
-from dpnb_columnar.domain.groups import compress_members, expand_member, in_order
 from dpnb_columnar.errors import DomainError, UsageError
 
 OCC = {"values": ["Managers", "Clerks", 77], "groups": {"Managers": ["10-12", 20], "Clerks": [30, "031"]}}

@@ -15,13 +15,13 @@ from support.domain_strategies import declarations
 from support.running import Run
 
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric
-from dpnb_columnar.domain.computed_columns import FACTS, LabelRelatives, label_relatives
 from dpnb_columnar.domain.condition import only_outcome, possible_values
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import digest, document_of
+from dpnb_columnar.domain.declared_domain import digest, document_of
+from dpnb_columnar.domain.domain_text import FACTS, LabelRelatives, label_relatives
 from dpnb_columnar.domain.editing import labelled
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError, UsageError
 
 ATTRIBUTES: dict[str, Any] = {

@@ -15,8 +15,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Unit, Weight
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import digest, document_of
-from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
+from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, digest, document_of
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.domain.words import select_attributes

@@ -15,8 +15,7 @@ from support.domain_strategies import PRINTABLE, declarations
 from dpnb_columnar.domain import Categorical, Declaration, Domain
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
-from dpnb_columnar.domain.declaration_document import WORD_KEYS, digest, document_of
-from dpnb_columnar.domain.declared_domain import Provenance, columns_of
+from dpnb_columnar.domain.declared_domain import WORD_KEYS, Provenance, columns_of, digest, document_of
 from dpnb_columnar.domain.domain_text import label_remarks, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.domain.field_reader import parse_toml

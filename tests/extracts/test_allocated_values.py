@@ -21,8 +21,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_declaration
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.extracts.codebooks.codebook import Flag

@@ -11,8 +11,7 @@ from support.codebook_cases import amount, codebook, codebooks, codes, labelled,
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform, Unit, Weight
 from dpnb_columnar.domain.declaration import read_declaration
-from dpnb_columnar.domain.declaration_document import digest, document_of
-from dpnb_columnar.domain.declared_domain import Provenance
+from dpnb_columnar.domain.declared_domain import Provenance, digest, document_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks import to_domain
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable

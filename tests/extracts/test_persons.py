@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, read_domain
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.declared_domain import Weight
+from dpnb_columnar.domain.declared_domain import Weight, document_of
 from dpnb_columnar.errors import DataError, DomainError, UsageError
 from dpnb_columnar.extracts import persons
 from dpnb_columnar.extracts.persons import PersonCounts, Persons

@@ -19,7 +19,7 @@ from support.release_records import write_audit, write_record
 
 from dpnb_columnar.api import load_model
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.model.score_calibration import margins_given
 
 DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"

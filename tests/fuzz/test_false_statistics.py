@@ -17,7 +17,7 @@ from support.running import Run
 from thrift_compact import BINARY, Reader, Value, written
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import domain_metadata, read_declaration, read_domain
 from dpnb_columnar.errors import DataError

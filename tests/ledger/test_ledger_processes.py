@@ -201,7 +201,7 @@ import sys, time
 from fractions import Fraction
 from pathlib import Path
 from dpnb_columnar.core.budget import Approximate, Neighbours
-from dpnb_columnar.runtime.signals import exit_on_signals
+from dpnb_columnar.runtime.unfinished import exit_on_signals
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.storage import Entries
 

@@ -14,7 +14,7 @@ from support.people import people
 from support.running import Run
 
 from dpnb_columnar.core.budget import Approximate, Neighbours
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.countable import file_parts
 from dpnb_columnar.ledger import Ledger, storage
 from dpnb_columnar.runtime import outputs
 

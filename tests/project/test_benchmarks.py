@@ -24,7 +24,7 @@ from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
 from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.rows.parquet import open_parquet

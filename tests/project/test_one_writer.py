@@ -33,7 +33,7 @@ FLAGS = frozenset({"os.O_WRONLY", "os.O_RDWR", "os.O_CREAT"})
 ALLOWED = frozenset({"partial", "file"})
 """Names of an unfinished output: its path, and what ``opened(partial)`` gives."""
 
-WRITERS = frozenset({"runtime/outputs.py", "runtime/locks.py"})
+WRITERS = frozenset({"runtime/outputs.py"})
 """The one function, and the locks that it holds."""
 
 OTHERS = {

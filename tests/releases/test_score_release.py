@@ -27,7 +27,6 @@ from dpnb_columnar.core.queries.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
 from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.groupings import divisions_of
@@ -44,6 +43,7 @@ from dpnb_columnar.releases.score_plan import (
     plan_scores,
     release_scores,
 )
+from dpnb_columnar.rows.sources import parse_database
 
 THREE = {**FEW_VALUES, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)

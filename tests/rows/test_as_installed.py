@@ -28,7 +28,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows import streaming
-from dpnb_columnar.rows.lazy_rows import lazy_rows
+from dpnb_columnar.rows.input_files import lazy_rows
 
 ROWS = people(300).with_columns(
     age=pl.when(pl.int_range(300) % 7 == 0).then(pl.lit("unknown")).otherwise(pl.col("age").cast(pl.String)),

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tables import into_duckdb
 
-from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.databases import read_duckdb
+from dpnb_columnar.rows.sources import Database, Dialect, parse_database
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.rows.input_files import folder_values, resolve_files, scan_file
 
 NAMED = ("--dataset", "people")

@@ -20,7 +20,7 @@ import pytest
 from support.aggregation_cases import declared
 
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.frames import open_frame, to_polars

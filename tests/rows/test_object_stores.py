@@ -17,8 +17,7 @@ from support.object_server import KEY, SECRET, Served, object_server
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, UsageError
 from dpnb_columnar.extensions.stores import stored as object_stores
 from dpnb_columnar.extensions.stores.stored import BLOCK, TAIL, ObjectOfStore, Store, resolve_address
-from dpnb_columnar.rows.data_files import check_unchanged
-from dpnb_columnar.rows.input_files import files_below, resolve_files
+from dpnb_columnar.rows.input_files import check_unchanged, files_below, resolve_files
 from dpnb_columnar.rows.sources import is_address
 
 NAMES = st.sampled_from(["a.parquet", "b.parquet", "[x].parquet", "A=1", "B=2", "c", "a.csv", "odd +#é%20.parquet"])

@@ -13,7 +13,7 @@ import pytest
 from support.people import people, write_people
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_footer import footer_of, read_footer, unpacked_bytes
+from dpnb_columnar.rows.input_files import footer_of, read_footer, unpacked_bytes
 
 ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [None, None, None]})
 

@@ -21,28 +21,34 @@ from polars.testing import assert_series_equal
 from support.rows_in_python import code_of
 
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Weight
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.rows import value_codes
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.rows import row_rules
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import (
+    MOST_STEPPED,
+    PRIME,
     attribute_fits,
     category_code,
     category_key,
+    cell_code,
     classed_rows,
     condition_holds,
+    counted_rows,
     grid_code,
     has_weight,
+    multiplier,
+    narrowest,
     number,
     number_of_codes,
+    once_per_entry,
     row_fits,
+    step_score,
     weight_steps,
 )
-from dpnb_columnar.rows.unit_order import PRIME, counted_rows, multiplier
-from dpnb_columnar.rows.value_codes import MOST_STEPPED, cell_code, narrowest, once_per_entry, step_score
 
 
 def read(values: list[Any], rule: Any, type_: Any = None) -> list[Any]:
@@ -257,7 +263,7 @@ def test_most_columns_of_whole_numbers_are_looked_up(type_: pl.DataType, monkeyp
     age = Numeric("x", Fraction(0), Fraction(120), Fraction(1))
     rows = pl.DataFrame(pl.Series("x", [7, None, 120], dtype=type_))
     looked_up = cell_code(age, type_)
-    monkeypatch.setattr(value_codes, "MOST_LOOKED_UP", 0)
+    monkeypatch.setattr(row_rules, "MOST_LOOKED_UP", 0)
     computed = cell_code(age, type_)
     assert looked_up.meta.serialize() != computed.meta.serialize()
     assert rows.select(looked_up).equals(rows.select(computed).rename({"x": rows.select(looked_up).columns[0]}))
@@ -313,7 +319,7 @@ def test_values_are_counted_and_scored_as_rows_are_one_by_one(
     starts = (0, *sorted(data.draw(st.sets(st.integers(1, codes - 1), max_size=3))))
     scores = data.draw(st.lists(st.integers(-99, 99), min_size=len(starts), max_size=len(starts)))
     parts = data.draw(st.lists(st.lists(st.none() | values_of(type_), max_size=6), min_size=1, max_size=4))
-    by_value = value_codes.value_codes(attribute, type_)
+    by_value = row_rules.value_codes(attribute, type_)
     look_up = by_value.steps(starts, scores, 100)
     for part in parts:
         column = pl.Series("x", part, dtype=type_)

@@ -10,10 +10,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import registry
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import UnavailableError, UsageError
-from dpnb_columnar.rows.given_data import parse_data
-from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names
+from dpnb_columnar.rows.frames import parse_data
+from dpnb_columnar.rows.sources import DataSource, Dialect, SourceKind, parse_names
 
 
 @pytest.fixture(autouse=True)

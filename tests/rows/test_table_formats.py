@@ -21,9 +21,9 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.extensions.spark import spark_files
 from dpnb_columnar.extensions.spark.spark_files import read_footers
-from dpnb_columnar.rows import table_formats
+from dpnb_columnar.rows import sources
 from dpnb_columnar.rows.input_files import resolve_files
-from dpnb_columnar.rows.table_formats import refuse_table_files
+from dpnb_columnar.rows.sources import refuse_table_files
 
 LOGS = {"_delta_log/": "Delta", ".hoodie/": "Hudi", "metadata/v2.metadata.json": "Iceberg"}
 LOGS |= {"metadata/00001-6ba7b810.gz.metadata.json": "Iceberg"}
@@ -210,13 +210,13 @@ def test_each_folder_is_searched_once(tmp_path: Path, monkeypatch: pytest.Monkey
         for number in range(40):
             (folder / f"{number}.parquet").touch()
     asked: list[Path] = []
-    is_folder = table_formats.is_folder
+    is_folder = sources.is_folder
 
     def counted(path: Path) -> bool:
         asked.append(path)
         return is_folder(path)
 
-    monkeypatch.setattr(table_formats, "is_folder", counted)
+    monkeypatch.setattr(sources, "is_folder", counted)
     files = [file for folder in folders for file in folder.glob("*.parquet")]
     refuse_table_files(files)
     logs = [path for path in asked if path.name in ("_delta_log", ".hoodie", "metadata")]

@@ -21,16 +21,15 @@ import pytest
 from support.patience import patience
 
 from dpnb_columnar.errors import BusyError, OutputError
-from dpnb_columnar.runtime import locks
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime import outputs
+from dpnb_columnar.runtime.outputs import atomic_output, output_lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
 from typing import Any
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.outputs import output_lock
 with output_lock(Path(sys.argv[1]), "night-1"), atomic_output(Path(sys.argv[1])) as partial:
     partial.write_text("begun")
     print("held", flush=True)
@@ -42,7 +41,7 @@ import sys, time
 from pathlib import Path
 from typing import Any
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.outputs import output_lock
 output, inside = Path(sys.argv[1]), Path(sys.argv[2])
 held = 0
 while held < 40:
@@ -180,7 +179,7 @@ def test_a_lock_removed_by_its_holder_is_not_held_by_who_had_it_open(
         calls.append(operation)
         flock(descriptor, operation)
 
-    monkeypatch.setattr(locks.fcntl, "flock", late)
+    monkeypatch.setattr(outputs.fcntl, "flock", late)
     with output_lock(tmp_path / "out"):
         assert len(calls) == 2
         assert json.loads(name.read_text())["process"] == os.getpid()
@@ -217,10 +216,10 @@ def test_a_run_that_has_only_just_taken_the_lock_is_named(tmp_path: Path) -> Non
     name = tmp_path / ".out.lock"
     with name.open("w") as held, ThreadPoolExecutor() as pool:
         fcntl.flock(held, fcntl.LOCK_EX)
-        refused = pool.submit(locks._acquire, name, tmp_path / "out")
+        refused = pool.submit(outputs._acquire, name, tmp_path / "out")
         with pytest.raises(TimeoutError):
             refused.result(timeout=0.1)
-        locks._write_note(held.fileno(), tmp_path / "out", "night-1")
+        outputs._write_note(held.fileno(), tmp_path / "out", "night-1")
         with pytest.raises(BusyError, match=rf"being written by process {os.getpid()} on .* \(run night-1\)"):
             refused.result()
 
@@ -230,7 +229,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
     def refused(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(locks.fcntl, "flock", refused)
+    monkeypatch.setattr(outputs.fcntl, "flock", refused)
     with (
         pytest.raises(OutputError, match=r"out: its file system has no locks .*; choose an output on another"),
         output_lock(tmp_path / "out"),

@@ -13,8 +13,8 @@ import pytest
 
 import dpnb_columnar
 from dpnb_columnar.runtime import workers
-from dpnb_columnar.runtime.paths import exists, is_file, is_folder
 from dpnb_columnar.runtime.resources import literal_pattern, sections
+from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 
 PACKAGE = Path(dpnb_columnar.__file__).parent
 QUESTIONS: tuple[Callable[[Path], bool], ...] = (exists, is_file, is_folder)

@@ -13,8 +13,7 @@ from support.people import write_people
 from support.running import Run
 
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output, output_lock
 
 SOMEBODY = 65534
 """A user without rights of root."""

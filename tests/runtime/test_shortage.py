@@ -11,7 +11,7 @@ from support.people import write_people
 from support.running import in_python
 
 from dpnb_columnar.errors import DataError, MissingInputError, ResourceError
-from dpnb_columnar.runtime.shortage import FILES, MEMORY, shortage
+from dpnb_columnar.runtime.resources import FILES, MEMORY, shortage
 
 RUN = """
 import resource, sys
@@ -57,7 +57,7 @@ def test_a_faulty_file_stays_one() -> None:
 def test_a_library_that_does_not_load_lacks_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it fails with may be anything, such as the name of a function that is not there."""
     assert shortage(NameError("_read_parquet_metadata")) is None
-    monkeypatch.setattr("dpnb_columnar.runtime.shortage._address_space_left", lambda: 2**27)
+    monkeypatch.setattr("dpnb_columnar.runtime.resources._address_space_left", lambda: 2**27)
     assert shortage(NameError("_read_parquet_metadata")) is MEMORY
     assert shortage(DataError("x.parquet: damaged")) is None
 

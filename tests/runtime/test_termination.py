@@ -21,7 +21,7 @@ import pytest
 from support.patience import patience, wait_for
 
 from dpnb_columnar.cli import main
-from dpnb_columnar.runtime.signals import GRACE_SECONDS
+from dpnb_columnar.runtime.unfinished import GRACE_SECONDS
 
 PROGRAM = """
 import signal, sys, threading, time
@@ -188,7 +188,7 @@ def test_a_run_that_ends_at_once_writes_its_final_output(work: str, tmp_path: Pa
         "from dpnb_columnar.cli import main\n"
         "final = lambda code: (f'ended with {code}\\n', 'said\\n')\n"
         "main.exit_on_signals = lambda *_: termination.exit_on_signals(final)\n"
-        "from dpnb_columnar.runtime import signals as termination\n"
+        "from dpnb_columnar.runtime import unfinished as termination\n"
         "def write(",
     )
     with started(tmp_path, work, program) as process:

@@ -23,7 +23,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS

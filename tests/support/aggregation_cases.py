@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics, assemble
-from dpnb_columnar.counting.engines import local, polars
-from dpnb_columnar.counting.engines import local as duckdb
+from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kind_of, value_keys
 from dpnb_columnar.domain.declaration import read_domain
@@ -87,17 +86,17 @@ def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", g
 
 
 def by_polars(source: ParquetSource, domain: Domain) -> Statistics:
-    return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, local.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def by_duckdb(source: ParquetSource, domain: Domain) -> Statistics:
-    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+    return assemble(domain, local.count_by_duckdb(source, domain, domain.attributes))
 
 
 def by_both(source: ParquetSource, domain: Domain) -> Statistics:
     """As files are counted that are not small."""
-    tables = duckdb.count_cells(source, domain, domain.categorical)
-    return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
+    tables = local.count_by_duckdb(source, domain, domain.categorical)
+    return assemble(domain, [*tables, *local.count_cells(source, domain, domain.numeric, classes=False)])
 
 
 def by_local(source: ParquetSource, domain: Domain) -> Statistics:

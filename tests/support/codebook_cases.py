@@ -10,10 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 from hypothesis import strategies as st
 
 from dpnb_columnar.domain import Attribute, Domain, Label
-from dpnb_columnar.domain.condition_parser import parse_condition
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.domain.declaration_document import document_of
-from dpnb_columnar.domain.declared_domain import UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import UnlabelledDomain, document_of
+from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
 

@@ -21,10 +21,10 @@ from dpnb_columnar.domain import (
     UnlabelledDomain,
     Weight,
 )
-from dpnb_columnar.domain.condition_parser import parse_condition
+from dpnb_columnar.domain.attributes import RANGE, expand_member, in_order
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
-from dpnb_columnar.domain.groups import RANGE, expand_member, in_order
-from dpnb_columnar.domain.numbers import identity
+from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.names import identity
 
 PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
 NAMES = st.text(PRINTABLE, min_size=1, max_size=12)

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.column_kinds import number_keys
-from dpnb_columnar.domain.numbers import NUMBER_WORDS
+from dpnb_columnar.domain.names import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.exports.exported_terms import table_lines
 from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text

@@ -14,8 +14,8 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.column_kinds import Kind
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.rows.row_rules import number_of_codes
+from dpnb_columnar.rows.sources import Dialect
 from support.golden_model import golden_model
 
 NAME = "person"

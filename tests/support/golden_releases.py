@@ -26,13 +26,13 @@ from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.evaluation.released_scores import scores_document
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.public_sample import resolve_attribute_weights
 from dpnb_columnar.releases.plan import plan
 from dpnb_columnar.releases.score_plan import plan_scores
+from dpnb_columnar.rows.sources import Dialect
 from dpnb_columnar.training import carry_out
 from support.golden_model import golden_model
 from support.mechanisms import MECHANISMS

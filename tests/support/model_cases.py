@@ -35,7 +35,7 @@ from dpnb_columnar.core.measurement import (
 )
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.declaration import read_domain
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number
 from dpnb_columnar.model.document_reader import WHOLE, read_document
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,

@@ -13,8 +13,7 @@ from dpnb_columnar.cli.console import LogFormat, print_confidential, print_line,
 from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.options import Declared, flags_of
-from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
+from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name, output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.queries.query import Query

@@ -12,7 +12,7 @@ from dpnb_columnar.cli.console import print_line, print_lines, print_text, print
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
-from dpnb_columnar.runtime.paths import exists
+from dpnb_columnar.runtime.unfinished import exists
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
@@ -32,7 +32,7 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
             f"{source}: is a codebook by its name; give it as --codebook {source}, and SOURCE for rows alone"
         )
     if source is not None:
-        from dpnb_columnar.rows.table_formats import refuse_table_files
+        from dpnb_columnar.rows.sources import refuse_table_files
 
         refuse_table_files([source])
     if codebook is None:
@@ -120,7 +120,7 @@ def show(
     from json import dumps
 
     from dpnb_columnar.domain.catalogue import entry_toml
-    from dpnb_columnar.domain.declaration_document import document_of
+    from dpnb_columnar.domain.declared_domain import document_of
     from dpnb_columnar.domain.domain_text import domain_lines
 
     if toml + json + every > 1:

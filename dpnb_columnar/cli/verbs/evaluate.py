@@ -30,8 +30,7 @@ from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
@@ -40,7 +39,7 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import LocalInput
-    from dpnb_columnar.domain.divisions import Divisions
+    from dpnb_columnar.domain.groupings import Divisions
     from dpnb_columnar.evaluation.evaluation import ClassFigures
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files, or a table, that were counted for the model."""
-    from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.counting.countable import file_parts
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalFiles
     from dpnb_columnar.model.document import document_digest
 

@@ -197,7 +197,7 @@ def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
     from dpnb_columnar.domain.declared_domain import Domain
     from dpnb_columnar.domain.domain_text import counts_by, linked_text, weighs_by
-    from dpnb_columnar.domain.numbers import number_text
+    from dpnb_columnar.domain.names import number_text
     from dpnb_columnar.extracts.convert import result_lines
 
     first, *others = result_lines(conversion, output)

@@ -14,7 +14,7 @@ from dpnb_columnar.core.budget import Neighbours
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Ledger
-    from dpnb_columnar.ledger.shown import Row
+    from dpnb_columnar.ledger.refusals import Row
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -144,21 +144,21 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.ledger import Ledger, shown
+    from dpnb_columnar.ledger import Ledger, refusals
 
     with Ledger(file) as ledger:
         accounts = [ledger.account(dataset)] if dataset is not None else list(ledger.accounts())
         rows = list(_releases(ledger, dataset))
         head, witness = ledger.head(), ledger.recorded_witness()
     if as_json:
-        budgets = [shown.account_document(account) for account in accounts]
+        budgets = [refusals.account_document(account) for account in accounts]
         recorded = None if witness is None else str(witness)
         document = {"head": head, "witness": recorded, "accounts": budgets, "releases": rows}
         print_text(dumps(document, ensure_ascii=False, indent=2))
         return
-    print_table(shown.ACCOUNT_HEADER, [shown.account_cells(account) for account in accounts])
+    print_table(refusals.ACCOUNT_HEADER, [refusals.account_cells(account) for account in accounts])
     print_line()
-    print_table([*shown.RELEASE_HEADER], [shown.release_cells(row) for row in rows])
+    print_table([*refusals.RELEASE_HEADER], [refusals.release_cells(row) for row in rows])
     print_line()
     if witness is not None:
         print_line(_unchecked(file, witness))
@@ -284,7 +284,7 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
     """Return digests of the files that an account is bound to; None if it is bound to none."""
     if not bind:
         return None
-    from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.counting.countable import file_parts
     from dpnb_columnar.errors import DataError
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import read_metadata
@@ -299,7 +299,7 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
 
 
 def _releases(ledger: Ledger, dataset: str | None) -> Iterator[Row]:
-    from dpnb_columnar.ledger.shown import release_row
+    from dpnb_columnar.ledger.refusals import release_row
 
     for spend, model in ledger.releases():
         if dataset in (None, spend.dataset):

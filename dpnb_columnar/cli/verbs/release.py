@@ -13,7 +13,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.options import Declared, DomainSource, Option, PaymentOptions, Terms, flags_of
 
@@ -199,7 +199,7 @@ def _rows(
 
 def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
     """Return the rows of a table, as ``train`` counts them, or what a query that was printed answers."""
-    from dpnb_columnar.counting.engines.database import DatabaseRows
+    from dpnb_columnar.counting.database import DatabaseRows
 
     query = database.select()
     return database if database.table is not None else DatabaseRows(database.database, query, asked=asked)
@@ -208,8 +208,7 @@ def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
     """Return the database that counts; None if statistics files are given."""
     from dpnb_columnar.counting.inputs import DatabaseInput, database_among
-    from dpnb_columnar.domain.database_address import Dialect
-    from dpnb_columnar.rows.sources import parse_names
+    from dpnb_columnar.rows.sources import Dialect, parse_names
 
     database = database_among(parse_names(data), table, query)
     if database is not None and database.dialect is Dialect.SQLITE:

@@ -13,9 +13,9 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_text, print_warning
 from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.domain.database_address import Dialect, Spelling
 from dpnb_columnar.errors import UsageError, option, printable
 from dpnb_columnar.options import Declared
+from dpnb_columnar.rows.sources import Dialect, Spelling
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.dialects.rules import Kinds
-    from dpnb_columnar.rows.data_files import DataFile
+    from dpnb_columnar.rows.input_files import DataFile
 
 SCORE = "score"
 
@@ -297,9 +297,9 @@ def _write_counting(
     from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
     from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like
     from dpnb_columnar.domain.column_kinds import kind_of
-    from dpnb_columnar.domain.database_address import parse_database
     from dpnb_columnar.rows.column_checks import check_columns
     from dpnb_columnar.rows.parquet import open_parquet
+    from dpnb_columnar.rows.sources import parse_database
 
     if like is not None and parse_database(like) is None:
         raise UsageError(f"--like {like}: no database; give files like the table as DATA")
@@ -321,7 +321,7 @@ def _write_counting(
 
 def _file_of(like: str | None) -> list[Path]:
     """Return the file that tells of a table's columns; none for a server, or where nothing tells of them."""
-    from dpnb_columnar.domain.database_address import parse_database
+    from dpnb_columnar.rows.sources import parse_database
 
     if like is None:
         return []

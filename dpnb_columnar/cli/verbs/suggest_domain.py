@@ -13,12 +13,12 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_text, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
-from dpnb_columnar.runtime.paths import exists, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
     from dpnb_columnar.domain import Declaration
-    from dpnb_columnar.rows.data_files import DataFile
+    from dpnb_columnar.rows.input_files import DataFile
 
 WARNING = """\
 # CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.

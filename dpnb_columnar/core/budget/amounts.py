@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from operator import index
 
-from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.names import exact_number, number_text
 from dpnb_columnar.errors import UsageError, excerpt, option
 
 SMALLEST_EPSILON = Fraction(1, 10**4)

@@ -18,7 +18,7 @@ from dpnb_columnar.core.budget.costs import (
     for_one_row,
     pure_within,
 )
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import excerpt
 
 

@@ -32,7 +32,7 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 
 SENSITIVITY = Fraction(1)
 """One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so

@@ -44,7 +44,7 @@ from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, parallel_cel
 from dpnb_columnar.core.code_limits import UNITS as UNITS
 from dpnb_columnar.core.queries.query import check_disjoint, digest_blocks
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.declaration_document import digest
+from dpnb_columnar.domain.declared_domain import digest
 
 Integers = NDArray[np.int64]
 

@@ -23,8 +23,8 @@ from dpnb_columnar.core.queries.query import check_whole_units, digest_blocks
 from dpnb_columnar.core.sensitivity import RunLengthColumn
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.domain.declaration_document import digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
+from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import command, excerpt
 

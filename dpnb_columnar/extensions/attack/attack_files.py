@@ -14,7 +14,7 @@ from dpnb_columnar.extensions.attack.model_attack import attack, to_document
 from dpnb_columnar.model.document import document_digest, to_json
 from dpnb_columnar.model.model_files import read_model
 from dpnb_columnar.report.page import check_single_page
-from dpnb_columnar.rows.data_files import DataFile
+from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.runtime.outputs import atomic_output, check_target
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
 from dpnb_columnar.extensions.audit.epsilon_bounds import count_outcomes, promising
 from dpnb_columnar.extensions.audit.neighbours import (

@@ -12,7 +12,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, stage
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.registry import extension
 

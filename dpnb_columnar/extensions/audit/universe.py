@@ -276,20 +276,19 @@ def declared_cells(row: Row, domain: Domain) -> list[Cells]:
 
 
 def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
-    from dpnb_columnar.counting.engines import local
-    from dpnb_columnar.counting.engines import local as duckdb
+    from dpnb_columnar.counting import local
     from dpnb_columnar.rows.parquet import open_parquet
 
     frame_of(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
-        return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+        return assemble(domain, local.count_by_duckdb(source, domain, domain.attributes))
     return local.answer(source, CellQuery(domain))
 
 
 @lru_cache(maxsize=8192)
 def _answer_of(row: Row, query: Any) -> Any:
-    from dpnb_columnar.counting.engines import local
+    from dpnb_columnar.counting import local
 
     return local.answer(_alone(row), query)
 

@@ -21,9 +21,8 @@ from dpnb_columnar.domain.catalogue import CatalogueEntry
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, opened
-from dpnb_columnar.runtime.paths import is_file
 from dpnb_columnar.runtime.row_progress import report_work, track_work
-from dpnb_columnar.runtime.unfinished import write_error
+from dpnb_columnar.runtime.unfinished import is_file, write_error
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,8 +14,7 @@ from pathlib import Path
 from dpnb_columnar.dialects.joined_query import model_key
 from dpnb_columnar.domain import Categorical
 from dpnb_columnar.domain.domain_text import predicts
-from dpnb_columnar.domain.names import did_you_mean, is_printable
-from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER, declared_number
+from dpnb_columnar.domain.names import NUMBER_WORDS, SPELLED_NUMBER, declared_number, did_you_mean, is_printable
 from dpnb_columnar.errors import CONFIDENTIAL, UsageError, excerpt, option, printable_line
 from dpnb_columnar.extensions.exports.exported_terms import table_lines
 from dpnb_columnar.model.guarantee_text import statement

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
+from dpnb_columnar.domain.names import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UnavailableError, UsageError
 from dpnb_columnar.extensions.exports.exported_terms import NO_LIMIT, Cell, blocks
 from dpnb_columnar.model.likelihood import BELOW_BEST, LEAST_EXPONENT

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.core.queries.query import AnswerT, Query, digest_blocks, with_parts
-from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.file_parts import refuse_copies
+from dpnb_columnar.counting.countable import OpenedRows, refuse_copies
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.sources import SNAPSHOT
-from dpnb_columnar.rows.table_formats import TableFormat
-from dpnb_columnar.runtime.paths import is_file
+from dpnb_columnar.rows.sources import SNAPSHOT, TableFormat
 from dpnb_columnar.runtime.row_progress import Size
+from dpnb_columnar.runtime.unfinished import is_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +76,7 @@ class LakeTable:
         import polars as pl
 
         from dpnb_columnar.rows.databases import polars_types
-        from dpnb_columnar.rows.lazy_rows import lazy_rows
+        from dpnb_columnar.rows.input_files import lazy_rows
         from dpnb_columnar.rows.parquet import NamedRows
 
         types = polars_types(self.schema)
@@ -158,7 +156,7 @@ class LakeTable:
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the table as ``open_once`` does, for counting."""
-        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting import local
 
         def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
             return with_parts(local.answer(source, query), self.parts)

@@ -1,6 +1,6 @@
 """Read the live rows of one snapshot of a lake table. CONFIDENTIAL.
 
-Such a table is a log of changes beside its files (``table_formats``), and its library knows the format: which files are
+Such a table is a log of changes beside its files (``rows.sources``), and its library knows the format: which files are
 alive, what was deleted of them, partition columns, columns that were added or renamed. So the library reads, batch by
 batch, and this module says what of it: a snapshot is chosen once, when the table is opened, and every pass reads that
 one, whatever is written to the table meanwhile. It is named by the table's own id and by its own number, which
@@ -26,10 +26,19 @@ from urllib.parse import unquote, urlsplit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
 from dpnb_columnar.extensions.lakes.lake_table import LakeTable, gone
-from dpnb_columnar.rows.sources import CATALOGUE, SCHEMES, SNAPSHOT, DataSource, SourceKind
-from dpnb_columnar.rows.table_formats import DELTA, ICEBERG, TableFormat, is_entry
+from dpnb_columnar.rows.sources import (
+    CATALOGUE,
+    DELTA,
+    ICEBERG,
+    SCHEMES,
+    SNAPSHOT,
+    DataSource,
+    SourceKind,
+    TableFormat,
+    is_entry,
+)
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.paths import exists, is_file, is_folder
+from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 
 ONE_BY_ONE = {"datafusion.execution.target_partitions": "1", "datafusion.execution.batch_size": "65536"}
 """Settings by which Delta's library reads one file after the other, so that every pass has the same order."""

@@ -22,10 +22,10 @@ from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
-from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt, option
 from dpnb_columnar.extensions.spark.spark_files import SparkFile, read_rows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
+from dpnb_columnar.rows.sources import Dialect
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_work, is_watched, poll_progress
 

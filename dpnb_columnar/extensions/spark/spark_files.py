@@ -18,13 +18,19 @@ from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
+from dpnb_columnar.counting.countable import BEGINNING, footer_part
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.extensions.spark.spark_session import hadoop
-from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
-from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete_file_error, read_footer
-from dpnb_columnar.rows.table_formats import TABLE_FORMATS, TableFormat, refuse_table_files, table_error
+from dpnb_columnar.rows.input_files import (
+    MAGIC,
+    FolderValues,
+    folder_values,
+    incomplete_file_error,
+    read_footer,
+    resolve_files,
+)
+from dpnb_columnar.rows.sources import TABLE_FORMATS, TableFormat, refuse_table_files, table_error
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """Beginning of an address; a Windows path has one letter before the colon."""
@@ -46,7 +52,7 @@ class SparkFile:
         metadata: The entry of its key-value metadata that holds a domain, if there is one.
         schema: Name and type of each column.
         rows: Number of its rows.
-        part: Its digest (``file_parts.footer_part``); None for a file without rows.
+        part: Its digest (``countable.footer_part``); None for a file without rows.
         folder: Columns in the names of its folders, and their values.
     """
 

@@ -9,8 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.file_parts import copies_error
+from dpnb_columnar.counting.countable import OpenedRows, copies_error
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import entry_and_file
@@ -18,8 +17,7 @@ from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.extensions.spark.spark import answer, open_files, open_table
 from dpnb_columnar.extensions.spark.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.extensions.spark.spark_session import counting_session
-from dpnb_columnar.rows.data_files import DataFile
-from dpnb_columnar.rows.input_files import find_copies, resolve_files
+from dpnb_columnar.rows.input_files import DataFile, find_copies, resolve_files
 from dpnb_columnar.rows.sources import PASSWORD, DataSource
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpnb_columnar.rows.data_files import StoredObject
+    from dpnb_columnar.rows.input_files import StoredObject
 
 
 def objects_at(address: str) -> Sequence[StoredObject]:

@@ -23,9 +23,8 @@ from typing import IO, Any, cast
 from urllib.parse import quote, unquote
 
 from dpnb_columnar.errors import Error, MissingInputError, TemporaryError, UnavailableError, UsageError
-from dpnb_columnar.rows.data_files import StoredObject, changed_error, in_parallel
-from dpnb_columnar.rows.sources import ADDRESS, SCHEMES
-from dpnb_columnar.rows.table_formats import TABLE_FORMATS, table_error
+from dpnb_columnar.rows.input_files import StoredObject, changed_error, in_parallel
+from dpnb_columnar.rows.sources import ADDRESS, SCHEMES, TABLE_FORMATS, table_error
 
 WEB = ("http", "https")
 """Servers that list nothing, and whose addresses may have a query."""

@@ -53,10 +53,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpnb_columnar.domain.declaration import read_provenance
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.domain.field_reader import FieldReader, parse_toml
 from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.domain.words_reader import read_provenance
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import (
     ENCODINGS,
@@ -70,7 +70,7 @@ from dpnb_columnar.extracts.codebooks.codebook import (
     inconsistency_error,
     read_content,
 )
-from dpnb_columnar.runtime.paths import exists, is_file
+from dpnb_columnar.runtime.unfinished import exists, is_file
 
 COLLECTION = "census.gov"
 BUREAU = "U.S. Census Bureau"

@@ -12,8 +12,7 @@ from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorica
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
-from dpnb_columnar.domain.names import did_you_mean
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.names import did_you_mean, number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import (

@@ -16,8 +16,8 @@ from support.running import Run
 from support.spark import Cluster, command_line, executors
 
 from dpnb_columnar.core.queries.statistics import CellQuery
+from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import load_statistics
-from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulation import simulate_census

@@ -16,7 +16,7 @@ from support.aggregation_cases import BOTH, FILES, LABEL, MIXED, declared, label
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.extensions.spark import spark

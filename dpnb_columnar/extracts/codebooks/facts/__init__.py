@@ -14,7 +14,7 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Transform
 from dpnb_columnar.domain.declared_domain import Unit, Weight
-from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.domain.names import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
 ADULT_LIKE = "adult-like"

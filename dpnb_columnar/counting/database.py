@@ -13,43 +13,31 @@ from dpnb_columnar.counting.answer_files import COUNT, answer_of, result_of
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
-from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.databases import PageRanges, query_columns, read_query, table_sizes
+from dpnb_columnar.rows.sources import Database
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import is_watched
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-LEAST_PAGES = 1024
-"""Pages of PostgreSQL's that are counted at a time, at least: 8 MiB, about a second."""
-
-MOST_RANGES = 64
-"""Ranges of pages that a table is divided into."""
-
+LEAST_PAGES = 1024  # pages of PostgreSQL's that are counted at a time, at least: 8 MiB, about a second
+MOST_RANGES = 64  # ranges of pages that a table is divided into
 CELLS_OF_A_PAGE = 256
 """Cells that may come back for each page that is read: more, and to hand out counts would take longer than to count."""
 
-MOST_WAITING = 2**20
-"""Counts of ranges that wait to be added up."""
+MOST_WAITING = 2**20  # counts of ranges that wait to be added up
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseRows:
-    """Rows that a database holds: a table of it, or what a query that was written beforehand asks of one.
-
-    Attributes:
-        database: Where they are.
-        query: The query that selects the table's rows; or one that ``sql statistics`` printed.
-        table: The table; None for a query that was printed.
-        asked: What a query that was printed asks; None for what ``OpenedRows.answer`` is asked.
-    """
+    """Rows that a database holds: a table of it, or what a query that was written beforehand asks of one."""
 
     database: Database
-    query: str
-    table: str | None = None
-    asked: Query[Any] | None = None
+    query: str  # selects the table's rows; or one that ``sql statistics`` printed
+    table: str | None = None  # None for a query that was printed
+    asked: Query[Any] | None = None  # by a query that was printed; None for what ``OpenedRows.answer`` is asked
 
     @property
     def repeatable(self) -> bool:
@@ -57,11 +45,6 @@ class DatabaseRows:
         return self.table is not None
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns of a table; a query's result is checked once it is there.
-
-        Raises:
-            UsageError: if the name is not the name of a table.
-        """
         if self.table is None:
             return OpenedRows(self, answer_printed, repeatable=False)
         return OpenedRows(open_table(self.database, self.query, self.table, domain), answer)
@@ -69,26 +52,15 @@ class DatabaseRows:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """A table whose columns fit a domain.
-
-    Attributes:
-        database: The database that holds it.
-        table: Its name, as the database's dialect writes it.
-        columns: The table's name of each column, by its name in the domain.
-        kinds: The kind of each column.
-    """
+    """A table whose columns fit a domain."""
 
     database: Database
-    table: str
-    columns: Mapping[str, str]
+    table: str  # as the database's dialect writes it
+    columns: Mapping[str, str]  # the table's name of each, by its name in the domain
     kinds: Mapping[str, Kind | None]
 
     def ranges(self, query: Query[Any]) -> PageRanges | None:
-        """Divide the table into ranges of pages, whose counts add up to those of the table, where somebody watches.
-
-        A server does not say how far it is within a query, so that its progress is that of one range after the other.
-        Rows of one unit may lie in several ranges: units are counted by one query.
-        """
+        """Divide the table into ranges of pages, to report progress if somebody watches; units may lie in several."""
         if query.domain.unit is not None or not is_watched():
             return None
         from dpnb_columnar.dialects.table_size import lock_statement, pages_query

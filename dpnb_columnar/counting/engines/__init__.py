@@ -1,1 +1,0 @@
-"""Engines that count rows: Polars and DuckDB on this machine, frames in memory, databases, Spark."""
