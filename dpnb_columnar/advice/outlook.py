@@ -13,18 +13,31 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.expected_error import (
     USUAL_SIZES,
     SmallCells,
     WideRange,
     expected_error,
+    rows_asked,
     small_cells,
     wide_ranges,
 )
 from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise, what_auto_takes
-from dpnb_columnar.advice.rows_asked import rows_asked
+from dpnb_columnar.advice.rehearsal import (
+    WIDE,
+    Advice,
+    Expectation,
+    Prospect,
+    Remedy,
+    advise,
+    expect,
+    rehearsals,
+    releases,
+    releases_to_advise,
+    remedies,
+    what_auto_takes,
+    worst,
+)
 from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
@@ -79,7 +92,7 @@ def mechanism_line(plan: ReleasePlan) -> str:
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
-    from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
+    from dpnb_columnar.advice.expected_error import asked_table, unit_remark
 
     yield from table_lines(*asked_table(plan.domain, plan.shares))
     if remark := unit_remark(plan.domain):

@@ -1,4 +1,12 @@
-"""Releases from an invented population: the errors of their tables, and how well their models classify its rows."""
+"""Releases from an invented population: the errors of their tables, and how well their models classify its rows.
+
+``expect(plan, rows)``: how well the models of a planned release would classify invented rows, and what would help.
+
+No public fact says how attributes depend on each other, how unequal classes are (unless that is declared) or how
+tightly bounds are declared. So these are rehearsed, families of attributes under all circumstances.
+
+``advise(domain, budget, rows) -> Advice``: what each mechanism would lose, and which one to choose.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +23,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.advice.population import (
+    RARE,
+    USUAL,
     InventedRows,
     Population,
     accuracy,
     expected_statistics,
     family_size,
+    one_large_class,
     population,
     sample,
 )
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
+from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, TEMPERED
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.releases.attribute_weights import attribute_weights
+from dpnb_columnar.releases.attribute_weights import AUTO, NONE, attribute_weights, resolved_method
+from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.runtime.row_progress import report_work
+from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan
+from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -279,3 +295,373 @@ class Stage:
 def stage(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...], rows: int) -> Stage:
     """Prepare an invented population; the advice and the rehearsal of one plan share it."""
     return Stage(population(domain, looseness, class_sizes), rows)
+
+
+WIDE = 10
+"""How many times too wide bounds are where they are not tight."""
+
+RELEASES = 20
+FEWEST_RELEASES = 8
+MOST_ATTRIBUTES = 40
+"""Releases of a plan in each scenario; of more attributes than this fewer, in proportion, so that nobody waits."""
+
+MOST_CLASSES = 20
+"""Of more classes than this, ``expected_below`` rehearses nothing."""
+
+LEAST_RELEASES = 2
+"""Releases of a plan of very many classes."""
+
+BELOW = 0.002
+"""A model is called worse than always predicting the largest class if it is less accurate by more than this."""
+
+MORE_EPSILON = 10
+"""How many times the epsilon is tried where nothing else helps."""
+
+CANDIDATES = tuple(name for name, record in OWN.items() if record.preference is not None and record.attributes)
+"""Mechanisms that are advised; the others are there to compare with."""
+
+METHODS = (NONE, TEMPERED, CALIBRATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Circumstances that no public fact decides.
+
+    Attributes:
+        looseness: How many times too wide the bounds are, 1 for tight ones.
+        class_sizes: Per class, its size in proportion to the others'.
+    """
+
+    looseness: int
+    class_sizes: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of a planned release.
+
+    Attributes:
+        scenario: The circumstances.
+        outcome: What the models of its releases score.
+    """
+
+    scenario: Scenario
+    outcome: RehearsalOutcome
+
+    @property
+    def worse(self) -> bool:
+        """Whether the models are expected to be worse than always predicting the largest class."""
+        return is_worse(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Another release that is no worse than always predicting the largest class.
+
+    Attributes:
+        mechanism: Its mechanism.
+        weights: How it weights attributes.
+        epsilon: Its epsilon.
+        accuracy: Its expected accuracy.
+    """
+
+    mechanism: str
+    weights: str
+    epsilon: Fraction
+    accuracy: float
+
+
+def usual_scenarios(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[Scenario]:
+    """List the scenarios with class sizes as declared or, where they are not, of 3:1."""
+    sizes = class_sizes or one_large_class(len(domain.classes), USUAL)
+    return [Scenario(looseness, sizes) for looseness in ((1, WIDE) if domain.numeric else (1,))]
+
+
+def releases(domain: Domain) -> int:
+    """Choose how many releases of a plan are rehearsed in each scenario."""
+    attributes = len(domain.attributes)
+    few_classes = max(FEWEST_RELEASES, RELEASES * MOST_ATTRIBUTES // max(attributes, MOST_ATTRIBUTES))
+    return fewer(few_classes, domain, LEAST_RELEASES)
+
+
+def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
+    """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone.
+
+    Args:
+        rows: Public number of rows.
+    """
+    domain, rows = planned.domain, min(rows, LARGEST_SIZE)
+    found, draws = [], releases(domain)
+    for scenario, family in rehearsals(domain, class_sizes):
+        prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
+        found.append(Expectation(scenario, prepared.outcome(planned, draws, family)))
+    return tuple(found)
+
+
+def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[tuple[Scenario, int]]:
+    """List the scenarios that ``expect`` rehearses, each with the families of its attributes."""
+    scenarios = usual_scenarios(domain, class_sizes)
+    if class_sizes is None:
+        scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
+    most = families(domain)[-1]
+    return [(scenarios[0], family) for family in families(domain)[:-1]] + [(each, most) for each in scenarios]
+
+
+def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
+    """Rehearse a planned release that no calibration guards; None where it is not expected below the largest class.
+
+    A calibrated model predicts the largest class where its counts show no other one to be right more often, so there
+    is nothing to rehearse. Of many attributes or classes a rehearsal takes longer than a release, and is left to
+    ``plan``.
+
+    Args:
+        rows: Declared number of rows. Public.
+    """
+    domain = planned.domain
+    many = len(domain.attributes) > MOST_ATTRIBUTES or len(domain.classes) > MOST_CLASSES
+    if not planned.mechanism.private or planned.calibration is not None or planned.public is not None or many:
+        return None
+    found = []
+    for scenario, family in rehearsals(domain, None)[-2:]:
+        prepared = stage(domain, scenario.looseness, scenario.class_sizes, min(rows, LARGEST_SIZE))
+        found.append(Expectation(scenario, prepared.outcome(planned, draws_to_compare(domain), family)))
+    return worst(found)
+
+
+def worst(expectations: Sequence[Expectation]) -> Expectation | None:
+    """Find the scenario in which models are furthest below the largest class; None if they are nowhere below it."""
+    return min(
+        (each for each in expectations if each.worse),
+        key=lambda each: each.outcome.accuracy - each.outcome.largest_class,
+        default=None,
+    )
+
+
+def remedies(planned: ReleasePlan, expected: Expectation, rows: int, automatic: str | None = None) -> list[Remedy]:
+    """Find what would help where a planned release is worse than always predicting the largest class.
+
+    Args:
+        rows: Public number of rows.
+    """
+    budget, planned_name = planned.budget, planned.mechanism.name
+    own = [(planned_name, method, planned.noise, budget) for method in METHODS]
+    pure = replace(budget, delta=Fraction(0))
+    others = [(name, method, None, pure) for name in CANDIDATES if name != planned_name for method in METHODS]
+    default = [choice for choice in others if choice[0] == automatic]
+    others = [choice for choice in others if choice not in default]
+    weights = planned.attribute_weights or NONE
+    larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
+    with track_work((len(own) + len(default) + len(others)) * draws_to_compare(planned.domain), "releases"):
+        best_own, best_default = (_best(planned.domain, choices, expected, rows) for choices in (own, default))
+        best_other = best_default or _best(planned.domain, others, expected, rows)
+        found = [best for best in (best_own, best_other) if best is not None]
+    if not found:
+        choice = (planned.mechanism.name, weights, planned.noise, larger)
+        found = [best for best in [_best(planned.domain, [choice], expected, rows)] if best is not None]
+    return found
+
+
+def _best(
+    domain: Domain, choices: Sequence[tuple[str, str, str | None, Budget]], expected: Expectation, rows: int
+) -> Remedy | None:
+    """Rehearse choices of mechanism, weights, noise and budget in one scenario, and return the best if it helps."""
+    where, family, found = expected.scenario, expected.outcome.family, []
+    for mechanism, weights, noise, budget in choices:
+        try:
+            planned = plan(domain, budget, mechanism, noise, weights)
+        except UsageError:  # the weights do not suit the mechanism, or the budget is too small
+            report_work(draws_to_compare(domain))
+            continue
+        prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
+        outcome = prepared.outcome(planned, draws_to_compare(domain), family)
+        if not is_worse(outcome):
+            found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
+    return max(found, key=lambda remedy: remedy.accuracy, default=None)
+
+
+def is_worse(outcome: RehearsalOutcome) -> bool:
+    """Return whether models are expected to be worse than always predicting the largest class."""
+    return outcome.accuracy < outcome.largest_class - BELOW
+
+
+MAJORITY = "majority"
+"""The floor."""
+
+PREFERRED_WEIGHTS = (CALIBRATED, LEARNED, TEMPERED, NONE)
+"""Chosen first among what is as good: the weights first, then the mechanism (``MechanismRecord.preference``). Those
+whose noise follows smooth sensitivity come first, since they bear loose bounds."""
+
+TIE = 0.003
+"""Accuracies that are no further apart are as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One mechanism with one way to weight attributes.
+
+    Attributes:
+        mechanism: Its name.
+        weights: Name of the way.
+        errors: Errors of its tables, on tight bounds and, if there are numeric attributes, on wide ones.
+        outcomes: What its models score, likewise.
+    """
+
+    mechanism: str
+    weights: str
+    errors: tuple[Errors, ...]
+    outcomes: tuple[RehearsalOutcome, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """Accuracy, averaged over tight and wide bounds."""
+        return averages.fmean(outcome.accuracy for outcome in self.outcomes)
+
+    @property
+    def lost(self) -> float:
+        """Accuracy lost against ordinary naive Bayes without noise, averaged likewise."""
+        return averages.fmean(outcome.lost for outcome in self.outcomes)
+
+    @property
+    def worse(self) -> bool:
+        """Whether its models are expected to be worse than always predicting the largest class, on any bounds."""
+        return any(map(is_worse, self.outcomes))
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """What ``auto`` takes.
+
+    Attributes:
+        mechanism: Name of the mechanism.
+        weights: Name of the way to weight attributes.
+    """
+
+    mechanism: str
+    weights: str
+
+
+def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str | None = None) -> Automatic:
+    """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes.
+
+    Args:
+        rows: Declared number of rows; None if there is none. Public.
+    """
+    epsilon = by_unit(budget, domain).row_epsilon
+    name = resolved_mechanism(AUTO, domain, epsilon, rows, noise).name
+    method = resolved_method(AUTO, mechanism_named(name), domain, epsilon, rows, repeatable=True)
+    return Automatic(name, method or NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a rehearsal says.
+
+    Attributes:
+        rows: Rows of the invented populations.
+        prospects: Every candidate that the budget suffices for, with its default noise.
+        automatic: The mechanism that ``auto`` takes, with the attribute weights that it takes for it.
+    """
+
+    rows: int
+    prospects: tuple[Prospect, ...]
+    automatic: Automatic
+
+    @property
+    def best(self) -> Prospect:
+        """What to choose: what ``auto`` takes, unless it is expected to be worse than the largest class.
+
+        Then its weights, and then the mechanism as well, are the preferred ones of those that are as good as the best.
+        """
+        own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic.mechanism]
+        default = [prospect for prospect in own if prospect.weights == self.automatic.weights]
+        for prospects in (default, own):
+            if prospects and not (chosen := _preferred(prospects)).worse:
+                return chosen
+        return _preferred([prospect for prospect in self.prospects if not prospect.worse] or self.prospects)
+
+    @property
+    def ranked(self) -> tuple[Prospect, ...]:
+        """Each mechanism with the weights that suit it best: the recommended one, then from the best to the worst."""
+        losses = sorted(self.prospects, key=lambda prospect: prospect.lost)
+        found = {self.best.mechanism: self.best}
+        for prospect in losses:
+            found.setdefault(prospect.mechanism, prospect)
+        return tuple(found.values())
+
+    @property
+    def recommended(self) -> str:
+        """Name of the mechanism to choose."""
+        return self.best.mechanism
+
+    @property
+    def recommended_weights(self) -> str:
+        """Name of the way to weight attributes to choose with it."""
+        return self.best.weights
+
+
+def _preferred(prospects: Sequence[Prospect]) -> Prospect:
+    """Choose the preferred one of those that are as good as the one that loses least."""
+    least = min(prospect.lost for prospect in prospects)
+    return min(
+        (prospect for prospect in prospects if prospect.lost <= least + TIE),
+        key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), OWN[one.mechanism].preference or 0),
+    )
+
+
+@lru_cache
+def advise(
+    domain: Domain,
+    budget: Budget,
+    rows: int,
+    class_sizes: tuple[Fraction, ...] | None = None,
+    automatic: Automatic | None = None,
+) -> Advice:
+    """Rehearse the candidates on invented rows whose attributes come in families.
+
+    The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
+    row is read. It is cached: plans of several mechanisms need the same.
+
+    Args:
+        budget: What the release may spend. Its delta is left aside: every mechanism draws its default noise, which
+            needs none.
+        rows: Public number of rows.
+    """
+    automatic = automatic or what_auto_takes(domain, budget, rows)
+    pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
+    stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
+    family, prospects = stages[0].families[-1], []
+    draws = draws_to_compare(domain)
+    for mechanism, weights in _choices(automatic):
+        planned = _plan(domain, pure, mechanism, weights)
+        if planned is None:
+            report_work(draws * len(stages))
+            continue
+        if weights == NONE:
+            errors = tuple(each.errors(planned, draws) for each in stages)
+        outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
+        prospects.append(Prospect(mechanism, weights, errors, outcomes))
+    if not prospects:
+        raise UsageError(
+            f"epsilon is too small for every mechanism; raise {option('epsilon')}, or declare fewer attributes"
+        )
+    return Advice(rows, tuple(prospects), automatic)
+
+
+def _choices(automatic: Automatic) -> list[tuple[str, str]]:
+    """List mechanisms and weights to rehearse: learned weights, which take the longest, only if ``auto`` takes them."""
+    mechanisms = (*CANDIDATES, MAJORITY)
+    own = {each: (automatic.weights,) if each == automatic.mechanism else () for each in mechanisms}
+    return [(each, weights) for each in mechanisms for weights in dict.fromkeys((*METHODS, *own[each]))]
+
+
+def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None, automatic: Automatic) -> int:
+    """Return how many releases ``advise`` rehearses at most."""
+    return len(_choices(automatic)) * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
+
+
+def _plan(domain: Domain, budget: Budget, mechanism: str, weights: str) -> ReleasePlan | None:
+    """Plan a release; None where the budget is too small for it, or the weights do not suit it."""
+    try:
+        return plan(domain, budget, mechanism, attribute_weights=weights)
+    except UsageError:
+        return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.domain.database_address import DialectName
     from dpnb_columnar.evaluation.evaluation import Evaluation
-    from dpnb_columnar.report.page import Page
+    from dpnb_columnar.report.figures import Page
 
 FrameT = TypeVar("FrameT", bound=Frame)
 
@@ -322,7 +322,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.model.document import document_digest
         from dpnb_columnar.papers.release_papers import read_papers
         from dpnb_columnar.papers.release_sheet import release_sheet, write_release_sheet
-        from dpnb_columnar.report.page import check_single_page
+        from dpnb_columnar.report.figures import check_single_page
 
         papers = read_papers(
             self,

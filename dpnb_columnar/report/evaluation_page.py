@@ -34,8 +34,7 @@ from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.guarantee_text import drawn_from, statement
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.query_noise import Interval
-from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
-from dpnb_columnar.report.page import write_single_page
+from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series, write_single_page
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Ticks of parts."""

@@ -2,7 +2,7 @@
 
 Rows go through the engine, statistics through ``release``, and the released models are compared with the guarantee that
 they state: exactly for every pair of neighbours on small domains (``exhaustive``), by counting releases
-(``epsilon_bounds``), and bit by bit (``bit_patterns``).
+and bit by bit (``epsilon_bounds``).
 """
 
 VERBS = {"audit": "Try to break the guarantee; lower bounds on epsilon."}

@@ -11,19 +11,35 @@ from typing import Any
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
+from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.epsilon_bounds import count_outcomes, promising
-from dpnb_columnar.extensions.audit.neighbours import (
+from dpnb_columnar.extensions.audit.outcomes import (
+    Audit,
+    Configuration,
+    Finding,
+    Outcome,
+    Record,
+    RecordingSampler,
+    record,
+    remembered_searches,
+)
+from dpnb_columnar.extensions.audit.universe import (
+    HOURS,
+    SHOPS,
+    TRADES,
+    WAGES,
+    YEARS,
     NeighbourGroup,
+    UnitUniverse,
+    Universe,
     adversarial_pairs,
+    build_units,
+    build_universe,
     forced_sizes,
     groups,
     small_pairs,
+    unit_pairs,
 )
-from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Finding, Outcome
-from dpnb_columnar.extensions.audit.recording import Record, RecordingSampler, record, remembered_searches
-from dpnb_columnar.extensions.audit.unit_universe import UnitUniverse, build_units, unit_pairs
-from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.workers import run_in_processes
@@ -188,7 +204,7 @@ def _released_again(configuration: Configuration, universe: Universe) -> list[Re
     """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
     plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
     databases = [universe.counted(database) for database in (pair.one, pair.two)]
-    return [record(plan, rows, RecordingSampler()) for rows in databases for _ in range(bit_patterns.AGAIN)]
+    return [record(plan, rows, RecordingSampler()) for rows in databases for _ in range(epsilon_bounds.AGAIN)]
 
 
 def _bit_patterns(
@@ -196,10 +212,10 @@ def _bit_patterns(
 ) -> Iterator[Finding]:
     """Yield what any check of bit patterns finds in a universe, correct code with a probability of ``error``."""
     pairs = adversarial_pairs(universe, configuration.budget.neighbours)
-    yield from bit_patterns.check_released(universe.domain, records, error)
+    yield from epsilon_bounds.check_released(universe.domain, records, error)
     for pair in pairs:
-        yield from bit_patterns.check_reachable(configuration, universe, pair)
-    yield from bit_patterns.check_repeats(configuration, universe, pairs[0])
+        yield from epsilon_bounds.check_reachable(configuration, universe, pair)
+    yield from epsilon_bounds.check_repeats(configuration, universe, pairs[0])
 
 
 FORMAT = "dpnb_columnar audit"
@@ -256,7 +272,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),
-        "bit_patterns": None if configuration.few else not outcome.broken(*bit_patterns.CHECKS),
+        "bit_patterns": None if configuration.few else not outcome.broken(*epsilon_bounds.CHECKS),
         "pairs": outcome.pairs,
         "releases": outcome.releases,
         "findings": _plain(outcome.findings),

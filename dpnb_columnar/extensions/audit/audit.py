@@ -204,7 +204,7 @@ def _protected(configuration: Configuration) -> str:
 
 def _bits(outcome: Outcome) -> str:
     """Say whether bit patterns are public; nothing for units and weights, whose draws are those of other rows."""
-    from dpnb_columnar.extensions.audit.bit_patterns import CHECKS
+    from dpnb_columnar.extensions.audit.epsilon_bounds import CHECKS
 
     if outcome.configuration.few:
         return ""

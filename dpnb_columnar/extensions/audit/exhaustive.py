@@ -25,11 +25,8 @@ from numpy.typing import NDArray
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
 from dpnb_columnar.core.noise import NoiseFamily
-from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, Pair
-from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Record, numbers, record
-from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse
-from dpnb_columnar.extensions.audit.universe import Database
+from dpnb_columnar.extensions.audit.outcomes import Answers, Configuration, Drawn, Finding, Record, numbers, record
+from dpnb_columnar.extensions.audit.universe import AnyUniverse, Database, NeighbourGroup, Pair
 from dpnb_columnar.training import Release
 
 Floats = NDArray[np.float64]
