@@ -51,11 +51,7 @@ class Asked:
 
 
 def rows_asked(domain: Domain, shares: Sequence[Share]) -> list[Asked]:
-    """List what a release asks of the rows, in order.
-
-    Args:
-        shares: The composition table: each share draws noise on a part of one pass's answer.
-    """
+    """List what a release asks of the rows, in order."""
     by_query: dict[Query[Answer], list[Share]] = {}
     for share in shares:
         by_query.setdefault(_asked(domain, share), []).append(share)
@@ -105,11 +101,6 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
     Where the sensitivity is a public constant, the bound is exact. Where noise follows the smooth sensitivity of the
     data, it is that of a public reference column instead, whose values fill the middle tenth of the declared range
     evenly.
-
-    Returns:
-        The bound, in rows for counts, in the weight's unit for sums of weights, in the attribute's unit for means and
-        deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
-        decide.
     """
     noise = query_noise(domain, share, [size])
     if noise is not None:
@@ -158,15 +149,7 @@ def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[Sma
 
 
 def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:
-    """Compute the bound below which 95 % of the noise of a moment stays.
-
-    Args:
-        filled: First and last code of its scale that the values fill evenly. Only noise that follows the smooth
-            sensitivity of the data depends on them.
-
-    Returns:
-        The bound, in the attribute's unit for means and deviations, in its square for variances.
-    """
+    """Compute the bound below which 95 % of the noise of a moment stays."""
     if (constant := moments_noise(attribute, share, [size])) is not None:
         return constant.quantile()
     cells, size = attribute.scale.cells, sample_size(size)

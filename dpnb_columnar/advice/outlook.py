@@ -331,11 +331,7 @@ class Rehearsal:
 
 
 def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int | None) -> Rehearsal:
-    """Rehearse a planned release and the mechanisms to choose among.
-
-    Args:
-        rows: Public number of rows.
-    """
+    """Rehearse a planned release and the mechanisms to choose among."""
     automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
     if plan.mechanism_reason is not None:
         automatic = replace(automatic, mechanism=plan.mechanism.name)
@@ -364,12 +360,7 @@ def outlook(
     class_shares: str | None = None,
     rehearsed: bool = True,
 ) -> Outlook:
-    """Look ahead to a planned release.
-
-    Args:
-        sizes: Rows of a class to expect errors for; the first is assumed of every class where no rows are declared.
-            None for the average class of the declared rows, or for ``USUAL_SIZES``.
-    """
+    """Look ahead to a planned release."""
     classes = len(plan.domain.classes)
     if sizes is None:
         sizes = USUAL_SIZES if known is None else (max(known.rows // classes, 1),)

@@ -155,11 +155,7 @@ def family_size(attributes: int) -> int:
 
 
 def population(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...]) -> Population:
-    """Invent the population of a domain.
-
-    Args:
-        class_sizes: Per class, its size in proportion to the others'.
-    """
+    """Invent the population of a domain."""
     count = len(domain.attributes)
     family = family_size(count)
     # The means of a family's attributes add up, and the variance of their sum is 1 + (family - 1) LIKENESS times that
@@ -226,13 +222,7 @@ def _is_amount(attribute: Numeric) -> bool:
 
 
 def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable[[Floats], Floats]) -> Distribution:
-    """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid.
-
-    Args:
-        low: Smallest code of its scale; what lies below goes to it.
-        high: Largest code of its scale; what lies above goes to it.
-        distribution: From places on its scale, shape (places,), to cumulative probabilities, shape (classes, places).
-    """
+    """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid."""
     places = np.linspace(low, min(high, attribute.scale.cells), RESOLUTION)
     codes = np.unique(_grid_codes(attribute, places))
     scaled = scale_codes(attribute, codes).astype(np.float64)
@@ -315,11 +305,7 @@ class InventedRows:
 
 
 def whole(cumulative: Floats, size: int) -> Integers:
-    """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2.
-
-    Args:
-        size: Number of rows, below 2**53.
-    """
+    """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2."""
     totals = np.rint(cumulative * size).astype(np.int64)
     counts: Integers = totals - np.append(0, totals[:-1])
     return counts

@@ -55,14 +55,7 @@ Floats = NDArray[np.float64]
 
 
 def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes: Integers) -> Floats:
-    """Compute the log-likelihood of every code within every class, up to a number common to all of them.
-
-    Args:
-        codes: Shape (values,), int64: grid codes or category codes.
-
-    Returns:
-        Shape (classes, values).
-    """
+    """Compute the log-likelihood of every code within every class, up to a number common to all of them."""
     if isinstance(parameters, Table):
         return np.array(cell_terms(parameters))[:, codes]
     assert isinstance(attribute, Numeric)
@@ -385,11 +378,7 @@ def releases(domain: Domain) -> int:
 
 
 def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
-    """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone.
-
-    Args:
-        rows: Public number of rows.
-    """
+    """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone."""
     domain, rows = planned.domain, min(rows, LARGEST_SIZE)
     found, draws = [], releases(domain)
     for scenario, family in rehearsals(domain, class_sizes):
@@ -413,9 +402,6 @@ def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
     A calibrated model predicts the largest class where its counts show no other one to be right more often, so there
     is nothing to rehearse. Of many attributes or classes a rehearsal takes longer than a release, and is left to
     ``plan``.
-
-    Args:
-        rows: Declared number of rows. Public.
     """
     domain = planned.domain
     many = len(domain.attributes) > MOST_ATTRIBUTES or len(domain.classes) > MOST_CLASSES
@@ -438,11 +424,7 @@ def worst(expectations: Sequence[Expectation]) -> Expectation | None:
 
 
 def remedies(planned: ReleasePlan, expected: Expectation, rows: int, automatic: str | None = None) -> list[Remedy]:
-    """Find what would help where a planned release is worse than always predicting the largest class.
-
-    Args:
-        rows: Public number of rows.
-    """
+    """Find what would help where a planned release is worse than always predicting the largest class."""
     budget, planned_name = planned.budget, planned.mechanism.name
     own = [(planned_name, method, planned.noise, budget) for method in METHODS]
     pure = replace(budget, delta=Fraction(0))
@@ -541,11 +523,7 @@ class Automatic:
 
 
 def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str | None = None) -> Automatic:
-    """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes.
-
-    Args:
-        rows: Declared number of rows; None if there is none. Public.
-    """
+    """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes."""
     epsilon = by_unit(budget, domain).row_epsilon
     name = resolved_mechanism(AUTO, domain, epsilon, rows, noise).name
     method = resolved_method(AUTO, mechanism_named(name), domain, epsilon, rows, repeatable=True)
@@ -620,11 +598,6 @@ def advise(
 
     The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
     row is read. It is cached: plans of several mechanisms need the same.
-
-    Args:
-        budget: What the release may spend. Its delta is left aside: every mechanism draws its default noise, which
-            needs none.
-        rows: Public number of rows.
     """
     automatic = automatic or what_auto_takes(domain, budget, rows)
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)

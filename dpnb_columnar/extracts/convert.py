@@ -112,11 +112,7 @@ class DescribedExtract:
 
 
 def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...] | None = None) -> DescribedExtract:
-    """Find the columns of an extract: in its header or footer if it has one, else in the codebook.
-
-    Args:
-        names: Columns of a delimited extract without a header; None of one that has a header.
-    """
+    """Find the columns of an extract: in its header or footer if it has one, else in the codebook."""
     if names is not None and extract.kind is not FileKind.DELIMITED:
         raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; this is {extract.kind}")
     if extract.kind is FileKind.PARQUET:
@@ -161,14 +157,7 @@ def _describe_parquet(extract: Extract, codebook: Codebook | None) -> DescribedE
 def read_batches(
     described: DescribedExtract, schema: pa.Schema, progress: Progress | None = None
 ) -> Generator[pa.RecordBatch]:
-    """Read the rows of an extract, in its order.
-
-    Args:
-        progress: Called with the number of bytes just read from disk.
-
-    Yields:
-        Batches of the schema. Confidential.
-    """
+    """Read the rows of an extract, in its order. Confidential."""
     source = str(described.extract)
     if described.extract.kind is FileKind.PARQUET:
         yield from _read_parquet(described.extract, schema, progress)
@@ -346,11 +335,7 @@ class CodebookDomain:
 
 
 def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDomain:
-    """Read the domain that a codebook declares; of a file, the footer alone is read.
-
-    Args:
-        file: Parquet file whose columns the domain is for; None for all variables of the codebook.
-    """
+    """Read the domain that a codebook declares; of a file, the footer alone is read."""
     book = read_codebook(codebook)
     types: Mapping[str, pl.DataType] = {}
     if file is not None:
@@ -483,11 +468,7 @@ class Selection:
 
 
 def select(available: Sequence[str], columns: str | None, where: str | None) -> Selection:
-    """Parse the options that select columns and rows.
-
-    Raises:
-        UsageError: If a column does not exist or is named twice, or the condition cannot be parsed.
-    """
+    """Parse the options that select columns and rows."""
     roles: tuple[str, ...] = ()
     if columns is None:
         wanted = tuple(available)
@@ -520,15 +501,10 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
     """Make allocated values null, and select the columns to write, and the rows for which the condition holds then.
+    Confidential.
 
     Each row of the result is a function of one row. A condition of values before they are null would let the answer of
     a donor decide which rows with its copies are there (``docs/privacy.md``, Lemma 2.16).
-
-    Args:
-        batches: Batches with all columns that are read. Confidential.
-
-    Yields:
-        Batches of the columns to write. Confidential.
     """
     if selection.condition is None and not selection.flags:
         yield from batches
@@ -548,14 +524,7 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
 
 def without_allocated(batch: pa.RecordBatch, flags: Mapping[str, Flag], kinds: Mapping[str, Kind]) -> pa.RecordBatch:
-    """Make null every value that its flag says was allocated: a rule on one row.
-
-    Args:
-        batch: Rows with the flags. Confidential.
-
-    Returns:
-        The rows, columns and types as they were. Confidential.
-    """
+    """Make null every value that its flag says was allocated: a rule on one row. Confidential."""
     import numpy as np
 
     from dpnb_columnar.rows.row_rules import has_one_of
@@ -674,14 +643,7 @@ def plan_conversion(
     header: bool = True,
     names: Path | None = None,
 ) -> Conversion:
-    """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read.
-
-    Args:
-        codebook: File or packaged layout that describes all extracts; if None, the codebook beside each that carries no
-            domain.
-        dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
-        names: File of the names of the columns of CSV without a header.
-    """
+    """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read."""
     if header != (names is None):
         raise UsageError(f"{option('no-header')} and {option('names', 'FILE')} go together: the file names the columns")
     codebooks: dict[str, Codebook] = {}
@@ -824,9 +786,6 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows.
 
     Reading, decoding and writing go on side by side.
-
-    Args:
-        progress: Called with the number of bytes just read from disk.
     """
     check_output(output, overwrite)
     selection = conversion.selection
@@ -906,11 +865,7 @@ def write_parquet(
     overwrite: bool,
     check: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write rows in their order. The file is confidential, and readable by its owner alone.
-
-    Args:
-        groups: Row groups. Confidential.
-    """
+    """Write rows in their order. The file is confidential, and readable by its owner alone."""
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         with parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer:
             for group in groups:

@@ -81,9 +81,7 @@ class Digits:
 
 def read_digits(characters: Characters) -> Digits:
     """Read a number field: blanks, a sign or none, digits, blanks; or blanks alone, which are a missing value.
-
-    Args:
-        characters: Shape (width, lines), uint8. Confidential.
+    Confidential.
     """
     places = characters - np.uint8(ZERO)  # wraps round, so that everything but a digit is above 9
     if places.max(initial=0) <= 9:
@@ -97,11 +95,7 @@ def read_digits(characters: Characters) -> Digits:
 def _read_signs_and_blanks(
     fields: Characters, lines: npt.NDArray[np.intp]
 ) -> tuple[Characters, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Read fields that hold more than digits.
-
-    Args:
-        fields: Shape (width, fields), uint8.
-    """
+    """Read fields that hold more than digits."""
     width, count = fields.shape
     written = fields != BLANK
     missing = ~written.any(axis=0)
@@ -123,11 +117,7 @@ def _read_signs_and_blanks(
 
 
 def whole_numbers(digits: Digits, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Compute the whole numbers that digits spell.
-
-    Returns:
-        Shape (lines,), of ``dtype``; 0 where missing. Confidential.
-    """
+    """Compute the whole numbers that digits spell. Confidential."""
     width, count = digits.places.shape
     total = np.zeros(count, dtype)
     start, stop = 0, width % GROUP or GROUP
@@ -148,11 +138,7 @@ def whole_numbers(digits: Digits, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def decimal_numbers(digits: Digits, decimals: int) -> npt.NDArray[np.float64]:
-    """Compute the numbers that digits with implied decimals spell, correctly rounded.
-
-    Returns:
-        Shape (lines,), float64; 0 where missing. Confidential.
-    """
+    """Compute the numbers that digits with implied decimals spell, correctly rounded. Confidential."""
     if len(digits.places) <= EXACT_WIDTH and decimals <= EXACT_DECIMALS:
         # Both numbers are exact, so the quotient is what the decimal text would be rounded to.
         return whole_numbers(digits, np.int64) / 10.0**decimals
@@ -212,17 +198,7 @@ def column_type(variable: Variable) -> pa.DataType:
 
 
 def decode_column(table: Table, variable: Variable, encoding: str) -> pa.Array:
-    """Decode the values of a variable, null where they are blank.
-
-    Args:
-        table: Characters of the variable, shape (lines, width), uint8. Confidential.
-
-    Returns:
-        Shape (lines,), of ``column_type(variable)``. Confidential.
-
-    Raises:
-        MalformedFieldError: If the field of a line is not as declared.
-    """
+    """Decode the values of a variable, null where they are blank. Confidential."""
     type_ = column_type(variable)
     if type_ == pa.string():
         return decode_texts(table, encoding)
@@ -233,14 +209,7 @@ def decode_column(table: Table, variable: Variable, encoding: str) -> pa.Array:
 
 
 def decode_texts(table: Table, encoding: str) -> pa.Array:
-    """Decode the texts of a field without the blanks behind them; null where the field is blank.
-
-    Args:
-        table: Characters of the field, shape (lines, width), uint8. Confidential.
-
-    Returns:
-        Strings, shape (lines,). Confidential.
-    """
+    """Decode the texts of a field without the blanks behind them; null where the field is blank. Confidential."""
     lines = np.ascontiguousarray(table)
     count, width = lines.shape
     written = lines != BLANK
@@ -256,11 +225,7 @@ def decode_texts(table: Table, encoding: str) -> pa.Array:
 
 
 def _recode_to_utf_8(data: bytes, ends: Offsets, encoding: str) -> tuple[bytes, Offsets]:
-    """Recode texts to UTF-8 and move their ends accordingly.
-
-    Args:
-        ends: 0, then the offset at which each text ends, shape (texts + 1,).
-    """
+    """Recode texts to UTF-8 and move their ends accordingly."""
     try:
         recoded = data.decode(encoding).encode()
     except UnicodeDecodeError as error:
@@ -277,12 +242,7 @@ def _recode_to_utf_8(data: bytes, ends: Offsets, encoding: str) -> tuple[bytes, 
 
 
 def arrow_array(values: npt.NDArray[Any], type_: pa.DataType, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Wrap numbers in an Arrow array without a copy; ``pa.array`` would load pandas for it, where it is installed.
-
-    Args:
-        values: Shape (lines,), C-contiguous, of the NumPy type that corresponds to ``type_``.
-        missing: Which values are null, shape (lines,); none if None.
-    """
+    """Wrap numbers in an Arrow array without a copy; ``pa.array`` would load pandas for it, where it is installed."""
     present = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
     return pa.Array.from_buffers(type_, len(values), [present, pa.py_buffer(values)])
 
@@ -311,11 +271,7 @@ class Lines:
     first: int
 
     def table(self, width: int, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.uint8]:
-        """Gather the first characters of each line.
-
-        Returns:
-            Shape (lines, width), uint8; a view of ``data`` where all lines are of one length. Confidential.
-        """
+        """Gather the first characters of each line. Confidential."""
         starts = self.starts if rows is None else self.starts[rows]
         if not len(starts):
             return np.empty((0, width), np.uint8)
@@ -326,11 +282,7 @@ class Lines:
 
 
 def read_lines(stream: IO[bytes], source: str) -> Generator[Lines]:
-    """Read whole lines, in blocks. Lines end in LF or CRLF; the end of the last may be missing.
-
-    Yields:
-        Blocks of at least one line. Confidential.
-    """
+    """Read whole lines, in blocks. Lines end in LF or CRLF; the end of the last may be missing. Confidential."""
     rest, first = b"", 1
     while piece := stream.read(LINES_BYTES):
         data = rest + piece
@@ -373,14 +325,7 @@ Integers = npt.NDArray[np.int64]
 def read_fixed_width(
     stream: IO[bytes], source: str, codebook: Codebook, names: Sequence[str]
 ) -> Generator[pa.RecordBatch]:
-    """Read the wanted variables, rows in the order of the file; other variables are not decoded.
-
-    Args:
-        names: Variables wanted, in the order of the columns.
-
-    Yields:
-        One batch for each block of lines. Confidential.
-    """
+    """Read the wanted variables, rows in the order of the file; other variables are not decoded. Confidential."""
     sources = codebook.column_sources()
     wanted = [sources[name] for name in names]
     schema = pa.schema([(variable.name, column_type(variable)) for _, variable in wanted])
@@ -427,11 +372,7 @@ class RecordLayout:
     variables: tuple[Variable, ...]
 
     def check_lengths(self, lines: Lines, rows: Integers) -> None:
-        """Refuse lines that are shorter than the codebook says, or longer and not blank there.
-
-        Args:
-            rows: Positions of those of this record type, shape (rows,).
-        """
+        """Refuse lines that are shorter than the codebook says, or longer and not blank there."""
         lengths = lines.lengths[rows]
         wrong = lengths < self.width
         if (lengths > self.width).any():  # some programs pad all lines to one length
@@ -448,15 +389,7 @@ class RecordLayout:
             )
 
     def columns(self, table: Table, numbers: Integers) -> list[pa.Array]:
-        """Decode the wanted variables of some lines.
-
-        Args:
-            table: Characters of the lines, shape (lines, at least ``width``), uint8. Confidential.
-            numbers: Number of each line in the extract, from 1, for messages; shape (lines,).
-
-        Returns:
-            One array of shape (lines,) for each of ``variables``. Confidential.
-        """
+        """Decode the wanted variables of some lines. Confidential."""
         columns = []
         for variable in self.variables:
             start, end = variable.span
@@ -574,12 +507,7 @@ class Hierarchy:
     def _check_owned(
         self, layout: RecordLayout, lines: Lines, rows: Integers, owners: Integers, enclosing: Integers
     ) -> None:
-        """Refuse a row without a line of an outer type since the line of the type around that.
-
-        Args:
-            rows: Positions of the innermost type's lines, shape (rows,).
-            owners: Number of the last line of the outer type before each row, 0 if none; shape (rows,).
-        """
+        """Refuse a row without a line of an outer type since the line of the type around that."""
         orphan = owners <= enclosing
         if orphan.any():
             line = lines.first + int(rows[orphan.argmax()])
@@ -677,11 +605,7 @@ def read_delimited(
     *,
     header: bool = True,
 ) -> Generator[pa.RecordBatch]:
-    """Read the wanted columns, rows in the order of the file; other columns are not converted.
-
-    Yields:
-        Batches of the schema. Confidential.
-    """
+    """Read the wanted columns, rows in the order of the file; other columns are not converted. Confidential."""
     row = 2 if header else 1  # the header is the first
     for batch in read_text(stream, source, schema.names, encoding, columns, header=header):
         converted = []
@@ -708,11 +632,7 @@ def read_text(
     *,
     header: bool = True,
 ) -> Generator[pa.RecordBatch]:
-    """Read the wanted columns as text without the blanks around it, null where a field is blank.
-
-    Yields:
-        Batches of string columns. Confidential.
-    """
+    """Read the wanted columns as text without the blanks around it, null where a field is blank. Confidential."""
     damaged: list[int | None] = []
     checked = QuoteCheckedStream(stream)
 
@@ -747,11 +667,7 @@ def read_text(
 def _csv_errors(
     source: str, encoding: str, damaged: Sequence[int | None], checked: QuoteCheckedStream
 ) -> Iterator[None]:
-    """Raise Arrow's errors about a file that is no CSV as a DataError that quotes nothing of the file.
-
-    Args:
-        checked: The bytes read.
-    """
+    """Raise Arrow's errors about a file that is no CSV as a DataError that quotes nothing of the file."""
     try:
         yield
         problem = None
@@ -777,17 +693,7 @@ def _csv_errors(
 
 
 def convert_texts(texts: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert texts to values of a type; null stays null.
-
-    Args:
-        texts: Strings, shape (rows,). Confidential.
-
-    Returns:
-        Shape (rows,), of ``type_``. Confidential.
-
-    Raises:
-        MalformedFieldError: If a text does not spell such a value, or not one that the type holds.
-    """
+    """Convert texts to values of a type; null stays null. Confidential."""
     if type_ == pa.string():
         return texts
     if not _other_characters(texts, type_).any():  # Arrow would also take nan, inf and 0x1F

@@ -208,11 +208,7 @@ def bytes_on_disk(extracts: Sequence[Extract]) -> int:
 
 @contextmanager
 def open_extract(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
-    """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program.
-
-    Args:
-        progress: Called with the number of bytes just read from disk.
-    """
+    """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program."""
     with (
         _file_errors(extract.path),
         _CountedFile(extract.path, progress) as disk,

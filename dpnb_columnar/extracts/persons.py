@@ -67,11 +67,7 @@ class Persons:
 def with_persons(
     domain: DeclarationT, unit: str | None, cap: int, weight: str | None, weight_cap: Number | None
 ) -> tuple[DeclarationT, Persons]:
-    """Declare the unit, one row of which counts, and the weight that is written for it.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
+    """Declare the unit, one row of which counts, and the weight that is written for it."""
     if not 1 <= cap <= MOST_WEIGHT_STEPS:
         raise UsageError(
             f"{option('persons-cap', cap)}: choose a whole number from 1 to {MOST_WEIGHT_STEPS}, such as 8"
@@ -87,12 +83,7 @@ def with_persons(
 
 
 class PersonCounts:
-    """The weights of rows that stream by.
-
-    Args:
-        persons: What they are made of.
-        kinds: The kind of each column.
-    """
+    """The weights of rows that stream by."""
 
     def __init__(self, persons: Persons, kinds: Mapping[str, Kind]) -> None:
         from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS

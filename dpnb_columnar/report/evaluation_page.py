@@ -213,11 +213,7 @@ PARTS = (
 def write_evaluation_page(
     evaluation: Evaluation, domain: Domain, output: Path, name: str, *, overwrite: bool = False
 ) -> None:
-    """Write exact figures as one page that needs nothing else, readable by its owner alone.
-
-    Args:
-        evaluation: The figures. Confidential.
-    """
+    """Write exact figures as one page that needs nothing else, readable by its owner alone."""
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
     drawn = _classes_to_draw(evaluation, domain)
     long, short = class_texts(domain), class_texts(domain, SHORT)

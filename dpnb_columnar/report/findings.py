@@ -43,11 +43,7 @@ MANY = 0.05
 
 
 def advice(diagnosis: Diagnosis, domain: Domain, place: str, least_rows: int) -> Iterator[str]:
-    """Yield remarks on losses of rows and of accuracy, each with its remedy.
-
-    Args:
-        diagnosis: The diagnosis. Confidential.
-    """
+    """Yield remarks on losses of rows and of accuracy, each with its remedy. Confidential."""
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], place)
@@ -98,11 +94,7 @@ def _plain(value: str, forms: Sequence[str]) -> str:
 
 
 def faults(diagnosis: Diagnosis, domain: Domain, place: str) -> Iterator[str]:
-    """Yield faults that must be corrected before a release, each with its remedy.
-
-    Args:
-        diagnosis: The diagnosis. Confidential.
-    """
+    """Yield faults that must be corrected before a release, each with its remedy. Confidential."""
     label = ", ".join(domain.label.columns)
     alike = _alike(diagnosis, domain)
     if alike:

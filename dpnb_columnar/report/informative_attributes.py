@@ -219,12 +219,7 @@ def _entropy(probability: Floats) -> float:
 
 
 def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth: float = SMOOTH) -> Floats:
-    """Compute the information of tables of counts in bits.
-
-    Args:
-        counts: Shape (..., classes, values).
-        smooth: Scales of the noise below which probabilities count by a parabola.
-    """
+    """Compute the information of tables of counts in bits."""
     prior, totals = table.prior, table.totals
     factors = (prior / totals)[:, None]
     joint, variance_of_counts = factors * counts, table.variance
@@ -477,11 +472,6 @@ def tail(sizes: Floats, weights: Floats, copies: Floats) -> Floats:
     K(s) = -sum m log(1 - s^2 w^2): with the s at which K'(s) is the size, and z^2/2 = s K'(s) - K(s), the probability
     is 1 - Phi(z) + phi(z) (1/(s sqrt(K''(s))) - 1/z). It is within 6 % of the exact one, and above it where one
     variable or two decide.
-
-    Args:
-        sizes: Shape (sums,), above 0.
-        weights: Shape (sums, terms); not all 0 of a sum.
-        copies: Shape (sums, terms): m, how many variables have the weight.
     """
     squares = weights**2
     largest = squares.max(axis=1)
@@ -627,12 +617,7 @@ def line_text(model: NaiveBayes) -> str:
 
 
 def mutual_information(prior: Floats, probability: Floats) -> float:
-    """Compute the mutual information of a class and a discrete value, in bits.
-
-    Args:
-        prior: Shape (classes,): probability of each class.
-        probability: Shape (classes, values): probability of each value within each class.
-    """
+    """Compute the mutual information of a class and a discrete value, in bits."""
     joint = prior[:, None] * probability
     positive = joint > 0
     # Logarithms are subtracted: the product of two tiny probabilities would be 0.
@@ -646,9 +631,6 @@ def _noisy_table(
     """Return the released counts of an attribute's values, missing ones last, with their noise.
 
     Of an attribute released as mean and deviation they are those of the rows with a value, and without one.
-
-    Args:
-        sizes: What all counts say of the classes' sizes; None without noise.
     """
     released = [] if isinstance(part, Normal) else [(COUNTS, np.array(part.released))]
     presence = None if isinstance(part, Table) or part.presence is None else np.array(part.presence.released)
@@ -694,9 +676,6 @@ def _described(
 
     The information of the latter is that of having a value and, times the part of the rows that have one, that of the
     value among these (the chain rule); the noises in the two are independent.
-
-    Args:
-        evidence: Per class, what in the table speaks for it.
     """
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     prior, counted = np.array(model.priors), None if table is None else information(table)
@@ -748,14 +727,12 @@ def _rounded(number: float, digits: int, rounding: Callable[[float], int]) -> st
 
 def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRatios) -> Bits | None:
     """Estimate what the value of an attribute released as mean and deviation tells of the class, among rows with one.
+    Confidential.
 
     Where the noise is public, releases are simulated: noise is added to the released moments, and parameters are made
     of them as the release does. What noise adds to the bits of the model on average is subtracted from them. It is
     reckoned twice, as is the interval: first about the released moments, then about moments that tell as many bits as
     are left, moved towards those that all classes have in common (the bits grow with the square of the distance).
-
-    Returns:
-        The bits; None where the size of the noise is confidential.
     """
     attribute, mechanism = model.domain[part.attribute], model.guarantee.mechanism
     assert isinstance(attribute, Numeric)
@@ -842,15 +819,7 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
 
 
 def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviations: Floats) -> Floats:
-    """Compute the bits that truncated normal distributions tell.
-
-    Args:
-        prior: Shape (classes,).
-        means: Shape (..., classes), on the attribute's scale.
-
-    Returns:
-        Shape (...).
-    """
+    """Compute the bits that truncated normal distributions tell."""
     scale = attribute.scale
     values = scale.origin + (scale.end - scale.origin) * PLACES
     logarithms = -0.5 * ((values - means[..., None]) / deviations[..., None]) ** 2

@@ -152,13 +152,7 @@ Groups = NDArray[np.intp]
 
 
 class Draws:
-    """The random source of one block.
-
-    Args:
-        seed: Seed of the whole file, not negative.
-        block: Index of the block; each block has a stream of its own.
-        rows: Draws given at a time, a multiple of four.
-    """
+    """The random source of one block."""
 
     def __init__(self, seed: int, block: int, rows: int) -> None:
         """Start the stream of the block."""
@@ -167,22 +161,13 @@ class Draws:
         self.rows = rows
 
     def slots(self) -> NDArray[np.uint16]:
-        """Draw one slot per row.
-
-        Returns:
-            Shape (rows,), uint16, independent and uniform on 0..65535.
-        """
+        """Draw one slot per row."""
         words = np.asarray(self._bits.random_raw(self.rows // SLOTS_PER_WORD))
         return words.astype("<u8", copy=False).view("<u2")
 
 
 class Lookup:
-    """A discrete distribution for each of several groups, laid out for drawing by table.
-
-    Args:
-        distributions: For each group, in order, the relative weight of each value; values fit in 8 bits.
-        bits: Resolution of the shares, at most 16; fewer bits keep a table of many groups within the processor's cache.
-    """
+    """A discrete distribution for each of several groups, laid out for drawing by table."""
 
     def __init__(self, distributions: Sequence[Mapping[int, float]], bits: int = SLOT_BITS) -> None:
         """Fill the table."""
@@ -190,14 +175,7 @@ class Lookup:
         self._table = np.concatenate([_fill_slots(weights, 1 << bits) for weights in distributions])
 
     def draw(self, draws: Draws, group: Groups | None = None) -> Codes:
-        """Draw one value per row.
-
-        Args:
-            group: Group of each row, shape (rows,), intp; ``None`` when there is one group only.
-
-        Returns:
-            Shape (rows,), int8.
-        """
+        """Draw one value per row."""
         slots = (draws.slots() >> (SLOT_BITS - self._bits)).astype(np.intp)
         return self._table.take(slots if group is None else (group << self._bits) + slots)
 
@@ -210,11 +188,7 @@ def _fill_slots(weights: Mapping[int, float], slots: int) -> Codes:
 
 
 def interval_indices(starts: Sequence[int], length: int) -> Groups:
-    """Compute the index of the interval that each of ``0..length - 1`` falls in.
-
-    Returns:
-        Shape (length,), intp.
-    """
+    """Compute the index of the interval that each of ``0..length - 1`` falls in."""
     return np.searchsorted(np.asarray(starts), np.arange(length), side="right") - 1
 
 
@@ -228,11 +202,7 @@ MARRIAGE_OF_MARST = np.array([2, 0, 1, 1, 1, 1, 2], dtype=np.intp)
 
 
 def draw_people(draws: Draws) -> dict[str, Codes]:
-    """Draw everything about a person but work and wages.
-
-    Returns:
-        Column name to codes, each of shape (rows,).
-    """
+    """Draw everything about a person but work and wages."""
     tables = _person_tables()
     sex = tables["SEX"].draw(draws)
     age = tables["AGE"].draw(draws)
@@ -405,11 +375,7 @@ def simulate_census(
 
 
 def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
-    """Simulate the rows of one block. They depend on nothing but the three arguments.
-
-    Returns:
-        Column name to codes of shape (rows,), in the order and types of ``COLUMN_TYPES``.
-    """
+    """Simulate the rows of one block. They depend on nothing but the three arguments."""
     from dpnb_columnar.simulation import Draws
 
     draws = Draws(seed, block, rows)
@@ -541,14 +507,7 @@ NOT_AT_WORK = 3.5
 
 
 def draw_work(draws: Draws, people: Mapping[str, Codes]) -> dict[str, Codes]:
-    """Draw the answers about work of persons of 14 and over; code 0 for everyone else.
-
-    Args:
-        people: SEX, AGE, RACE, URBAN, MARST and EDUC, each of shape (rows,).
-
-    Returns:
-        Column name to codes, each of shape (rows,).
-    """
+    """Draw the answers about work of persons of 14 and over; code 0 for everyone else."""
     tables = _tables()
     band, stage = BANDS.take(people["AGE"]), STAGES.take(people["AGE"])
     woman, town = (people["SEX"] == 2).astype(np.intp), (people["URBAN"] == 2).astype(np.intp)
@@ -690,15 +649,7 @@ LARGEST_LOG = 11_000
 
 
 def draw_wages(draws: Draws, people: Mapping[str, Codes], work: Mapping[str, Codes]) -> NDArray[np.int32]:
-    """Draw INCWAGE in the codes of the codebook.
-
-    Args:
-        people: SEX, AGE, RACE, URBAN, MARST and EDUC, each of shape (rows,).
-        work: CLASSWKR, SEI, WKSWORK1 and HRSWORK1, each of shape (rows,).
-
-    Returns:
-        Shape (rows,), int32, dollars: 0 to 5000, 5001 (more), 999998 (missing), 999999 (under 14, not asked).
-    """
+    """Draw INCWAGE in the codes of the codebook."""
     paid, heaps, answers = _draw_tables()
     expected = _expected(people, work) + _noise().take(draws.slots())
     dollars = _dollars().take(np.clip(expected, 0, LARGEST_LOG))

@@ -29,11 +29,7 @@ TABULATED = 20
 def write_attack_page(
     report: AttackReport, domain: Domain, output: Path, name: str, *, overwrite: bool = False
 ) -> None:
-    """Write the report as one page that needs nothing else, readable by its owner alone.
-
-    Args:
-        report: The report. Confidential.
-    """
+    """Write the report as one page that needs nothing else, readable by its owner alone. Confidential."""
     attributes = [("attributes", "Attributes")] if report.guessed else []
     content = {
         "title": f"Attack on a model: {domain.name}",

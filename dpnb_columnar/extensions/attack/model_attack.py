@@ -468,9 +468,6 @@ def contradicted(members: int, flagged: int, rows: int, part: float, limit: floa
     """Compute the epsilon below which every guarantee is contradicted: a lower confidence bound; 0 for none.
 
     ``surprise`` grows with epsilon, so halving finds where it reaches ``limit``. With the guarantee's own ``delta``.
-
-    Args:
-        limit: The ``surprise`` below which a guarantee is contradicted.
     """
     low, high = 0.0, MOST_EPSILON
     while high - low > PRECISION:
@@ -781,9 +778,6 @@ def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> tuple[Flo
     """Return the log-odds of the true class, and the other scores that are functions of the probabilities.
 
     Of two classes margin and modified entropy rank rows as the log-odds do; of any number loss and confidence do.
-
-    Args:
-        probabilities: Shape (classes, rows).
     """
     rows = np.arange(len(classes))
     own = probabilities[classes, rows]
@@ -829,11 +823,7 @@ def _first_half(keys: NDArray[np.uint64]) -> Flags:
 def _reference(
     model: NaiveBayes, tables: Sequence[_LogTable], rows: _AttackedRows, *, without: int = 0
 ) -> tuple[Floats, list[Floats]]:
-    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``.
-
-    Args:
-        without: 1 for what the rows would say without the very row that is looked up: it must not speak for itself.
-    """
+    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``."""
     size = len(model.priors)
     counts = np.bincount(rows.classes, minlength=size)
     logs = []

@@ -60,13 +60,6 @@ def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], de
 
     P(E) <= exp(epsilon) Q(E) + delta gives epsilon >= log((P(E) - delta) / Q(E)). Each probability is bounded with half
     of the error.
-
-    Args:
-        other: How often it happened with the other; the shape of ``hits``.
-        error: Probability that the bound is above the true epsilon.
-
-    Returns:
-        The shape of ``hits``; minus infinity where the releases show nothing.
     """
     low = lower_bound(hits, trials[0], error / 2) - delta
     high = upper_bound(other, trials[1], error / 2)
@@ -318,11 +311,7 @@ def count_outcomes(
     claim: Approximate,
     error: float,
 ) -> Bounds:
-    """Release models of both databases of each pair, and search for an event that distinguishes them.
-
-    Args:
-        error: Probability that any of the bounds is above the true epsilon.
-    """
+    """Release models of both databases of each pair, and search for an event that distinguishes them."""
     best = {NUMBER: 0.0, MODEL: 0.0}
     findings: dict[str, Finding] = {}
     records: list[Record] = []
@@ -432,11 +421,7 @@ SMALLEST = 2.0**-50
 
 
 def check_released(domain: Domain, records: Sequence[Record], error: float) -> list[Finding]:
-    """Check grid, low bits and distribution of draws from the system's random bits.
-
-    Args:
-        records: Releases with the system's random bits.
-    """
+    """Check grid, low bits and distribution of draws from the system's random bits."""
     noisy = [drawn for each in records for drawn in each.draws if drawn.scale > 0]
     uneven, distributed = _uneven(noisy, error / 2), _differently_distributed(noisy, error / 2)
     return [*_off_grid(domain, records), *uneven, *distributed]

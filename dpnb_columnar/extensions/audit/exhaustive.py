@@ -60,16 +60,7 @@ Measured = tuple[PrivacyCost, float]
 
 
 def measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
-    """Measure the loss of each change, in the number that the family's loss is stated by.
-
-    Args:
-        shift: t, shape (changes,).
-        ratio: r, shape (changes,).
-
-    Returns:
-        Shape (changes,): epsilon of a pure loss; delta at the family's own epsilon of an approximate one; rho of a
-        concentrated one. Whichever of the two neighbours comes first.
-    """
+    """Measure the loss of each change, in the number that the family's loss is stated by."""
     parts = np.array_split(np.arange(len(shift)), max(1, -(-len(shift) // CHUNK)))
     return np.concatenate([_measured(noise, shift[part, None], ratio[part, None]) for part in parts])
 
@@ -151,11 +142,7 @@ def _hockey_stick(one: Floats, two: Floats, epsilon: Fraction) -> Floats:
 
 
 def concentrated_together(draws: Sequence[tuple[NoiseFamily, float, float]]) -> float:
-    """Measure the rho of several independent draws together: divergences of one order add up.
-
-    Args:
-        draws: Per draw, its noise, and t and r of the change.
-    """
+    """Measure the rho of several independent draws together: divergences of one order add up."""
     rates = np.zeros((2, len(ORDERS)))
     for noise, shift, ratio in draws:
         rates += _rates(*_cells(noise, np.array([[shift]]), np.array([[ratio]])))[:, 0]
@@ -163,14 +150,7 @@ def concentrated_together(draws: Sequence[tuple[NoiseFamily, float, float]]) -> 
 
 
 def _rates(one: Floats, two: Floats) -> Floats:
-    """Compute D_a(P || Q)/a and D_a(Q || P)/a of each order a, whose supremum is rho.
-
-    Args:
-        one: Probabilities of cells, shape (changes, cells).
-
-    Returns:
-        Shape (2, changes, orders).
-    """
+    """Compute D_a(P || Q)/a and D_a(Q || P)/a of each order a, whose supremum is rho."""
     seen = (one > 1e-250) & (two > 1e-250)  # what is left out could only add
     with np.errstate(divide="ignore"):
         log_one, log_two = np.log(np.where(seen, one, 1)), np.log(np.where(seen, two, 1))
@@ -189,10 +169,6 @@ def composed(losses: Sequence[Measured], delta: float) -> float:
 
     Pure draws cost what was measured. Others cost what they claim, once what was measured is no more than that:
     epsilons and deltas add up, and so do rhos, a pure loss costing epsilon^2/2.
-
-    Args:
-        losses: Per draw, the claimed loss, and what was measured of it.
-        delta: Delta of the claim; positive if a loss is concentrated.
     """
     epsilon = sum(number if isinstance(loss, Pure) else float(_epsilon(loss)) for loss, number in losses)
     rho = sum(float(loss.rho) for loss, _ in losses if isinstance(loss, Concentrated))

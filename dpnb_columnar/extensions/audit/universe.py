@@ -628,11 +628,7 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
 
 
 def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:
-    """Make every unit of few rows, and count each alone and pairs of them together.
-
-    Args:
-        rows: The most rows of a unit that count; None for rows without units.
-    """
+    """Make every unit of few rows, and count each alone and pairs of them together."""
     members = (*MEMBERS, LIGHT) if weighted else MEMBERS
     sizes = range(1, (1 if rows is None else size) + 1)
     kinds = tuple(chain.from_iterable(combinations_with_replacement(members, each) for each in sizes))

@@ -247,13 +247,7 @@ def _panel(score: Score, start: arb, end: arb, small: Callable[[Term], bool]) ->
 
 
 def is_certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
-    """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found.
-
-    Args:
-        score: The shape's.
-        ratio_squared: (beta/kappa)^2.
-        scale: The scale for kappa = 1.
-    """
+    """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found."""
     with ctx.workprec(PRECISION):
         bounds = cumulants(score, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
         return bounds is not None and all(_cells(bounds))
@@ -323,13 +317,7 @@ class ScoreQuadrature:
         return max((bound + math.sqrt(bound**2 + 2 * gap * math.log(2))) / gap, 2 * (beta + bound))
 
     def steepness(self, beta: float, speed: float, orders: int) -> float:
-        """Compute the largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1.
-
-        Args:
-            beta: Largest rate of the scale's logarithm.
-            speed: Shift in units of the scale, 1/c.
-            orders: How many mu of each sign to try before closing in on the largest.
-        """
+        """Compute the largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1."""
         sizes = np.geomspace(SMALLEST_ORDER, self.farthest_order(beta, speed), orders)
         largest = self.information(beta, speed)
         for sign in (-1, 1):
@@ -385,11 +373,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedNoise(Scaled):
-    """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
-    """
+    """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta."""
 
     rho: Fraction
     beta: Fraction
@@ -447,10 +431,6 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
 
     The search decides how much noise there is, the certificate alone that it is private. Any sigma > beta is private at
     some scale.
-
-    Args:
-        shape: The standard shape as a function of sigma.
-        ratio_squared: (beta/kappa)^2.
     """
     from scipy import optimize
 
@@ -665,9 +645,6 @@ class LaplaceLogNormal(ConcentratedNoise):
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + exp(3 sigma^2/2)/c, adds the losses of dilation and shift; it needs more
     noise.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property
@@ -815,9 +792,6 @@ class UniformLogNormal(ConcentratedNoise):
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + sqrt(2/pi) exp(3 sigma^2/2)/(sigma c), adds the losses of dilation and
     shift; it needs more noise.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property
@@ -917,9 +891,6 @@ class ArsinhNormal(ConcentratedNoise):
 
     As 1 + x h'(x)/h(x) >= -|y|/sigma, E exp(-m (1 + Z psi)) <= 2 exp(m^2/(2 sigma^2)) for m >= 0. With beta =
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property

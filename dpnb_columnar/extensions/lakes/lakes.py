@@ -91,11 +91,7 @@ class LakeTable:
         return [f"{self.place}{SNAPSHOT}{self.snapshot}", f"{self.kind.name} table {self.table_id}"]
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows as one lazy frame, which reads the snapshot each time that it is computed.
-
-        Args:
-            columns: Columns that must be readable if they are there; None for all. Others that are not are left out.
-        """
+        """Return the rows as one lazy frame, which reads the snapshot each time that it is computed."""
         import polars as pl
 
         from dpnb_columnar.rows.databases import polars_types
@@ -123,11 +119,7 @@ class LakeTable:
         return Batches(self.name, self.schema, rows, self.size)
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns.
-
-        Raises:
-            DataError: if a file is missing or damaged.
-        """
+        """Read some columns."""
         import pyarrow as pa
 
         try:
@@ -158,11 +150,7 @@ class LakeTable:
         return find_domain([folder], dataset, label, lambda _: {})
 
     def open(self, domain: Domain) -> OpenedFrame:
-        """Check that the table has the domain's columns, of types that it can be read from. No row is read.
-
-        Raises:
-            DataError: if a column is missing, or of a type that does not fit.
-        """
+        """Check that the table has the domain's columns, of types that it can be read from. No row is read."""
         from dpnb_columnar.rows.frames import open_frame
 
         (rows,) = self.scan(domain.counted_columns)

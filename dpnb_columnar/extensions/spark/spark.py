@@ -160,11 +160,7 @@ def _below(system: Any, folder: Any, listed: set[str]) -> list[Any]:
 def _refuse_tables(
     path: Any, system: Any, folders: Sequence[Any], files: Sequence[Any], listed: Collection[str], searched: set[str]
 ) -> None:
-    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none.
-
-    Args:
-        searched: Addresses of folders that were searched, with those above them; these are added.
-    """
+    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none."""
     from py4j.protocol import Py4JError
 
     def logs(address: str) -> list[TableFormat]:

@@ -129,11 +129,7 @@ class ObjectOfStore(StoredObject):
         return self.store.address(self.key)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        """Open it for reading by ranges.
-
-        Raises:
-            ValueError: if it is to be written.
-        """
+        """Open it for reading by ranges."""
         if mode != "rb":
             raise ValueError("an object of a store is not written to")
         return cast("IO[bytes]", _Reader(self))

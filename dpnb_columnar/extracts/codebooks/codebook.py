@@ -133,12 +133,7 @@ class Codebook:
         return tuple(dict.fromkeys(variable.name for variable in self.variables))
 
     def in_spelling_of(self, columns: Collection[str]) -> Codebook:
-        """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr.
-
-        Args:
-            columns: Columns of the file. One that differs from a variable in case alone gives it its name, if no other
-                column and no other variable do.
-        """
+        """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr."""
         spelled: dict[str, list[str]] = {}
         for name in dict.fromkeys([*self.columns, *columns]):
             spelled.setdefault(name.casefold(), []).append(name)

@@ -655,12 +655,7 @@ def packaged_layouts() -> tuple[str, ...]:
 
 
 def read_codebook(path: Path | str) -> Codebook:
-    """Read a codebook: a file, or a layout that comes with the project.
-
-    Args:
-        path: A DDI codebook (``.xml``), a layout (``.toml``) or a PUMS data dictionary (``.csv``), each also compressed
-            (``.gz``); or the name of a packaged layout, ``ipums1940``. A file of that name comes first.
-    """
+    """Read a codebook: a file, or a layout that comes with the project."""
     file = Path(path)
     if str(path) in packaged_layouts() and not is_file(file):
         file = LAYOUTS / f"{path}.toml"

@@ -184,9 +184,6 @@ def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Choose an extract's variables for the roles of the Adult data set (``adult_like.toml``).
 
     The lists of the collection that fill most roles are used.
-
-    Returns:
-        The names chosen, at most one for each role, in the order of the roles; and the roles for which there is none.
     """
     existing = spelled(names)
     roles = adult_roles()
@@ -280,9 +277,6 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
 
     The labels of variables become titles, and those of codes value labels, each cut to what a domain takes; the longest
     lists of value labels are left out where all are more than that.
-
-    Args:
-        columns: Variables to consider, in the order wanted; all of them in the codebook's order, if None.
     """
     known: dict[str, Variable] = {}
     for variable in codebook.variables:  # a variable of several record types appears once for each
