@@ -36,8 +36,6 @@ class Asked:
 
     Attributes:
         query: What the rows are asked. That of a later pass lacks what only released values tell: its scores.
-        passes: How many passes over the rows ask so, each given what the one before released.
-        part: The part of the whole budget that is spent on the answers.
     """
 
     query: Query[Answer]
@@ -120,8 +118,6 @@ class SmallCells:
     """A table whose noise is larger than its counts are on average. Public facts alone.
 
     Attributes:
-        attribute: Name of the categorical attribute.
-        categories: Number of its categories.
         rows: Rows of a class that each of them has on average.
         error: Rows that 95 % of the noise stays below.
     """
@@ -208,7 +204,6 @@ class WideRange:
     """An attribute whose declared range is too wide for a release to say anything about it.
 
     Attributes:
-        attribute: The attribute.
         hidden: Differences of up to so many units are hidden by the noise.
         suggested: The widest round bounds under which it hides less than half of ``DIFFERENCE``; those of ``NARROWEST``
             where the rows are too few for any.

@@ -296,11 +296,7 @@ class Rehearsal:
     """What a rehearsal says. Public facts alone.
 
     Attributes:
-        plan: The planned release.
-        expectations: What is expected of it, by scenario.
         worst: The scenario in which it is furthest below the largest class; None if it is nowhere.
-        remedies: What would help there.
-        advice: The advice on mechanisms.
     """
 
     plan: ReleasePlan

@@ -108,8 +108,6 @@ class Population:
     """An invented population.
 
     Attributes:
-        domain: The declared domain.
-        looseness: How many times as wide as the values' range the bounds are.
         class_sizes: Per class, its size in proportion to the others'.
         distributions: Per attribute, its values.
     """
@@ -254,7 +252,6 @@ class InventedRows:
     """Rows of an invented population.
 
     Attributes:
-        population: The population.
         family: Number of attributes that say much the same; 1 where all are independent within a class.
         classes: Shape (rows,), int64: class codes.
         places: Per attribute, shape (rows,), int64: position of each row's code among the distribution's.

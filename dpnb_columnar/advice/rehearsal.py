@@ -151,8 +151,6 @@ class RehearsalOutcome:
     Attributes:
         family: Number of attributes of the rows that say much the same; 1 where all are independent within a class.
         accuracies: Per release, the share of the rows that its model classifies correctly.
-        without_noise: Accuracy of ordinary naive Bayes without noise.
-        largest_class: Share of the rows that are of the largest class.
     """
 
     family: int
@@ -181,7 +179,6 @@ class _Release:
     """A release from invented rows.
 
     Attributes:
-        model: The model.
         ratios: Per released attribute, shape (classes - 1, values): log-likelihood ratio of every other class to the
             first, of every value of the population.
     """
@@ -331,12 +328,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What is expected of a planned release.
-
-    Attributes:
-        scenario: The circumstances.
-        outcome: What the models of its releases score.
-    """
+    """What is expected of a planned release."""
 
     scenario: Scenario
     outcome: RehearsalOutcome
@@ -349,14 +341,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Another release that is no worse than always predicting the largest class.
-
-    Attributes:
-        mechanism: Its mechanism.
-        weights: How it weights attributes.
-        epsilon: Its epsilon.
-        accuracy: Its expected accuracy.
-    """
+    """Another release that is no worse than always predicting the largest class."""
 
     mechanism: str
     weights: str
@@ -482,8 +467,6 @@ class Prospect:
     """One mechanism with one way to weight attributes.
 
     Attributes:
-        mechanism: Its name.
-        weights: Name of the way.
         errors: Errors of its tables, on tight bounds and, if there are numeric attributes, on wide ones.
         outcomes: What its models score, likewise.
     """
@@ -511,12 +494,7 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """What ``auto`` takes.
-
-    Attributes:
-        mechanism: Name of the mechanism.
-        weights: Name of the way to weight attributes.
-    """
+    """What ``auto`` takes."""
 
     mechanism: str
     weights: str
@@ -532,13 +510,7 @@ def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a rehearsal says.
-
-    Attributes:
-        rows: Rows of the invented populations.
-        prospects: Every candidate that the budget suffices for, with its default noise.
-        automatic: The mechanism that ``auto`` takes, with the attribute weights that it takes for it.
-    """
+    """What a rehearsal says."""
 
     rows: int
     prospects: tuple[Prospect, ...]

@@ -64,12 +64,8 @@ class DescribedExtract:
     """An extract whose columns are known; no row has been read.
 
     Attributes:
-        extract: The extract.
         codebook: Codebook of the extract; None where an extract that names its columns has none.
-        names: Columns of the extract, in its order.
-        header: Whether the first line of a delimited extract names them.
         schema: Columns of Parquet, and the metadata of the file; None of text.
-        types: The types of the columns of Parquet, as Polars has them.
     """
 
     extract: Extract
@@ -321,13 +317,7 @@ def first_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CodebookDomain:
-    """The domain that a codebook declares for a Parquet file, or for any with all of its variables.
-
-    Attributes:
-        domain: The domain, its label still to be chosen.
-        left_out: Columns of the file, and variables of the codebook, that are no attributes.
-        notes: What rows and values have to be, where codebook and types of columns leave it open.
-    """
+    """The domain that a codebook declares for a Parquet file, or for any with all of its variables."""
 
     domain: UnlabelledDomain
     left_out: tuple[LeftOut, ...]
@@ -603,15 +593,10 @@ class Conversion:
     """Everything to read and write, known before a row is read.
 
     Attributes:
-        extracts: At least one, alike in the columns that are read.
-        selection: Columns and rows wanted.
         domain: Domain of the columns to write by the codebooks, its label still to be chosen; None where they declare
             no attribute.
-        left_out: Declared columns that are no attributes, and why.
         undeclared: Columns of text that neither a codebook nor ``types`` declares; they are kept as text.
-        types: Types of columns that no codebook declares.
         persons: The weight of units that is written; None for none.
-        notes: What rows and values of Parquet have to be, where its codebook and its types leave it open.
         flagged: Columns to write whose allocated values count, though flags tell them.
     """
 

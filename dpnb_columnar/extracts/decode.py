@@ -262,7 +262,6 @@ class Lines:
         data: Bytes of the lines, line ends included, shape (bytes,), uint8.
         starts: Offset of each line's first byte, shape (lines,), int64.
         lengths: Bytes of each line without its end, shape (lines,), int64.
-        first: Number of the first line in its file, from 1.
     """
 
     data: npt.NDArray[np.uint8]
@@ -358,10 +357,7 @@ class RecordLayout:
     """Positions of the wanted variables on the lines of one record type.
 
     Attributes:
-        source: Name of the extract, for messages.
-        codebook: Codebook of the extract.
         record_type: The record type; empty in a rectangular extract.
-        width: Characters that a line of this record type has by the codebook.
         variables: Variables wanted of it, in order.
     """
 
@@ -414,7 +410,6 @@ class _LatestRecord:
     """The last line of an outer record type in the lines read so far. Confidential.
 
     Attributes:
-        number: Number of the line in the file; 0 before there is one.
         characters: Characters of the line, shape (1, width) or, before there is one, (0, width); uint8.
     """
 
@@ -429,9 +424,7 @@ class Hierarchy:
     Blocks of lines are read in their order; the last line of each outer record type is remembered from block to block.
 
     Attributes:
-        source: Name of the extract, for messages.
         codebook: Codebook with the record types, outermost first.
-        layouts: One for each record type, in that order.
     """
 
     source: str

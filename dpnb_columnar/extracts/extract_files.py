@@ -64,9 +64,7 @@ class Extract:
     """One file of rows.
 
     Attributes:
-        path: File on disk.
         member: File within an archive; None where ``path`` is not an archive.
-        kind: How it is laid out.
         state: What tells the file on disk from another of its name, when it was found.
     """
 

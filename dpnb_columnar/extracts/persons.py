@@ -42,10 +42,8 @@ class Persons:
     """What the weight is made of. Public.
 
     Attributes:
-        unit: Columns of the unit.
         cap: The most rows of a unit that are counted.
         own: Weight of a row itself, whose cap is that of the product; None where a row is one person.
-        declared: The weight that is written.
     """
 
     unit: tuple[str, ...]

@@ -58,13 +58,7 @@ HEIGHT = 330
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistogram:
-    """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact.
-
-    Attributes:
-        name: The class.
-        others: Rows of other classes.
-        own: Its own rows.
-    """
+    """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact."""
 
     name: str
     others: Sequence[float]
@@ -73,13 +67,7 @@ class ScoreHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing, and its numbers.
-
-    Attributes:
-        panel: What is drawn.
-        note: How to read it.
-        tables: Caption, header and rows of each.
-    """
+    """A drawing, and its numbers."""
 
     panel: Panel
     note: str
@@ -420,9 +408,6 @@ class DivisionPart:
     """What a page has of one division of the rows into groups.
 
     Attributes:
-        title: The columns.
-        tables: Caption, header and rows of each table.
-        remark: Which groups are left out.
         worse: The groups for which the model is worse by the whole interval.
         plot: Their accuracies, drawn; None where nothing is known of any group.
     """

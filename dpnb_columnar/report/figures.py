@@ -39,11 +39,8 @@ class Style:
     """Look of one line.
 
     Attributes:
-        colour: Name of a colour in ``COLOURS``.
         marker: Its letter in ``drawing.MARKERS``, or ``o``; empty for none.
         line: On and off lengths of the dashes, in widths of the line; none for an unbroken line.
-        width: Width of the line.
-        hollow: Whether markers are drawn as outlines.
     """
 
     colour: str
@@ -142,11 +139,7 @@ class Point:
     """One value.
 
     Attributes:
-        x: Place on the horizontal axis.
-        y: The value; where it is not a number, the line is parted.
         low: Lower end of its bar; None where there is no bar.
-        high: Upper end.
-        text: The value and its bar in a table.
     """
 
     x: float
@@ -180,8 +173,6 @@ class Axis:
     """A scale.
 
     Attributes:
-        name: Column of the data.
-        label: Text along the axis.
         ticks: Places and their labels, which may be empty; without any the drawing chooses.
         logarithmic: Whether equal ratios are equal distances.
         limits: First and last value; None to take them from the points.
@@ -230,16 +221,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes and the lines drawn on it.
-
-    Attributes:
-        title: What stands above it.
-        x: The horizontal axis.
-        y: The vertical axis.
-        series: Lines through points; one without a label is in no legend.
-        references: Horizontal lines.
-        height: Height of the drawing, which is 360 wide.
-    """
+    """One pair of axes and the lines drawn on it."""
 
     title: str
     x: Axis
@@ -275,15 +257,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Panels under one caption.
-
-    Attributes:
-        name: Stem of its files, and its anchor.
-        title: Plain text.
-        caption: One or two sentences on what the numbers show.
-        notes: How to read it: what the bars are.
-        panels: At least one.
-    """
+    """Panels under one caption."""
 
     name: str
     title: str

@@ -64,7 +64,6 @@ class NoisyTable:
         prior_scale: Scale of the Laplace noise in each prior.
         sizes: Shape (classes,): rows of each class that have a value, where that is known better than by the sum of the
             noisy counts.
-        sizes_deviation: Standard deviation of the noise in them.
     """
 
     counts: Floats
@@ -117,7 +116,6 @@ class Bits:
     """Information about the class in bits, less what noise adds on average, with its 95 % interval.
 
     Attributes:
-        estimate: The figure, at least 0.
         low, high: Ends of the interval, equal only without noise. The low one is 0 where noise may be all there is.
     """
 
@@ -138,7 +136,6 @@ class Evidence:
     """A value that speaks for a class.
 
     Attributes:
-        value: Its place among the table's values.
         low, high: How many times as likely it is within the class as in all rows, at least and at most.
     """
 
@@ -305,8 +302,6 @@ class _Claims:
     """That values are more likely within a class than in all rows. Shapes: (claims,), or (claims, ...).
 
     Attributes:
-        value, klass: What is claimed to speak for which class.
-        count: Released count of the value in the class.
         shares: Shape (claims, classes): P(v|c') of the value.
         totals: Likewise: the rows of each class.
         prior: Likewise.
@@ -525,12 +520,10 @@ class InformativeAttribute:
     """What an attribute tells about the class, beyond the noise of the release.
 
     Attributes:
-        name: Attribute name.
         bits: Mutual information of the class and the attribute: how much of the class's entropy knowing the value
             takes away, on average; less what noise adds on average. As it is in the model where that is not known.
         interval: Ends between which the bits of the exact numbers are, for 95 % of all draws of the noise; the low one
             is 0 where noise alone may be all that there is. None where noise could not be subtracted.
-        weight: Weight of the attribute in the score.
         telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
             it is within this class as in all rows, at least and at most; ``NOTHING`` where all that may be noise. Of an
             attribute released as mean and deviation, the class's released mean (``mean_texts``).

@@ -602,9 +602,6 @@ class _LogTable:
     """An attribute of the model as a table of logarithms.
 
     Attributes:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        place: Its place among the model's cells.
         logs: Shape (classes, cells + 1): the log-probability of each cell; last, of no value, 0 where that is left out.
         right: Shape (classes, cells): the cells in which a guess from the class is right.
     """
@@ -691,11 +688,7 @@ class _AttackedRows:
     """Rows as arrays. Confidential.
 
     Attributes:
-        keys: A number of each row, or of its unit: equal where these are.
-        classes: The class of each row.
         cells: Per attribute of the model, the cell of each row (``_LogTable.cell``).
-        odds: Log-odds of the row's own class.
-        confidences: More scores by name, which are functions of the probabilities.
     """
 
     keys: NDArray[np.uint64]

@@ -61,14 +61,7 @@ class Effort:
     """Amount of work per configuration.
 
     Attributes:
-        rows: Most rows of the small databases, all of which are compared.
-        duplicates: Sizes of the databases of many equal rows.
-        scenarios: Number of forced class counts that each pair is compared under.
-        domains: Domains whose small databases are compared; models of the first are released to bound epsilon.
         scouted: Releases of each database by which the most telling pairs are chosen; 0 to take the first ones.
-        pairs: Number of pairs of neighbours that are released.
-        releases: Number of releases of each of their databases.
-        processes: Number of processes.
         members: Most rows of a unit, where databases are of units.
     """
 

@@ -84,7 +84,6 @@ class Sample:
         shapes: Per release, the names of the model's numbers as one text; or the kind of exception.
         values: Shape (releases, numbers): every number, NaN where the model has none.
         drawn: Shape (numbers,): whether the number was drawn, rather than computed from drawn ones.
-        names: Names of the numbers.
     """
 
     shapes: Sequence[str]
@@ -129,7 +128,6 @@ class LikelihoodRatio:
     Draws are independent given the counts, so the logarithms of the ratios of each number add up.
 
     Attributes:
-        places: Places of the drawn numbers.
         cuts: Per number, rising ends of its bins.
         ratios: Per number and bin, the logarithm of the ratio of frequencies.
     """
@@ -189,8 +187,6 @@ class Event:
     """An event of a release.
 
     Attributes:
-        name: Plain text.
-        condition: When it happens.
         swapped: Whether it happens more often with the second database.
     """
 
@@ -290,9 +286,6 @@ class Bounds:
 
     Attributes:
         number: Best bound from single numbers; 0 where the releases show nothing.
-        model: Best bound from whole models.
-        releases: Number of released models.
-        findings: Bounds above the claim.
         records: Some of the releases, with their draws.
     """
 

@@ -206,13 +206,7 @@ ratio of the scales."""
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Result of comparing all pairs.
-
-    Attributes:
-        loss: Largest epsilon of a pair, at the claimed delta.
-        pairs: Pairs that were compared, each under several forced class counts.
-        findings: At most one per check, with the pair where it shows most, or first.
-    """
+    """Result of comparing all pairs."""
 
     loss: float
     pairs: int

@@ -57,9 +57,7 @@ class Answers:
 
     Attributes:
         sizes: Answers to the first draws: the class counts, then the numbers of values, where they are released.
-        seed: Seed of all other answers, counts and moments of every size and sign.
         period: Number of draws after which other answers recur, so that tables of copies agree; None for never.
-        draws: The calls so far.
     """
 
     sizes: Sequence[int]
@@ -403,13 +401,7 @@ def _delta(noise: str | None) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A promise that does not hold.
-
-    Attributes:
-        check: Name of the check that failed.
-        pair: The neighbours, or other circumstances, under which it failed.
-        seen: The observation.
-    """
+    """A promise that does not hold."""
 
     check: str
     pair: str
@@ -421,14 +413,11 @@ class Outcome:
     """Measurements of one configuration.
 
     Attributes:
-        configuration: The attacked configuration.
         claim: The guarantee that its releases state, exactly.
         loss: Largest epsilon of any pair of neighbours, from exact distributions.
         number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
         model_bound: Likewise from whole releases.
         pairs: Pairs of neighbours whose distributions were compared exactly.
-        releases: Releases to count outcomes.
-        findings: Promises that do not hold.
     """
 
     configuration: Configuration
@@ -450,9 +439,7 @@ class Audit:
     """Measurements of a whole audit.
 
     Attributes:
-        findings: Faults between rows and statistics.
         outcomes: Per configuration.
-        confidence: Probability that all bounds and tests hold together, where the code is correct.
     """
 
     findings: tuple[Finding, ...]

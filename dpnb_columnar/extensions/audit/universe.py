@@ -135,8 +135,6 @@ class Universe:
     """Kinds of rows that the statistics distinguish.
 
     Attributes:
-        domain: Their domain.
-        rows: One raw row of each kind.
         cells: Per kind, the engine's counts of one such row; nothing where the row does not count.
     """
 
@@ -342,7 +340,6 @@ class NeighbourGroup:
     """Pairs of neighbours, and the released sizes that are forced upon all of them.
 
     Attributes:
-        pairs: Neighbours.
         sizes: Per scenario, the released class counts, class by class, and after them the released sums of weights, and
             the released numbers of values.
     """
@@ -535,10 +532,7 @@ class UnitUniverse:
     """Kinds of units, or of rows that have a weight.
 
     Attributes:
-        domain: Their domain, which counts by unit, or by row.
-        rows: The rows of one unit of each kind; a single row where nothing is counted by unit.
         together: Statistics of databases that were counted before.
-        period: No answers recur.
     """
 
     domain: Domain

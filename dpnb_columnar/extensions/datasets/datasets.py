@@ -198,12 +198,7 @@ MADE_ELSEWHERE = {
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A data set made ready for training.
-
-    Attributes:
-        path: The Parquet file written.
-        rows: Number of its rows: every row of the raw files, those outside the domain included.
-    """
+    """A data set made ready for training."""
 
     path: Path
     rows: int

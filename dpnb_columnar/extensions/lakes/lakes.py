@@ -56,16 +56,8 @@ class LakeTable:
     """The live rows of one snapshot of a lake table, whatever is written to the table meanwhile.
 
     Attributes:
-        kind: Its format.
-        table: The table in messages.
         place: Where it is, for a ledger.
-        table_id: The id that the table was given when it was made; a copy has the same.
-        snapshot: Number of the snapshot.
-        schema: Its columns.
-        files: Folders of its files; no output may be written into one.
         read: Reads the columns of these names, batch by batch, in the same order each time. Confidential.
-        size: Returns about how many rows there are.
-        data_files: Its Parquet files of this machine, of which none may be a copy of another.
     """
 
     kind: TableFormat

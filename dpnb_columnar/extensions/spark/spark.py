@@ -65,13 +65,7 @@ class SparkFile:
     """A Parquet file, by its footer.
 
     Attributes:
-        name: Its path or address, for messages.
-        address: Its address in Spark's form.
-        metadata: The entry of its key-value metadata that holds a domain, if there is one.
-        schema: Name and type of each column.
-        rows: Number of its rows.
         part: Its digest (``file_parts.footer_part``); None for a file without rows.
-        folder: Columns in the names of its folders, and their values.
     """
 
     name: str
@@ -388,10 +382,7 @@ class SparkSource:
     """Rows whose columns fit a domain, for Spark to count.
 
     Attributes:
-        session: The ``pyspark.sql.SparkSession`` to count in.
         rows: A ``pyspark.sql.DataFrame`` of the domain's columns. Confidential; not computed yet.
-        kinds: The kind of each column.
-        name: Name of the rows in messages.
         parts: Digests of the files; empty for a table.
         size: How many rows there are by the files' footers; None for a table.
     """

@@ -57,12 +57,7 @@ BUSY = (408, 429)
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket, a container, or a web server.
-
-    Attributes:
-        scheme: Scheme of its addresses, one of ``SCHEMES``' values.
-        place: What follows in its addresses up to the first slash.
-    """
+    """A bucket, a container, or a web server."""
 
     scheme: str
     place: str
@@ -112,9 +107,6 @@ class ObjectOfStore(StoredObject):
     """An object of a store, which is read by ranges.
 
     Attributes:
-        store: Where it is.
-        key: Its name there.
-        size: Bytes.
         e_tag: What its store calls this content; None where it has no such name.
         modified: When it was written, to the second, as ISO 8601 writes it; empty where nobody says.
     """

@@ -45,7 +45,6 @@ class Code:
 
     Attributes:
         value: The code as the codebook writes it, such as ``01``; empty for a blank, which is null in the data.
-        label: What the code means.
         last: Last code of a range that begins at ``value``; empty for a single code.
     """
 
@@ -59,17 +58,12 @@ class Variable:
     """One variable of an extract.
 
     Attributes:
-        name: Name of the variable and of its column.
-        form: What its characters spell.
-        measure: Whether its codes are amounts or names.
         start: Offset of its first character in a line, from 0; None in a delimited file.
         width: Number of characters, at least 1; None where the codebook does not say.
         decimals: Implied decimals: how many of the last digits stand behind a decimal point not written. 0 for text.
         record_types: Record types whose lines hold the variable; empty in a rectangular extract.
-        label: One line for people.
         concept: Group of the variable, such as ``Technical Variables -- HOUSEHOLD``; empty where there is none.
         universe: Who was asked, as the codebook says; empty where it does not.
-        codes: Labelled codes, in the codebook's order; none for a plain number.
     """
 
     name: str
@@ -97,15 +91,12 @@ class Codebook:
     """Everything a codebook declares about one extract.
 
     Attributes:
-        source: File of the codebook, for messages.
-        name: Name of the data set, such as ``cps_00421``.
         collection: Publisher of the data set, such as ``cps.ipums.org``; empty where the codebook does not say.
         record_types: Record types of a hierarchical extract, outermost first, such as ``("H", "P")``; empty for a
             rectangular one.
         record_type_variable: Variable that holds a line's record type; None for a rectangular extract.
         variables: Variables in the codebook's order. One that has different positions on different record types appears
             once for each.
-        encoding: Character encoding of the data, such as ``iso-8859-1``.
         sample: Name of the sample of persons that the extract is drawn from, such as ``cps_2022-01``; empty where the
             codebook does not say.
         provenance: Who made the data set, of which place and period, and how it is to be cited; None where the codebook
@@ -176,10 +167,6 @@ class Flag:
     """A flag by which the publisher says that a value was allocated: not answered, but taken from another record.
 
     Any other value of the flag, and a row without one, says nothing of the kind.
-
-    Attributes:
-        column: Column of the flag.
-        values: Values of the flag that say so, as text.
     """
 
     column: str

@@ -123,13 +123,8 @@ class VariableElement:
     """One ``var`` element, as far as it has been read.
 
     Attributes:
-        attributes: Attributes of ``var``.
         location: Attributes of ``location``.
-        character: Whether the type of ``varFormat`` is ``character``.
-        texts: Texts of ``labl``, ``concept``, ``universe`` and ``codInstr``.
-        codes: Codes of the ``catgry`` elements that have ended.
         category: ``catValu`` and ``labl`` of the ``catgry`` that is open.
-        faults: What is wrong with the variable.
     """
 
     attributes: Mapping[str, str]

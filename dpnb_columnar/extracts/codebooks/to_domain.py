@@ -44,9 +44,6 @@ class TechnicalRule:
     """A rule for variables that describe the record, not the person (``technical.toml``).
 
     Attributes:
-        reason: What such a variable is, for people.
-        collections: Collections the rule holds for; all if empty.
-        names, labels, concepts: Patterns; a variable matches if one of them matches.
         unlisted: Whether the rule holds only for variables without a list of codes.
     """
 
@@ -73,13 +70,9 @@ class AmountFact:
     """Facts about an amount that its codebook does not state (``amounts.toml``), in the variable's unit.
 
     Attributes:
-        collections: Collections the facts hold for.
-        names: Patterns of the names of variables they hold for.
         lower, upper: Bounds; None where those of the codebook hold.
-        transform: Public map applied before moments are taken.
         missing_values: Codes that mean "not in universe", perhaps "missing" as well.
         missing_at_top: How many of the highest codes of the variable's width mean that.
-        unknown_values: Codes that mean that nobody knows.
     """
 
     collections: tuple[str, ...] = ()
@@ -97,12 +90,10 @@ class FlagRule:
     """How a publisher names the flags of allocated values, and their codes (``imputed.toml``).
 
     Attributes:
-        collections: Collections the rule holds for.
         flags: Names of the flag of a variable, best first: ``{name}`` is the variable's, ``{short}`` its first 7
             letters.
         labels: Patterns of the label of a flag, in lower case.
         answered: Patterns of the labels of codes that say that a value is an answer, in lower case.
-        also: The flags of variables whose name says it otherwise.
     """
 
     collections: tuple[str, ...]
@@ -256,7 +247,6 @@ class LeftOut:
     """A variable that is no attribute.
 
     Attributes:
-        name: Name of the variable.
         reason: Why it is left out, in words that continue "left out:".
     """
 
