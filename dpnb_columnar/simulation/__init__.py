@@ -337,12 +337,7 @@ COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
 
 
 def simulate_census(
-    output: Path,
-    *,
-    rows: int,
-    seed: int,
-    overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
+    output: Path, *, rows: int, seed: int, overwrite: bool = False, progress: Callable[[int], None] | None = None
 ) -> None:
     """Write a census-like extract in the shape of the IPUMS 1940 full count.
 

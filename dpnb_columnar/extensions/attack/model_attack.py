@@ -958,11 +958,7 @@ def _implied(guarantee: Guarantee) -> Implied | None:
         return None
     epsilon, delta = float(guarantee.epsilon), float(guarantee.delta or 0)
     return Implied(
-        epsilon,
-        delta,
-        largest_advantage(epsilon, delta),
-        largest_area(epsilon, delta),
-        largest_curve(epsilon, delta),
+        epsilon, delta, largest_advantage(epsilon, delta), largest_area(epsilon, delta), largest_curve(epsilon, delta)
     )
 
 

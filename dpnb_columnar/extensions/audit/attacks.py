@@ -77,14 +77,7 @@ class Effort:
 
 
 QUICK = Effort(
-    rows=2,
-    duplicates=(12,),
-    scenarios=2,
-    domains=(YEARS, HOURS),
-    scouted=0,
-    pairs=1,
-    releases=250,
-    processes=2,
+    rows=2, duplicates=(12,), scenarios=2, domains=(YEARS, HOURS), scouted=0, pairs=1, releases=250, processes=2
 )
 FULL = Effort(
     rows=3,
@@ -166,10 +159,7 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         claim = exhaustive.claim_of(configuration, universe)
         compared = [
             exhaustive.compare(
-                configuration,
-                each,
-                groups(each, relation, effort.rows, effort.duplicates, effort.scenarios),
-                claim,
+                configuration, each, groups(each, relation, effort.rows, effort.duplicates, effort.scenarios), claim
             )
             for each in universes
         ]

@@ -71,13 +71,11 @@ def command(
         ),
     ] = None,
     sensitive: Annotated[
-        str | None,
-        typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all"),
+        str | None, typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --model, print JSON.")] = False,
     html: Annotated[
-        Path | None,
-        typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False),
+        Path | None, typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,

@@ -361,8 +361,7 @@ def _record_type_variable_faults(
     places = {(variable.start, variable.width) for variable in codebook.variables if variable.name == name}
     if all(variable.name != name for variable in variables):
         yield Fault(
-            excerpt(name),
-            f"it holds the record type of a line, but is not on record type {excerpt(record_type)}",
+            excerpt(name), f"it holds the record type of a line, but is not on record type {excerpt(record_type)}"
         )
     elif len(places) > 1:
         yield Fault(excerpt(name), "it holds the record type of a line, but has more than one position in the line")

@@ -24,16 +24,7 @@ from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.extracts.codebooks.codebook import (
-    Code,
-    Codebook,
-    Flag,
-    Form,
-    Meaning,
-    Measure,
-    Variable,
-    meaning_of,
-)
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Form, Meaning, Measure, Variable, meaning_of
 
 ADULT_LIKE = "adult-like"
 """Stands for the columns in the roles of the Adult data set's attributes (``adult_like``)."""
@@ -287,11 +278,7 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     samples = codebook.provenance.sample.split("; ") if codebook.provenance and codebook.provenance.sample else []
     person = person_of(codebook.collection, names, samples)
     domain = UnlabelledDomain(
-        codebook.name,
-        tuple(attributes),
-        available_unit=unit,
-        available_person=person,
-        available_weight=weight,
+        codebook.name, tuple(attributes), available_unit=unit, available_person=person, available_weight=weight
     )
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
     words: dict[str, Any] = {
