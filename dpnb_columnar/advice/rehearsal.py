@@ -76,7 +76,6 @@ NOT_PRIVATE = "none"
 BAD_DRAWS = 0.05
 """Part of the releases that is called bad luck."""
 
-
 MANY_CLASSES, MANY_COUNTS = 100, 20_000
 """Releases take time in proportion to the classes, and to the counts of the largest table: of more than this fewer are
 rehearsed, so that nobody waits."""
@@ -191,7 +190,6 @@ class Stage:
     """An invented population, ready for releases."""
 
     def __init__(self, population: Population, rows: int) -> None:
-        """Compute what is released from, and what models are scored on."""
         self._population = population
         self._statistics = expected_statistics(population, rows)
         self._samples = [sample(population, family) for family in families(population.domain)]

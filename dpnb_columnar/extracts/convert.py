@@ -560,7 +560,6 @@ def _kinds(schema: pa.Schema, names: Iterable[str]) -> dict[str, Kind]:
 
 
 def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Parse a list of columns."""
     names = [name.strip() for name in columns.split(",")]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise UsageError(f"{option('columns')}: {', '.join(twice)} is named twice")

@@ -59,7 +59,6 @@ class MalformedFieldError(ValueError):
     """
 
     def __init__(self, row: int) -> None:
-        """Report the field of a row."""
         super().__init__("malformed field")
         self.row = row
 
@@ -747,7 +746,6 @@ class QuoteCheckedStream(io.RawIOBase):
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        """Wrap a stream, at its beginning."""
         super().__init__()
         self.unclosed: int | None = None
         self._stream = stream

@@ -46,7 +46,6 @@ BUFFER = 2**20
 BEGINNING = 2**16
 """Bytes by which extracts of one size are told apart before they are compared to the end."""
 
-
 FileState: TypeAlias = tuple[int, int, int]
 """Number, size and time of the last change of a file."""
 

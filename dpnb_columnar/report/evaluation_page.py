@@ -51,7 +51,6 @@ REACH = 13.0
 PROBABILITIES = (-8, -4, 0, 4, 8)
 """Log-odds of the ticks of a histogram, which are labelled by probability."""
 
-
 HEIGHT = 330
 """Height of a drawing, so that its axes are about as high as wide."""
 
@@ -292,7 +291,6 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
 
 
 def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confidential: bool, overwrite: bool) -> None:
-    """Write the page."""
     guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
     weighted = [("weighted", "By weight")] if content.get("weighted") else []
     groups = [("groups", "For whom is it worse")] if content.get("groups") else []

@@ -210,13 +210,11 @@ def information(table: NoisyTable) -> Bits:
 
 
 def _entropy(probability: Floats) -> float:
-    """Compute an entropy in bits."""
     positive = probability[probability > 0]
     return float(-(positive * np.log2(positive)).sum())
 
 
 def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth: float = SMOOTH) -> Floats:
-    """Compute the information of tables of counts in bits."""
     prior, totals = table.prior, table.totals
     factors = (prior / totals)[:, None]
     joint, variance_of_counts = factors * counts, table.variance
@@ -494,7 +492,6 @@ Integers = NDArray[np.int64]
 
 Noises = Mapping[Key, QueryNoise | None]
 """Of the queries of a model; without an entry where there is no noise, and None where it is not told."""
-
 
 WITHIN_NOISE = "within the noise"
 """In place of bits: noise alone may be all that they are."""

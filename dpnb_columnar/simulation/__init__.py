@@ -140,7 +140,6 @@ AT_CAP = 0.7
 SCHOOL_TILT_NOT_WHITE = -0.45
 SCHOOL_TILT_RURAL = -0.12
 
-
 SLOT_BITS = 16
 """Width of a draw: shares are honoured to 1 in 65,536."""
 
@@ -155,7 +154,6 @@ class Draws:
     """The random source of one block."""
 
     def __init__(self, seed: int, block: int, rows: int) -> None:
-        """Start the stream of the block."""
         # A child's key written out: the same stream as SeedSequence(seed).spawn(block + 1)[block], at once.
         self._bits = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,)))
         self.rows = rows
@@ -170,7 +168,6 @@ class Lookup:
     """A discrete distribution for each of several groups, laid out for drawing by table."""
 
     def __init__(self, distributions: Sequence[Mapping[int, float]], bits: int = SLOT_BITS) -> None:
-        """Fill the table."""
         self._bits = bits
         self._table = np.concatenate([_fill_slots(weights, 1 << bits) for weights in distributions])
 

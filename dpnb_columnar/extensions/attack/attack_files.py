@@ -1,7 +1,4 @@
-"""An attack on one model by files of rows, printed and written: ``audit --model``. CONFIDENTIAL.
-
-The page of an attack on one model: what an output checker reads. CONFIDENTIAL.
-"""
+"""An attack on one model by files of rows, printed and written: ``audit --model``. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -25,6 +22,8 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_target
 TABULATED = 20
 """Points of each curve in the table beneath the drawing."""
 
+READING = ("reading", "How to read it")
+
 
 def write_attack_page(
     report: AttackReport, domain: Domain, output: Path, name: str, *, overwrite: bool = False
@@ -37,12 +36,7 @@ def write_attack_page(
         "confidential": EXACT,
         "verdict": figures.verdict(report),
         "exceeded": report.exceeded,
-        "parts": [
-            ("attacked", "What was attacked"),
-            ("membership", "Membership"),
-            *attributes,
-            ("reading", "How to read it"),
-        ],
+        "parts": [("attacked", "What was attacked"), ("membership", "Membership"), *attributes, READING],
         "pairs": list(figures.facts(report)),
         "scores": figures.score_table(report),
         "flagged": figures.flagged_table(report),
@@ -106,8 +100,6 @@ def attack_files(
         report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
     document = to_document(report, document_digest(loaded))
     if written.html is not None:
-        from dpnb_columnar.extensions.attack.attack_files import write_attack_page
-
         write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
     if written.output is not None:
         with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:

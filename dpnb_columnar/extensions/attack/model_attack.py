@@ -58,10 +58,6 @@ independent indicators, its mean is at most k q', and by Hoeffding (1956) its ta
 Bin(k, q'): (2) with the observed q. For delta > 0 the second part of (2) is taken over as it stands.
 
 Of a *unit*, read unit for row: one row of each unit is attacked.
-
-Figures of an attack on one model: who was a member, and what members' values are. CONFIDENTIAL.
-
-Every figure is computed from rows without noise. ``model_attack`` computes them; texts and pages show the tables.
 """
 
 from __future__ import annotations
@@ -269,27 +265,18 @@ class AttackReport:
     @property
     def exceeded(self) -> tuple[str, ...]:
         """What exceeds the bound beyond sampling error, in words."""
+        tested: list[tuple[str, Flagged | Guessed]] = [
+            *((f"flagged by {each.score} ({_aim(each.aim)})", each) for each in self.flagged),
+            *((f"whose {printable(each.attribute)} is guessed right", each) for each in self.guessed),
+        ]
         return tuple(
-            [
-                f"{each.members.hits:,} of {each.members.hits + each.others.hits:,} rows flagged by {each.score} "
-                f"({_aim(each.aim)}) are members"
-                for each in self.flagged
-                if _exceeds(each.surprise, self.limit)
-            ]
-            + [
-                f"{each.members.hits:,} of {each.members.hits + each.others.hits:,} rows whose "
-                f"{printable(each.attribute)} is guessed right are members"
-                for each in self.guessed
-                if _exceeds(each.surprise, self.limit)
-            ]
+            f"{each.members.hits:,} of {each.members.hits + each.others.hits:,} rows {which} are members"
+            for which, each in tested
+            if each.surprise is not None and each.surprise < self.limit
         )
 
     def __repr__(self) -> str:
         return "\n".join(["AttackReport, CONFIDENTIAL: exact figures of rows", *summary(self)])
-
-
-def _exceeds(surprise: float | None, limit: float) -> bool:
-    return surprise is not None and surprise < limit
 
 
 def _aim(aim: float | None) -> str:
@@ -309,14 +296,8 @@ def _at_most(bound: float | None) -> str:
 def verdict(report: AttackReport) -> str:
     """Say in one sentence whether anything exceeds the bound."""
     if report.implied is None:
-        return (
-            "The model has no guarantee, so there is no bound. "
-            + (
-                f"The attack rules out any epsilon below {_at_least(report.contradicted)}."
-                if report.contradicted
-                else ""
-            )
-        ).rstrip()
+        below = f" The attack rules out any epsilon below {_at_least(report.contradicted)}."
+        return f"The model has no guarantee, so there is no bound.{below if report.contradicted else ''}"
     if report.exceeded:
         return (
             "EXCEEDED: the attack does better than the guarantee allows. If the rows are what they are taken for, the "
@@ -425,23 +406,13 @@ def largest_curve(epsilon: float, delta: float = 0.0) -> tuple[tuple[float, floa
 
 
 def largest_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Compute the largest TPR - FPR of any attack.
-
-    Examples:
-        >>> round(largest_advantage(1.0), 4)
-        0.4621
-    """
+    """Compute the largest TPR - FPR of any attack."""
     false, true = largest_curve(epsilon, delta)[1]
     return true - false
 
 
 def largest_area(epsilon: float, delta: float = 0.0) -> float:
-    """Compute the largest area under the ROC curve of any attack.
-
-    Examples:
-        >>> round(largest_area(1.0), 4)
-        0.7311
-    """
+    """Compute the largest area under the ROC curve of any attack."""
     points = largest_curve(epsilon, delta)
     return sum((end - start) * (low + high) / 2 for (start, low), (end, high) in pairwise(points))
 
@@ -465,11 +436,8 @@ def surprise(members: int, flagged: int, rows: int, part: float, epsilon: float,
 
 
 def contradicted(members: int, flagged: int, rows: int, part: float, limit: float, delta: float = 0.0) -> float:
-    """Compute the epsilon below which every guarantee is contradicted: a lower confidence bound; 0 for none.
-
-    ``surprise`` grows with epsilon, so halving finds where it reaches ``limit``. With the guarantee's own ``delta``.
-    """
-    low, high = 0.0, MOST_EPSILON
+    """Compute the epsilon below which every guarantee is contradicted: a lower confidence bound; 0 for none."""
+    low, high = 0.0, MOST_EPSILON  # ``surprise`` grows with epsilon
     while high - low > PRECISION:
         middle = (low + high) / 2
         low, high = (middle, high) if surprise(members, flagged, rows, part, middle, delta) < limit else (low, middle)
@@ -617,11 +585,6 @@ class _LogTable:
         """Number of cells."""
         return len(self.right[0])
 
-    @property
-    def counts_missing(self) -> bool:
-        """Whether to have no value says something, and stands in no cell of the table."""
-        return missing_terms(self.parameters) is not None
-
     def cell(self, kind: Kind) -> pl.Expr:
         """Return the cell of a row; the number of cells where it has no value."""
         value = prepared_value(self.attribute, self.parameters, kind)
@@ -634,7 +597,6 @@ class _LogTable:
 
 
 def _guessed_places(model: NaiveBayes, sensitive: Collection[str]) -> list[int]:
-    """Return the places of the attributes to guess."""
     names = [parameters.attribute for parameters in model.attributes]
     if unknown := [name for name in sensitive if name not in names]:
         raise UsageError(
@@ -698,7 +660,6 @@ class _AttackedRows:
     confidences: Mapping[str, Floats]
 
     def kept(self, chosen: Flags) -> _AttackedRows:
-        """Return some of the rows."""
         return _AttackedRows(
             self.keys[chosen],
             self.classes[chosen],
@@ -768,10 +729,7 @@ def _read_batch(
 
 
 def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> tuple[Floats, dict[str, Floats]]:
-    """Return the log-odds of the true class, and the other scores that are functions of the probabilities.
-
-    Of two classes margin and modified entropy rank rows as the log-odds do; of any number loss and confidence do.
-    """
+    """Return the log-odds of the true class, and the other scores; of two classes most rank rows as the log-odds do."""
     rows = np.arange(len(classes))
     own = probabilities[classes, rows]
     rest = probabilities.copy()
@@ -833,7 +791,7 @@ def _reference(
             own = np.maximum(present - without, 0) + 0.5 * cells * spread
             estimated = np.log(own / (np.maximum(present.sum(axis=1, keepdims=True) - without, 0) + 0.5 * cells))
         absent = np.zeros((size, 1))
-        if table.counts_missing:
+        if missing_terms(table.parameters) is not None:  # to have no value stands in no cell of the table
             lacking = (missing + 0.5) / (joint.sum(axis=1, keepdims=True) + 1)
             estimated, absent = estimated + np.log1p(-lacking), np.log(lacking)
         logs.append(np.hstack([estimated, absent]))
@@ -877,7 +835,6 @@ def _scores(
 
 
 def _ranking(members: Floats, others: Floats) -> Ranking:
-    """Compute the area under the ROC curve, with ties."""
     values, places = np.unique(np.concatenate([members, others]), return_inverse=True)
     own = np.arange(len(places)) < len(members)
     frame = pl.DataFrame({"own": own, "bin": places}).group_by("own", "bin").len("rows")
@@ -887,7 +844,6 @@ def _ranking(members: Floats, others: Floats) -> Ranking:
 
 
 def _threshold(members: Floats, others: Floats, aim: float | None) -> float:
-    """Choose the threshold above which rows are flagged."""
     falling = np.sort(others)[::-1]
     if aim is not None:
         return float(falling[min(int(aim * len(falling)), len(falling) - 1)])

@@ -47,10 +47,8 @@ from dpnb_columnar.runtime.workers import run_in_processes
 ERROR = 0.001
 """Probability that an audit of correct code reports any finding."""
 
-
 UNITS_TOGETHER = 2
 """Most units of the databases of units, all of which are compared, and their pairs of neighbours."""
-
 
 MOST_ROWS_OF_COPIES = 1
 """Most rows of the databases of rows with copies of an attribute, all of which are compared."""
@@ -93,10 +91,7 @@ FULL = Effort(
 
 
 def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
-    """Attack some configurations.
-
-    Every lower bound and every test of the whole audit holds together with probability 99.9 %.
-    """
+    """Attack some configurations: all bounds and tests hold together with probability 99.9 %."""
     wide = dict.fromkeys(filter(None, map(_wide_domain, configurations)))
     counted = [build_universe(domain) for domain in (*effort.domains, *wide)]
     universes = tuple(universe for universe, _ in counted)
@@ -201,12 +196,8 @@ def _bit_patterns(
     yield from epsilon_bounds.check_repeats(configuration, universe, pairs[0])
 
 
-FORMAT = "dpnb_columnar audit"
-VERSION = 1
-
-
 def to_document(audit: Audit) -> dict[str, Any]:
-    """Make the document of an audit, for archives and for other programs.
+    """Make the document of an audit, for archives and for other programs; nothing in it is confidential.
 
     Version 1 holds::
 
@@ -224,12 +215,10 @@ def to_document(audit: Audit) -> dict[str, Any]:
                              "bit_patterns": whether all of them are public; null for units and weights,
                              "pairs", "releases": how many were compared and released,
                              "findings": [{"check", "pair", "seen"}, ...]}, ...]}
-
-    The rows are synthetic, so nothing in it is confidential.
     """
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": "dpnb_columnar audit",
+        "version": 1,
         "software": software(),
         "confidence": audit.confidence,
         "holds": audit.holds,

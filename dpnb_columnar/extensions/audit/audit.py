@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 BROKEN = 1
 """Exit code where a check does not hold."""
 
-
 OF_PROGRAM = {"quick": "--quick", "mechanism": "--mechanism"}
 """Parameters that attack the installed program, and cannot be used with --model."""
 
@@ -117,7 +116,8 @@ def command(
     """
     if output is not None and output.suffix.lower() != ".json":
         raise UsageError(f"{output}: measurements and findings are written as JSON; end its name in .json")
-    typed = [name for name in (OF_PROGRAM | OF_MODEL) if _is_typed(context, name)]
+    sources = {name: context.get_parameter_source(name) for name in (OF_PROGRAM | OF_MODEL)}
+    typed = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if model is not None:
         if refused := [OF_PROGRAM[name] for name in typed if name in OF_PROGRAM]:
             raise UsageError(f"{refused[0]} is for attacks on the program; leave it or --model out")
@@ -151,11 +151,6 @@ def command(
             partial.write_text(to_json(attacks.to_document(audit)), encoding="utf-8")
     if not audit.holds:
         raise typer.Exit(BROKEN)
-
-
-def _is_typed(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _report(audit: Audit) -> None:

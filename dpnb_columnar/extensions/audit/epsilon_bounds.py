@@ -1,23 +1,20 @@
-"""Lower confidence bounds on epsilon from many releases with the system's random bits.
+"""What many releases with the system's random bits show: lower confidence bounds on epsilon, and bit patterns.
 
-Events that distinguish two databases, and confidence bounds on epsilon from how often they happen.
+*Bounds* follow from how often events happen that distinguish two databases. An event is chosen on one half of the
+releases and judged on the other. The bounds hold for every number of releases.
 
-An event is chosen on one half of the releases and judged on the other. The bounds hold for every number of releases.
-
-Bit patterns: which values can be released must not depend on a row.
-
-Every released number has to lie on a public grid, every point of the grid has to be reachable for both of two
-neighbours, and the noise has to come from its stated source: the system's random bits, in the family's distribution.
+*Bit patterns*: which values can be released must not depend on a row. Every released number has to lie on a public
+grid, every point of the grid has to be reachable for both of two neighbours, and the noise has to come from its stated
+source: the system's random bits, in the family's distribution.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
-from typing import Protocol
+from functools import cache, partial
 
 import numpy as np
 from flint import arb, ctx
@@ -56,11 +53,8 @@ BINS = 12
 
 
 def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], delta: float, error: float) -> Floats:
-    """Bound epsilon from below by how often one event happens with each of two neighbours.
-
-    P(E) <= exp(epsilon) Q(E) + delta gives epsilon >= log((P(E) - delta) / Q(E)). Each probability is bounded with half
-    of the error.
-    """
+    """Bound epsilon from below by how often one event happens with each of two neighbours."""
+    # P(E) <= exp(epsilon) Q(E) + delta gives epsilon >= log((P(E) - delta) / Q(E)).
     low = lower_bound(hits, trials[0], error / 2) - delta
     high = upper_bound(other, trials[1], error / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -68,11 +62,7 @@ def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], de
 
 
 def band(samples: int, error: float) -> float:
-    """Compute the width of a confidence band of an empirical distribution function.
-
-    The true function stays within the band everywhere at once, except with probability ``error`` (Dvoretzky, Kiefer and
-    Wolfowitz 1956, with the constant of Massart 1990).
-    """
+    """Compute the width of a band that the true distribution function stays within (Massart 1990)."""
     return math.sqrt(math.log(2 / error) / (2 * samples))
 
 
@@ -103,29 +93,13 @@ class Sample:
         return one, two
 
 
-class ReleaseScore(Protocol):
-    """A number computed from each release."""
-
-    def __call__(self, sample: Sample) -> Floats:
-        """Compute the number of each release; shape (releases,), NaN where it has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One number of a model, by its place in the sample."""
-
-    place: int
-
-    def __call__(self, sample: Sample) -> Floats:
-        """Select the number of each release."""
-        return sample.values[:, self.place]
+ReleaseScore = Callable[[Sample], Floats]
+"""A number computed from each release; shape (releases,), NaN where it has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikelihoodRatio:
-    """A likelihood ratio of two databases, estimated by one histogram per drawn number.
-
-    Draws are independent given the counts, so the logarithms of the ratios of each number add up.
+    """A likelihood ratio of two databases by one histogram per drawn number, as draws are independent given the counts.
 
     Attributes:
         cuts: Per number, rising ends of its bins.
@@ -163,7 +137,6 @@ class HasShape:
     shape: str
 
     def happened(self, sample: Sample) -> Flags:
-        """Evaluate the condition on each release."""
         return np.array([shape == self.shape for shape in sample.shapes], dtype=np.bool_)
 
 
@@ -176,7 +149,6 @@ class ScoreThreshold:
     cut: float
 
     def happened(self, sample: Sample) -> Flags:
-        """Evaluate the condition on each release."""
         values, cut = self.score(sample), self.cut
         flags: Flags = values <= cut if self.side == "<=" else values >= cut if self.side == ">=" else values == cut
         return flags
@@ -203,18 +175,13 @@ class Event:
 
 def best_of_numbers(one: Sample, two: Sample, delta: float, error: float) -> Event:
     """Choose the most telling event about one number, or about the shape of a release."""
-    highest, best = -np.inf, _shape_event(one.shapes[0])
+    tried = [(-np.inf, Event(f"shape {one.shapes[0]}", HasShape(one.shapes[0])))]
     for shape in sorted({*one.shapes, *two.shapes}):
-        for swapped in (False, True):
-            event = replace(_shape_event(shape), swapped=swapped)
-            bound = event.bound(one, two, delta, error)
-            if bound > highest:
-                highest, best = bound, event
+        events = [Event(f"shape {shape}", HasShape(shape), swapped) for swapped in (False, True)]
+        tried += [(event.bound(one, two, delta, error), event) for event in events]
     for place, name in enumerate(one.names):
-        bound, event = _best_threshold(one, two, delta, error, name, Column(place))
-        if bound > highest:
-            highest, best = bound, event
-    return best
+        tried.append(_best_threshold(one, two, delta, error, name, partial(_number, place)))
+    return max(tried, key=lambda each: each[0])[1]
 
 
 def best_of_models(one: Sample, two: Sample, delta: float, error: float) -> Event:
@@ -222,8 +189,8 @@ def best_of_models(one: Sample, two: Sample, delta: float, error: float) -> Even
     return _best_threshold(one, two, delta, error, "likelihood ratio", LikelihoodRatio.learned(one, two))[1]
 
 
-def _shape_event(shape: str) -> Event:
-    return Event(f"shape {shape}", HasShape(shape))
+def _number(place: int, sample: Sample) -> Floats:
+    return sample.values[:, place]
 
 
 def _best_threshold(
@@ -447,7 +414,6 @@ def check_repeats(configuration: Configuration, universe: Universe, pair: Advers
 
 
 def _window(draws: Sequence[Drawn]) -> list[Fraction]:
-    """Points of the grid around all locations."""
     unit = Fraction(1, 2 ** draws[0].grid_bits)
     centres = {round(drawn.location / unit) for drawn in draws}
     return [point * unit for point in sorted({near + by for near in centres for by in range(-WINDOW, WINDOW + 1)})]
@@ -519,12 +485,9 @@ def _uneven(draws: Sequence[Drawn], error: float) -> Iterator[Finding]:
 
 
 def _differently_distributed(draws: Sequence[Drawn], error: float) -> Iterator[Finding]:
-    """Test whether draws, carried through their family's distribution function, are uniform.
-
-    A released point stands for an interval of noise. A fair choice within that interval, by the auditor's own random
-    numbers, makes the result exactly uniform if the sampler is right. Folded about the middle it has to be uniform as
-    well, and noise of too small a scale shows twice as far there.
-    """
+    """Test whether draws, carried through their family's distribution function, are uniform."""
+    # A released point stands for an interval of noise: a fair choice within it makes the result exactly uniform.
+    # Folded about the middle it has to be uniform as well, and noise of too small a scale shows twice as far there.
     by_noise: dict[NoiseFamily, list[Drawn]] = {}
     for drawn in draws:
         by_noise.setdefault(drawn.noise, []).append(drawn)
@@ -579,11 +542,9 @@ class PlayedBits:
 
 
 def reachable(drawn: Drawn, point: Fraction) -> bool:
-    """Tell whether some random bits make the sampler release a point; True as well where it is too unlikely to try.
-
-    |Z| moves in one direction with each of its uniform numbers. So it falls from infinity to 0 along a line through all
-    of them, and the bits are found by bisection, starting from the family's distribution function.
-    """
+    """Tell whether some random bits make the sampler release a point; True as well where it is too unlikely to try."""
+    # |Z| moves in one direction with each of its uniform numbers. So it falls from infinity to 0 along a line through
+    # all of them, and the bits are found by bisection, starting from the family's distribution function.
     distance = (point - drawn.location) / drawn.scale
     tail = float(drawn.noise.survival(np.array([abs(float(distance))]))[0])
     if tail < SMALLEST:

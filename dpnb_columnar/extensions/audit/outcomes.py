@@ -1,7 +1,4 @@
-"""Audited configurations, findings, and measurements per configuration.
-
-Recorded releases: samplers that note each draw, and a model or its scores as named numbers.
-"""
+"""Audited configurations, their recorded releases (samplers that note each draw), findings and measurements."""
 
 from __future__ import annotations
 
@@ -193,11 +190,7 @@ def _cells(name: str, cells: Table | Histogram | Presence) -> Iterator[tuple[str
 
 @contextmanager
 def remembered_searches() -> Iterator[None]:
-    """Let releases in this block look up moments and sensitivities that they have computed before.
-
-    An audit releases the same few columns thousands of times. Moments and sensitivities are functions of the sample and
-    of public numbers, so no result changes.
-    """
+    """Let releases in this block look up moments and sensitivities of columns that recur thousands of times."""
     original = dict(MOMENTS)
     MOMENTS.update(
         {
@@ -251,7 +244,6 @@ WEIGHTS = {
 """Attribute weights, beside none, that a mechanism is audited with under a noise. Later passes are the same whatever
 the first has released. ``calibrated`` is audited with three classes as well, and ``learned`` with copies."""
 
-
 UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
     ("smooth", NOISE_FAMILIES[0], NONE): (2,),
     ("histogram", None, NONE): (1, 2),
@@ -260,7 +252,6 @@ UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 }
 """Rows of a unit that count, by mechanism, noise and attribute weights of what is audited with units: pure noise alone,
 since no other is for units, and that of rows, so that one family shows how it is divided."""
-
 
 WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
     ("histogram", None, NONE): (None, 2),
@@ -273,7 +264,6 @@ WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 }
 """Likewise of what is audited with weights of rows; None for rows without units. The query for the sums is the same in
 every mechanism."""
-
 
 GROUPED = ("category", "number:copy 1=p")
 """Divisions into groups that scores are audited with: by a declared attribute, and by another one crossed with a column
@@ -292,7 +282,6 @@ SCORED: tuple[tuple[int, tuple[str, ...], int | None, bool], ...] = (
     (3, GROUPED_IN_THREE, None, False),
 )
 """Released scores that are audited: number of classes, divisions, rows of a unit, and whether rows have a weight."""
-
 
 SCORED_SEED = 582
 """Seed of the released numbers of the model whose scores are audited: in every audited domain it predicts two classes,
@@ -350,11 +339,7 @@ class Configuration:
 
 
 def _noises(record: MechanismRecord) -> tuple[str | None, ...]:
-    """Choose the noise families that a mechanism is audited with.
-
-    All of them are tried with the sampler and the searches by ``smooth``; the others that take a family are audited
-    with their default, and ``paper`` also with a family that gives its class counts other noise.
-    """
+    """Choose the noise families that a mechanism is audited with: all with ``smooth``, else the default and a few."""
     if not record.smooth:
         return (None,)
     return NOISE_FAMILIES if "all" in record.audited else (record.mechanism.default_noise, *record.audited)
@@ -367,11 +352,12 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         if not record.private:
             raise UsageError(f"mechanism: {name!r} promises no privacy, so there is nothing to audit")
     of_rows = [
-        Configuration(name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
+        Configuration(name, noise, Budget(EPSILON, neighbours, delta=Fraction(0) if pure else DELTA), weights)
         for name, record in (chosen if mechanisms else OWN).items()
         if record.private
         for weights in (NONE, CALIBRATED, LEARNED)
         for noise in _noises(record)
+        for pure in [noise is None or smooth_family(noise).kind is Pure]
         for neighbours in Neighbours
         if weights == NONE or weights in WEIGHTS.get((name, noise), ())
     ]
@@ -392,11 +378,6 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         if not mechanisms or SCORES in mechanisms
     ]
     return of_rows + of_units + of_classes + of_copies + of_scores
-
-
-def _delta(noise: str | None) -> Fraction:
-    """Return the delta that a noise family needs."""
-    return Fraction(0) if noise is None or smooth_family(noise).kind is Pure else DELTA
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,15 @@
 """The data universe of the audit: kinds of rows that statistics distinguish, counted by the real engine one at a time.
 
-A database is a histogram over the universe, as in Dwork and Roth 2014, section 2.1.
-
-Pairs of neighbouring databases: all pairs of small ones, and pairs in which one row is hard to protect.
-
-Databases of whole units, or of rows that have a weight: of a tiny domain, counted by the real engine.
-
-A database is a histogram over kinds of units, as one of rows is over kinds of rows, so pairs of neighbours and their
-comparison are the same. Without a unit each kind is one row. Rows stand in two files, dealt out one by one, in turn.
+A database is a histogram over the universe, as in Dwork and Roth 2014, section 2.1. Pairs of neighbouring databases are
+all pairs of small ones, and pairs in which one row is hard to protect. A database of whole units, or of rows that have
+a weight, is a histogram over kinds of units, so pairs of neighbours and their comparison are the same.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, combinations_with_replacement
@@ -44,45 +39,36 @@ Database = tuple[int, ...]
 
 NAN, INFINITY = float("nan"), float("inf")
 
-YEARS = read_domain(
+
+def _domain(name: str, attributes: Mapping[str, object], classes: Sequence[str] = ("a", "b"), **more: object) -> Domain:
+    label = {"column": "label", "classes": [*classes]}
+    return read_domain(name, {"label": label, **more, "attributes": attributes}, "audit")
+
+
+YEARS = _domain(
     "years",
-    {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 1900, "upper": 1904, "step": 2},
-            "category": {"values": ["p"], "missing": "category"},
-        },
-    },
-    "audit",
+    {"number": {"lower": 1900, "upper": 1904, "step": 2}, "category": {"values": ["p"], "missing": "category"}},
 )
 """Values far from zero over a narrow range: it exposes code that takes the bounds' distance for the change of a sum.
 
 A missing number has no declaration: its sample has the class's public size.
 """
 
-WAGES = read_domain(
+WAGES = _domain(
     "wages",
     {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "category"},
-            "category": {"values": ["p"], "missing": "skip"},
-        },
+        "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "category"},
+        "category": {"values": ["p"], "missing": "skip"},
     },
-    "audit",
 )
 """A wide grid carried to the logarithmic scale; numbers present and missing are counted."""
 
-HOURS = read_domain(
+HOURS = _domain(
     "hours",
     {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
-            "category": {"values": ["p"], "missing": "row"},
-        },
+        "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+        "category": {"values": ["p"], "missing": "row"},
     },
-    "audit",
 )
 """The fewest kinds of rows: numbers present are counted, and a row without a category is dropped."""
 
@@ -90,18 +76,15 @@ COPIES = tuple(f"copy {number}" for number in range(1, 10))
 """Columns that repeat the category."""
 
 TRADES, SHOPS = (
-    read_domain(
+    _domain(
         name,
         {
-            "label": {"column": "label", "classes": classes},
-            "attributes": {
-                "number": {"lower": 0, "upper": 4, "step": 4},
-                **{column: {"values": ["p"], "missing": "category"} for column in ("category", *COPIES)},
-            },
+            "number": {"lower": 0, "upper": 4, "step": 4},
+            **{column: {"values": ["p"], "missing": "category"} for column in ("category", *COPIES)},
         },
-        "audit",
+        classes,
     )
-    for name, classes in (("trades", ["a", "b", "c"]), ("shops", ["a", "b"]))
+    for name, classes in (("trades", "abc"), ("shops", "ab"))
 )
 """Three classes, and two, of ten copies of a category: a gradient scales rows of so many log-ratios down."""
 
@@ -286,13 +269,12 @@ def declared_cells(row: Row, domain: Domain) -> list[Cells]:
 
 def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
     from dpnb_columnar.counting.engines import local
-    from dpnb_columnar.counting.engines import local as duckdb
     from dpnb_columnar.rows.parquet import open_parquet
 
     frame_of(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
-        return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+        return assemble(domain, local.count_cells(source, domain, domain.attributes))
     return local.answer(source, CellQuery(domain))
 
 
@@ -330,7 +312,6 @@ _COLUMNS = {Missing.SKIP: 1, Missing.CATEGORY: 2}
 _MISSING = ((7, -3), (-2, 40), (0, 0), (500, 12), (-90, 3))
 """Per scenario and class, the released number of rows without a value; noise makes it negative."""
 
-
 _WEIGHTS = (40, -7)
 """Released sums of weights, per class, where rows have one."""
 
@@ -362,21 +343,14 @@ def groups(
 
 
 def forced_sizes(domain: Domain, scenarios: int) -> list[tuple[int, ...]]:
-    """Choose released sizes that are forced upon small databases, at most 5.
-
-    Of copies of an attribute all classes but the first are so rare that no score makes them likely: then a row of such
-    a class adds all that it may to a gradient, and one of other values takes as much away.
-    """
-    if domain in (TRADES, SHOPS):
+    """Choose released sizes that are forced upon small databases, at most 5."""
+    if domain in (TRADES, SHOPS):  # classes so rare that a row of one adds all that it may to a gradient
         return [(10**9 - place, *(3,) * (len(domain.classes) - 1)) for place in range(scenarios)]
     return _forced(domain, [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)][:scenarios])
 
 
 def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Choose the answers to the first queries of a release, which settle the sizes of its samples.
-
-    Where numbers of values are released, these are the sizes, and the class counts differ from them.
-    """
+    """Choose the answers to the first queries of a release, which settle the sizes of its samples."""
     columns = [_COLUMNS[each.missing] for each in domain.numeric if each.missing in _COLUMNS]
     if not columns:
         return list(sizes)
@@ -422,10 +396,7 @@ def neighbours(database: Database, relation: Neighbours) -> Iterator[Database]:
 
 
 def crowds(universe: Universe, number: int) -> Iterator[Database]:
-    """Yield databases of ``number`` rows in which one row stands out most: all alike, or half and half.
-
-    All rows at the lower bound, at the upper bound, half at each, half in each class, and half without a value.
-    """
+    """Yield databases of ``number`` rows in which one row stands out most: all alike, or half and half."""
     low, high = universe.extremes(0)
     other = universe.extremes(1)[1]
     half = number // 2
@@ -512,19 +483,11 @@ def homes(rows: int | None, *, weighted: bool) -> Domain:
     """Return the domain of the audited rows, with a weight or not; at most so many of a unit count, if it has one."""
     unit = {} if rows is None else {"unit": {"column": UNIT, "rows": rows}}
     weight = {"weight": {"column": WEIGHT, "cap": CAP, "missing": LACKING}} if weighted else {}
-    return read_domain(
-        "homes",
-        {
-            "label": {"column": "label", "classes": ["a", "b"]},
-            **unit,
-            **weight,
-            "attributes": {
-                "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
-                "category": {"values": ["p"], "missing": "category"},
-            },
-        },
-        "audit",
-    )
+    attributes = {
+        "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+        "category": {"values": ["p"], "missing": "category"},
+    }
+    return _domain("homes", attributes, **unit, **weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -647,9 +610,7 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
 def _declared_weight(member: Member) -> int:
     """Return what a row weighs by the declaration alone."""
     label, *_, weight = member
-    if label is None:
-        return 0
-    return LACKING if weight is None else min(int(weight), CAP)
+    return 0 if label is None else LACKING if weight is None else min(int(weight), CAP)
 
 
 def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
@@ -667,11 +628,6 @@ def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[Adversarial
         for crowd in (0, 12):
             base = [(crowd, among)]
             more = [] if relation is Neighbours.ADD_REMOVE else [(1, changed)]
-            pairs.append(
-                AdversarialPair(
-                    f"{name}, {crowd} others beside it",
-                    universe.database(*base, *more),
-                    universe.database(*base, (1, unit)),
-                )
-            )
+            one, two = universe.database(*base, *more), universe.database(*base, (1, unit))
+            pairs.append(AdversarialPair(f"{name}, {crowd} others beside it", one, two))
     return pairs

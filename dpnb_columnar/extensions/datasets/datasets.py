@@ -1,6 +1,4 @@
-"""``dpnb-columnar datasets``: what the catalogues declare, and raw files turned into Parquet.
-
-The preparation of a public data set: raw files as published, verified and written as one Parquet file.
+"""``dpnb-columnar datasets``: what the catalogues declare, and raw files, verified and written as one Parquet file.
 
 Raw files are as their publishers serve them; each data set has a reader. It returns columns under the names of the
 catalogue, numbers as numbers and text without padding. It drops no row and no value: which values are missing or
@@ -24,7 +22,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, stage
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.domain.catalogue import CatalogueEntry
+from dpnb_columnar.domain.catalogue import CatalogueEntry, entries, entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, check_parquet, opened
@@ -124,10 +122,7 @@ def census_income(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame
 
 
 def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null.
-
-    One state is decoded at a time, and only the columns wanted are kept (the file has 286).
-    """
+    """Read ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null."""
     import polars as pl
 
     states = []
@@ -165,10 +160,7 @@ READERS: dict[str, Reader] = {
 def _delimited(
     paths: Sequence[Path], names: Sequence[str], separator: str = ",", comment_prefix: str | None = None
 ) -> pl.LazyFrame:
-    """Read files without a header line, one after the other, every field as text; ``.gz`` is decompressed.
-
-    An empty line (Adult's files end in one) is no row.
-    """
+    """Read files without a header line, one after the other, every field as text; ``.gz`` is decompressed."""
     import polars as pl
 
     lines = pl.scan_csv(
@@ -179,7 +171,7 @@ def _delimited(
         comment_prefix=comment_prefix,
         quote_char=None,
     )
-    return lines.filter(~pl.all_horizontal(pl.all().is_null()))
+    return lines.filter(~pl.all_horizontal(pl.all().is_null()))  # Adult's files end in an empty line
 
 
 PIECE = 2**20
@@ -225,7 +217,6 @@ def prepare(entry: CatalogueEntry, folder: Path, output: Path, *, overwrite: boo
 
 
 def _reader(entry: CatalogueEntry) -> Reader:
-    """Return the reader of the entry's raw files."""
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
     remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
@@ -237,10 +228,7 @@ def _reader(entry: CatalogueEntry) -> Reader:
 def _convert(
     entry: CatalogueEntry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path
 ) -> None:
-    """Write the wanted columns, in the order of the raw files.
-
-    Polars' own message is not passed on: it may quote a value of a row.
-    """
+    """Write the wanted columns, in the order of the raw files; Polars' own message may quote a value of a row."""
     import polars as pl
 
     try:
@@ -256,10 +244,7 @@ def _convert(
 
 
 def raw_files(entry: CatalogueEntry, folder: Path) -> tuple[Path, ...]:
-    """Find the entry's raw files, in the order of the catalogue.
-
-    A file declared as ``name.gz`` may also be there uncompressed, as ``name``.
-    """
+    """Find the entry's raw files, in the order of the catalogue; ``name.gz`` may be there uncompressed."""
     located_files = {relative: located(folder / relative) for relative in entry.raw}
     if absent := [relative for relative, path in located_files.items() if path is None]:
         files = ", ".join(f"{folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
@@ -288,10 +273,7 @@ def located(path: Path) -> Path | None:
 
 
 def checksum(path: Path) -> str:
-    """Compute the hexadecimal SHA-256 of a file, of the uncompressed content where the name ends in ``.gz``.
-
-    The file is read piece by piece, and the bytes read from disk are reported.
-    """
+    """Compute the hexadecimal SHA-256 of a file, of the uncompressed content where the name ends in ``.gz``."""
     try:
         with path.open("rb") as disk:
             digest, read = hashlib.sha256(), 0
@@ -334,7 +316,6 @@ def show(
       dpnb-columnar datasets list
     """
     from dpnb_columnar.domain import Domain, Numeric
-    from dpnb_columnar.domain.catalogue import entries
 
     rows = []
     for entry in entries(catalogue):
@@ -365,9 +346,6 @@ def prepare_command(
       dpnb-columnar datasets prepare adult --from downloads
       dpnb-columnar datasets prepare acs2018 --from downloads --output acs.parquet
     """
-    from dpnb_columnar.domain.catalogue import entry_named
-    from dpnb_columnar.extensions.datasets.datasets import prepare
-
     entry = entry_named(name)
     target = output or Path(f"{entry.name}.parquet")
     check_parquet(target)

@@ -1,10 +1,6 @@
-"""A model in another language: its table of terms and a script that reads it, or an ONNX graph of the same terms.
+"""A model in another language: a table of terms and a script that reads it, or an ONNX graph of the same terms.
 
-Languages that a model is exported to: all that the command line needs of ``exports`` to start.
-
-A model as one table of terms, which a short script in another language reads to score rows as ``predict`` does.
-
-The table has blocks of ``cells``: the prior, one block per attribute, and the calibration line. A cell has one row per
+The files score rows as ``predict`` does. The table has blocks of ``cells``: the prior, one block per attribute, and the calibration line. A cell has one row per
 class, and one whose class is empty: what the cell adds to the number of skipped attributes. Of the cells of a block
 that a row of data matches, the last one counts:
 
@@ -23,10 +19,8 @@ The line (``likelihood.LineTerms``) has a block ``others``, per class but the la
 part of the score (``slope``) that divide the others' probability, and a block ``line`` of cells to look up a score
 difference in: per class its log-odds if it is the best of the others, and under the empty class those of the rest.
 
-The table of terms as an ONNX graph of core operators, in double precision.
-
-A column of the rows is a tensor of one number or text per row; NaN and the empty text are missing. Every other tensor
-has a row per row, and a column per class or cell.
+The ONNX graph has core operators alone, in double precision. A column of the rows is a tensor of one number or text per
+row; NaN and the empty text are missing. Every other tensor has a row per row, and a column per class or cell.
 """
 
 from __future__ import annotations
@@ -122,7 +116,6 @@ def _constant(match: str, value: str | float, terms: Sequence[float], skipped: f
 
 
 def _cells(attribute: Attribute, parameters: AttributeParameters, weight: float) -> Iterator[Cell]:
-    """Yield the cells of an attribute."""
     without, skipped = missing_terms(parameters, weight), 0.0
     if isinstance(parameters, Table):
         assert isinstance(attribute, Categorical)
@@ -137,7 +130,10 @@ def _cells(attribute: Attribute, parameters: AttributeParameters, weight: float)
         if isinstance(parameters, Normal):
             yield from _normal_cells(attribute, parameters, weight)
         elif isinstance(parameters, Histogram):
-            yield from _bin_cells(attribute, parameters, weight)
+            starts = [0, *bin_starts(attribute, parameters.edges)]
+            for start, terms in zip(starts, zip(*cell_terms(parameters, weight), strict=True), strict=True):
+                if start <= attribute.cells:
+                    yield _constant("from", _first_number(attribute, start) if start else "", terms)
         for missing in attribute.missing_values:
             yield _constant("missing", float(missing), without, skipped)
         return
@@ -145,15 +141,8 @@ def _cells(attribute: Attribute, parameters: AttributeParameters, weight: float)
     spelled = sum(number is not None for _, number, _ in texts)
     yield _constant("other", "number" if spelled == len(texts) else "both" if spelled else "text", without, skipped)
     for value, number, code in texts:
-        terms = [row[code] for row in rows]
-        yield _constant("text", value, terms) if number is None else _constant("number", number, terms)
-
-
-def _bin_cells(attribute: Numeric, parameters: Histogram, weight: float) -> Iterator[Cell]:
-    starts = [0, *bin_starts(attribute, parameters.edges)]
-    for start, terms in zip(starts, zip(*cell_terms(parameters, weight), strict=True), strict=True):
-        if start <= attribute.cells:
-            yield _constant("from", _first_number(attribute, start) if start else "", terms)
+        own = [row[code] for row in rows]
+        yield _constant("text", value, own) if number is None else _constant("number", number, own)
 
 
 def _first_number(attribute: Numeric, code: int) -> float:
@@ -170,10 +159,8 @@ def _first_number(attribute: Numeric, code: int) -> float:
 
 
 def _normal_cells(attribute: Numeric, parameters: Normal, weight: float) -> Iterator[Cell]:
-    """Yield the cells of a normal attribute: a constant beyond each bound, between them the formula of its terms.
-
-    The square is written around the mean of the narrower class, where its terms are small numbers.
-    """
+    """Yield the cells of a normal attribute: a constant beyond each bound, between them the formula of its terms."""
+    # The square is written around the mean of the narrower class, where its terms are small numbers.
     scale, terms = attribute.scale, normal_terms(attribute, parameters, weight)
     own, half = terms.reference, Fraction(terms.weight) / 2
     precision = [1 / Fraction(deviation) ** 2 for deviation in parameters.deviation]
@@ -267,8 +254,6 @@ LONGEST_VALUE = 200
 def write_export(model: NaiveBayes, output: Path, target: Target, *, overwrite: bool = False) -> None:
     """Write a model as a script with the table that it reads, or as one ONNX file."""
     if target is Target.ONNX:
-        from dpnb_columnar.extensions.exports.exports import onnx_file
-
         files = {output: onnx_file(model, head_lines(model))}
     else:
         table = table_name(output)
@@ -355,10 +340,7 @@ OUTPUTS = ("predicted", "probabilities", "skipped")
 
 
 def onnx_file(model: NaiveBayes, properties: Mapping[str, str]) -> bytes:
-    """Write a model as the bytes of an ONNX file.
-
-    Its outputs are ``predicted`` (texts), ``probabilities`` (a column per class) and ``skipped``.
-    """
+    """Write a model as the bytes of an ONNX file."""
     try:
         import onnx
     except ImportError:

@@ -11,8 +11,6 @@ read (``_checked_files``): each lies in the table's own folder, and each is list
 data set would be read under the name of this one, or a person would count several times at the stated epsilon.
 
 A library's own errors may quote values, so none of their texts is shown.
-
-One snapshot of a lake table as rows to count. CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -111,7 +109,6 @@ class LakeTable:
         return Batches(self.name, self.schema, rows, self.size)
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns."""
         import pyarrow as pa
 
         try:
@@ -299,10 +296,7 @@ def _metadata_file(table: Path) -> Path:
 
 
 def _of_metadata(file: Path) -> Any:
-    """Return a table of pyiceberg's by its metadata file, which reads files of this machine alone.
-
-    Its author is not trusted: what metadata say of how to read, and where from, is not followed elsewhere.
-    """
+    """Return a table of pyiceberg's by its metadata file, whose author is not trusted to lead to other machines."""
     from pyiceberg.catalog.noop import NoopCatalog
     from pyiceberg.io.pyarrow import PyArrowFileIO
     from pyiceberg.serializers import FromInputFile
@@ -382,21 +376,16 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
 
 
 def _iceberg_home(metadata_file: str) -> PurePath:
-    """Return the place of a table's files: what holds the folder ``metadata`` of its metadata file.
-
-    Not the location that the metadata give: who writes these can write any, such as the root of the file system.
-    """
+    """Return the place of a table's files: what holds the folder ``metadata`` of its metadata file."""
+    # Not the location that the metadata give: who writes these can write any, such as the root of the file system.
     folder = posixpath.dirname(metadata_file)
     above = posixpath.dirname(folder)
     return _place_of(folder if posixpath.basename(folder) != ICEBERG.log or above.endswith(":") else above)
 
 
 def _local_path(address: str) -> Path | None:
-    """Return the path that an address of this machine's file system stands for; None for another machine's.
-
-    The libraries open a path as it is written, percent signs and the name of a host with it.
-    """
-    parts = urlsplit(address)
+    """Return the path that an address of this machine's file system stands for; None for another machine's."""
+    parts = urlsplit(address)  # the libraries open a path as it is written, percent signs and a host with it
     if parts.scheme == "file":
         return Path(parts.netloc + parts.path).resolve()
     return None if parts.scheme else Path(address).resolve()

@@ -1,13 +1,7 @@
 """Count with Spark: its workers count, and counts of cells and bins reach this process, never rows. CONFIDENTIAL.
 
-Queries are watched: how much of one the workers have done, and why it fails.
-
-List Parquet files for Spark and read their footers: local files, and files at addresses of Spark's file systems.
-
-A footer is parsed by the code that parses those of local files, so that a file has the same types and digest wherever
-it is.
-
-Files and tables that Spark reads, as rows to count. CONFIDENTIAL.
+Footers of Parquet files, here and at addresses of Spark's file systems, are parsed by the code that parses those of
+local files, so that a file has the same types and digest wherever it is.
 """
 
 from __future__ import annotations
@@ -226,7 +220,7 @@ def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str],
         if len(rows.inputFiles()) != len(members):
             raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
         given = {column: lit(value).cast("string").alias(column) for column, value in values}
-        read = (given.get(column, col(f"`{column.replace('`', '``')}`")) for column in columns)
+        read = (given.get(column, col(_quoted(column))) for column in columns)
         frames.append(rows.select(*read) if given else rows)
     return reduce(lambda one, other: one.union(other), frames)
 
@@ -281,10 +275,7 @@ DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "Check
 
 @contextmanager
 def reported_stage(session: Any, rows: int | None) -> Iterator[None]:
-    """Report how many of some rows the query within this block has read, as the share of tasks that are finished.
-
-    Its first stage reads the rows, in tasks of about as many bytes each; the stages after it add up cells.
-    """
+    """Report how many of some rows the query within this block has read, by the finished tasks of its first stage."""
     if not is_watched():
         yield
         return
@@ -473,40 +464,26 @@ def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
 
     Dates are read as their number of days, whatever calendar a file says that it was written in; see ``_selected``.
     """
-    from pyspark.sql.types import (
-        BooleanType,
-        DecimalType,
-        DoubleType,
-        IntegerType,
-        LongType,
-        StringType,
-        StructField,
-        StructType,
-    )
+    from pyspark.sql import types as known
+
+    usual = {
+        Kind.INTEGER: known.LongType(),
+        Kind.UNSIGNED: known.DecimalType(20, 0),
+        Kind.FLOAT: known.DoubleType(),
+        Kind.BOOLEAN: known.BooleanType(),
+        Kind.DATE: known.IntegerType(),
+    }
 
     def widest(column: str, type_: pl.DataType) -> Any:
-        match kind_of(type_):
-            case Kind.INTEGER:
-                return LongType()
-            case Kind.UNSIGNED:
-                return DecimalType(20, 0)
-            case Kind.FLOAT if type_ == pl.Float16:
-                raise DataError(
-                    f"{name}: column {excerpt(column)} has type Float16, which Spark does not read; cast it to Float32"
-                )
-            case Kind.FLOAT:
-                return DoubleType()
-            case Kind.DECIMAL:
-                assert isinstance(type_, pl.Decimal)
-                return DecimalType(WIDEST_DECIMAL, type_.scale)
-            case Kind.BOOLEAN:
-                return BooleanType()
-            case Kind.DATE:
-                return IntegerType()
-            case _:
-                return StringType()
+        if type_ == pl.Float16:
+            raise DataError(
+                f"{name}: column {excerpt(column)} has type Float16, which Spark does not read; cast it to Float32"
+            )
+        if isinstance(type_, pl.Decimal):
+            return known.DecimalType(WIDEST_DECIMAL, type_.scale)
+        return usual.get(kind_of(type_), known.StringType())
 
-    return StructType([StructField(column, widest(column, type_)) for column, type_ in types.items()])
+    return known.StructType([known.StructField(column, widest(column, type_)) for column, type_ in types.items()])
 
 
 def _selected(kinds: Mapping[str, Kind]) -> list[str]:
@@ -594,7 +571,9 @@ class SparkFiles:
         """Check the columns in the files' footers, and that no file is a copy of another."""
         session = self.session.spark
         with_rows = [file for file in self._opened if file.part is not None]
-        for first, second, *_ in find_copies(with_rows, _part_and_folder, partial(read_beginning, session)):
+        for first, second, *_ in find_copies(
+            with_rows, lambda file: (file.part, *file.folder.items()), partial(read_beginning, session)
+        ):
             raise copies_error(first.name, second.name)
         return OpenedRows(open_files(session, self._opened, domain), answer)
 
@@ -613,10 +592,6 @@ class SparkFiles:
 def _place(file: SparkFile) -> Path | str:
     """Return where a file is, for what may be beside it: its path as typed, that of this machine, or its address."""
     return file.local or file.name if is_address(file.name) else Path(file.name)
-
-
-def _part_and_folder(file: SparkFile) -> tuple[object, ...]:
-    return file.part, *file.folder.items()
 
 
 @dataclass(frozen=True)

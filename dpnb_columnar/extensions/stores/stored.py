@@ -79,12 +79,8 @@ class Store:
 
         address = f"{self.scheme}://{self.place}"
         with store_errors(self, address):
-            if self.scheme == "s3":
-                return S3Store(self.place)
-            if self.scheme == "gs":
-                return GCSStore(self.place)
-            if self.scheme == "az":
-                return AzureStore(self.place)
+            if (kind := {"s3": S3Store, "gs": GCSStore, "az": AzureStore}.get(self.scheme)) is not None:
+                return kind(self.place)
             if self.scheme == "abfss":
                 return AzureStore.from_url(address)
             return HTTPStore.from_url(address, client_options={"allow_http": self.scheme == "http"})
@@ -195,10 +191,7 @@ class _Reader(io.RawIOBase):
 
 
 def resolve_address(item: str) -> list[ObjectOfStore]:
-    """List the objects that an address, or a pattern of addresses, stands for, in order.
-
-    An address that no object has stands for the Parquet files below it, as a folder does.
-    """
+    """List the objects of an address or a pattern; an address that no object has stands for the files below it."""
     store, key = _parsed(item)
     fixed = re.split(r"[*?\[]", key, maxsplit=1)[0]
     if store.scheme in WEB and fixed != key:
@@ -257,10 +250,8 @@ def _pattern(key: str) -> Callable[[str], Any]:
             written, place = f"{written}(?:[^/]+/)*", place + 3
         elif group:
             inside = group[0][1:-1].replace("\\", "\\\\")
-            written, place = (
-                f"{written}[{'^' + inside[1:] if inside.startswith('!') else inside}]",
-                place + len(group[0]),
-            )
+            written += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+            place += len(group[0])
         else:
             written += {"*": "[^/]*", "?": "[^/]"}.get(rest[0], re.escape(rest[0]))
             place += 1
@@ -363,7 +354,8 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     if "://169.254.169.254/" in text or "Account must be specified" in text or "//metadata.google" in text:
         return MissingInputError(f"{name}: no credentials for it are there{remedy}")
     if isinstance(error, FileNotFoundError) or status == 404:
-        return _NotFoundError(f"{name}: no such object, or no such {_container(store)}; check the address")
+        container = "server" if store.scheme in WEB else "container" if store.scheme in ("az", "abfss") else "bucket"
+        return _NotFoundError(f"{name}: no such object, or no such {container}; check the address")
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
         right = "list what is below it" if asked == "list" else "read it"
         return MissingInputError(f"{name}: access denied; give these credentials the right to {right}{remedy}")
@@ -384,7 +376,3 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     return TemporaryError(
         f"{name}: its store does not answer, or the connection was lost; check the address, or try again"
     )
-
-
-def _container(store: Store) -> str:
-    return "server" if store.scheme in WEB else "container" if store.scheme in ("az", "abfss") else "bucket"

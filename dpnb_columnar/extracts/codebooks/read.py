@@ -316,7 +316,6 @@ class _DocumentElements:
             raise self.refusal(f"begins with {excerpt(name)}, a DDI codebook with codeBook")
 
     def _take_attributes(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the attributes of an element."""
         match name:
             case "codeBook":
                 self.identifier = attributes.get("ID", "")
