@@ -1,7 +1,4 @@
-"""The expected error of a planned release, and attributes of which it says nothing, from public facts alone.
-
-What a release asks of the rows: the queries themselves, and the part of the budget that each spends.
-"""
+"""What a planned release asks of the rows, its expected error, and attributes of which it says nothing. Public."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """What is asked."""
         return self.query.words if self.passes == 1 else f"in {self.passes} passes, {self.query.words}"
 
 
@@ -96,9 +92,8 @@ USUAL_SIZES = (USUAL_SIZE, 1_000_000)
 def expected_error(domain: Domain, share: Share, size: int) -> float:
     """Compute the bound below which 95 % of the noise of one query stays.
 
-    Where the sensitivity is a public constant, the bound is exact. Where noise follows the smooth sensitivity of the
-    data, it is that of a public reference column instead, whose values fill the middle tenth of the declared range
-    evenly.
+    Where noise follows the smooth sensitivity of the data, it is that of a public reference column, whose values fill
+    the middle tenth of the declared range evenly.
     """
     noise = query_noise(domain, share, [size])
     if noise is not None:
@@ -132,14 +127,9 @@ def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[Sma
     """Find the tables whose noise hides what a category has on average."""
     tables = {each.name: each.size for each in domain.categorical}
     found = (
-        SmallCells(
-            share.attribute,
-            tables[share.attribute],
-            size / tables[share.attribute],
-            expected_error(domain, share, size),
-        )
+        SmallCells(name, tables[name], size / tables[name], expected_error(domain, share, size))
         for share in shares
-        if share.attribute is not None and share.attribute in tables and share.query == COUNTS
+        if share.query == COUNTS and (name := share.attribute or "") in tables
     )
     return tuple(each for each in found if each.rows < each.error)
 
@@ -149,24 +139,11 @@ def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int,
     if (constant := moments_noise(attribute, share, [size])) is not None:
         return constant.quantile()
     cells, size = attribute.scale.cells, sample_size(size)
-    column, noise = _reference_column(size, *filled), moment_noise(share)
-    bound = noise.quantile(1 - LEVEL)
-    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * bound
-
-
-def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
-    """Compute the smooth sensitivity of a moment of the reference column."""
-    moment, noise = MOMENTS[share.query], moment_noise(share)
-    columns = moment.columns_of(end_to_end([sample], [cells]))
-    return moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
-
-
-def _unit(attribute: Numeric, query: str) -> float:
-    """Return the length of one unit of a released number on the attribute's scale, or on its square."""
-    step = attribute.scale.step
-    if query == "mean":
-        return step
-    return step**2 * (2 ** squares_shift(attribute.scale.cells) if MOMENTS[query].squares else 1)
+    moment, noise, step = MOMENTS[share.query], moment_noise(share), attribute.scale.step
+    columns = moment.columns_of(end_to_end([_reference_column(size, *filled)], [cells]))
+    smooth = moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
+    unit = step if share.query == "mean" else step**2 * (2 ** squares_shift(cells) if moment.squares else 1)
+    return smooth * unit * noise.quantile(1 - LEVEL)
 
 
 def _reference_column(size: int, low: int, high: int) -> RunLengthColumn:
@@ -215,10 +192,7 @@ class WideRange:
 
 
 def wide_ranges(plan: ReleasePlan, size: int) -> tuple[WideRange, ...]:
-    """Find the attributes whose moments are released with noise that hides what amounts differ by.
-
-    Histograms are not asked: the bins of an amount grow with its distance from zero, however wide it is declared.
-    """
+    """Find the attributes whose moments are released with noise that hides what amounts differ by."""
     found = []
     for attribute in plan.domain.numeric:
         shares = [

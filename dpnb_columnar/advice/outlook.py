@@ -2,8 +2,6 @@
 
 It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
 numbers of rows.
-
-What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone.
 """
 
 from __future__ import annotations
@@ -17,9 +15,11 @@ from dpnb_columnar.advice.expected_error import (
     USUAL_SIZES,
     SmallCells,
     WideRange,
+    asked_table,
     expected_error,
     rows_asked,
     small_cells,
+    unit_remark,
     wide_ranges,
 )
 from dpnb_columnar.advice.population import parse_class_sizes
@@ -42,6 +42,7 @@ from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.measurement import PRESENCE
 from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration_document import weight_document
@@ -51,12 +52,14 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.tables import html_fragment, table_lines
 from dpnb_columnar.errors import command, option
+from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import relation_text, scope
+from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
+from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
-    from dpnb_columnar.advice.expected_error import SmallCells, WideRange
     from dpnb_columnar.model.parameters import PublicSource
     from dpnb_columnar.releases.public_weights import PublicWeights
 
@@ -92,8 +95,6 @@ def mechanism_line(plan: ReleasePlan) -> str:
 
 def asked_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
-    from dpnb_columnar.advice.expected_error import asked_table, unit_remark
-
     yield from table_lines(*asked_table(plan.domain, plan.shares))
     if remark := unit_remark(plan.domain):
         yield remark
@@ -124,16 +125,12 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
 
 def shares_line(plan: ReleasePlan) -> str:
     """Say how the attributes' part of the budget is divided among them by their size."""
-    from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
-
     numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
     return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
 
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
-    from dpnb_columnar.core.measurement import PRESENCE
-
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
         parts = {s.attribute: budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE}
@@ -179,8 +176,6 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
-
     if plan.public is not None:
         return public_line(plan.public)
     count = len(plan.domain.attributes)
@@ -204,8 +199,6 @@ def weights_line(plan: ReleasePlan) -> str:
 
 def source_text(source: PublicSource) -> str:
     """Return what is known of a public file, and which attributes it leaves out."""
-    from dpnb_columnar.model.document import DECLARED_PUBLIC
-
     left_out = f"; left out, since they tell nothing: {named(source.left_out)}" if source.left_out else ""
     return f"{source.name} (SHA-256 {source.digest}, {DECLARED_PUBLIC}){left_out}"
 
@@ -315,7 +308,6 @@ class Rehearsal:
         return found + ("to be better: " + ", or ".join(helpful) if helpful else "nothing that was rehearsed is better")
 
     def _options(self, remedy: Remedy) -> str:
-        """Write the options that differ from the plan's."""
         options = []
         if remedy.mechanism != self.plan.mechanism.name:
             options.append(option("mechanism", remedy.mechanism))
@@ -508,7 +500,6 @@ def narrower(outlook: Outlook) -> str | None:
 
 
 def _automatic_line(outlook: Outlook) -> str:
-    """Say which attribute weights auto chose, and from what."""
     planned, known = outlook.plan, outlook.known
     rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
     return (
@@ -638,21 +629,13 @@ def _rehearsal_document(rehearsal: Rehearsal | None) -> dict[str, object]:
     }
 
 
-def _dependence(expected: Expectation) -> str:
-    family = expected.outcome.family
-    return "independent" if family == 1 else f"in families of {family}"
-
-
-def _bounds(expected: Expectation) -> str:
-    looseness = expected.scenario.looseness
-    return "tight" if looseness == 1 else f"{looseness} times too wide"
-
-
 def _expected_row(expected: Expectation) -> list[object]:
-    outcome = expected.outcome
+    outcome, looseness = expected.outcome, expected.scenario.looseness
+    dependence = "independent" if outcome.family == 1 else f"in families of {outcome.family}"
+    bounds = "tight" if looseness == 1 else f"{looseness} times too wide"
     figures = (outcome.largest_class, outcome.accuracy, outcome.low)
     verdict = "worse than the largest class" if expected.worse else ""
-    return [_dependence(expected), _bounds(expected), *(f"{figure:.3f}" for figure in figures), verdict]
+    return [dependence, bounds, *(f"{figure:.3f}" for figure in figures), verdict]
 
 
 def _row(prospect: Prospect) -> list[object]:

@@ -203,10 +203,7 @@ def _categories(size: int, shifts: Floats) -> Distribution:
 
 
 def _range(attribute: Numeric, looseness: int) -> tuple[float, float, float]:
-    """Codes of the attribute's scale that the values fill, and that of zero, or of the bound nearest to it.
-
-    Bounds are loose on the far side of zero: there nobody knows where values end.
-    """
+    """Codes that the values fill, and that of zero or of the bound nearest; bounds are loose on the far side of it."""
     cells = attribute.cells
     zero = min(max(float(-attribute.lower / attribute.step), 0.0), float(cells))
     codes = max(cells / looseness, min(cells, FEWEST_CODES))
@@ -229,7 +226,6 @@ def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable
 
 
 def _grid_codes(attribute: Numeric, places: Floats) -> Integers:
-    """Codes of the grid nearest to places on the attribute's scale."""
     if attribute.transform is Transform.IDENTITY:
         return np.rint(places).astype(np.int64)
     values = np.expm1(attribute.scale.origin + attribute.scale.step * places)
@@ -238,7 +234,6 @@ def _grid_codes(attribute: Numeric, places: Floats) -> Integers:
 
 
 def _completed(cumulative: Floats) -> Floats:
-    """Give the last value the probability that is left."""
     cumulative[:, -1] = 1
     return cumulative
 
@@ -264,7 +259,6 @@ class InventedRows:
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return len(self.classes)
 
     def answer(self, query: Query[Any], class_counts: Integers) -> LaterAnswer:
@@ -295,14 +289,13 @@ class InventedRows:
         return GradientSums(query, np.rint(sums).astype(np.int64), class_counts)
 
     def _scores(self, table: ScoreTable) -> Integers:
-        """Look up the score of every row in one table."""
         steps = np.searchsorted(table.starts, self.population.distributions[table.attribute].codes, side="right")
         scores: Integers = np.array(table.scores, dtype=np.int64)[steps - 1].take(self.places[table.attribute])
         return scores
 
 
 def whole(cumulative: Floats, size: int) -> Integers:
-    """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2."""
+    """Round expected numbers of rows to whole ones that add up to ``size``; cumulative ones are off by 1/2 at most."""
     totals = np.rint(cumulative * size).astype(np.int64)
     counts: Integers = totals - np.append(0, totals[:-1])
     return counts
@@ -325,17 +318,13 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
 
 
 def sample(population: Population, family: int) -> InventedRows:
-    """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random.
-
-    Within a class, each attribute's values are dealt out in the order of a normal variable of its own; in families, of
-    one that has the correlation ``LIKENESS`` with those of the other members.
-    """
+    """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random."""
     generator = np.random.default_rng(SEED)
     class_counts = whole(population.class_shares, SAMPLE_ROWS)
     classes = np.repeat(np.arange(len(class_counts)), class_counts)
     common, places = np.zeros(SAMPLE_ROWS), {}
     for number, (name, distribution) in enumerate(population.distributions.items()):
-        own = generator.standard_normal(SAMPLE_ROWS)
+        own = generator.standard_normal(SAMPLE_ROWS)  # correlated by ``LIKENESS`` in a family
         if family > 1:
             if number % family == 0:
                 common = generator.standard_normal(SAMPLE_ROWS)

@@ -1,11 +1,8 @@
 """Releases from an invented population: the errors of their tables, and how well their models classify its rows.
 
-``expect(plan, rows)``: how well the models of a planned release would classify invented rows, and what would help.
-
-No public fact says how attributes depend on each other, how unequal classes are (unless that is declared) or how
-tightly bounds are declared. So these are rehearsed, families of attributes under all circumstances.
-
-``advise(domain, budget, rows) -> Advice``: what each mechanism would lose, and which one to choose.
+``expect``: how well the models of a planned release would classify invented rows, and what would help. ``advise``: what
+each mechanism would lose, and which one to choose. No public fact says how attributes depend on each other, how unequal
+classes are (unless that is declared) or how tightly bounds are declared. So these are rehearsed.
 """
 
 from __future__ import annotations
@@ -100,10 +97,7 @@ def families(domain: Domain) -> list[int]:
 
 
 class RepeatableNoise:
-    """Noise for invented counts, from a seed: Laplace noise in floating point, other noise by the exact sampler.
-
-    There is nobody to protect, and most noise of a release is that of counts.
-    """
+    """Noise for invented counts, from a seed: Laplace noise in floating point, as there is nobody to protect."""
 
     private = False
 
@@ -159,7 +153,6 @@ class RehearsalOutcome:
 
     @property
     def accuracy(self) -> float:
-        """Mean over the releases."""
         return averages.fmean(self.accuracies)
 
     @property
@@ -239,18 +232,16 @@ class Stage:
     def _release(self, planned: ReleasePlan, seed: int) -> _Release:
         """Carry out a release once: tables are the same however they are weighted, if that costs nothing."""
         key = planned.mechanism.name, planned.noise, planned.shares, seed
-        if key not in self._released:
-            self._released[key] = self._new_release(planned, seed)
-        return self._released[key]
-
-    def _new_release(self, planned: ReleasePlan, seed: int) -> _Release:
+        if key in self._released:
+            return self._released[key]
         model = release(self._statistics, planned, RepeatableNoise(seed))
         ratios = {}
         for parameters in model.attributes:
             codes = self._population.distributions[parameters.attribute].codes
             terms = log_likelihoods(model.domain[parameters.attribute], parameters, codes)
             ratios[parameters.attribute] = terms[1:] - terms[:1]
-        return _Release(model, ratios)
+        self._released[key] = _Release(model, ratios)
+        return self._released[key]
 
     def _score(self, drawn: _Release, planned: ReleasePlan, rows: InventedRows, seed: int) -> float:
         """Score a model on rows, after a later pass over them if one is planned."""
@@ -360,14 +351,18 @@ def releases(domain: Domain) -> int:
     return fewer(few_classes, domain, LEAST_RELEASES)
 
 
+def _outcome(planned: ReleasePlan, scenario: Scenario, rows: int, draws: int, family: int) -> RehearsalOutcome:
+    prepared = stage(planned.domain, scenario.looseness, scenario.class_sizes, min(rows, LARGEST_SIZE))
+    return prepared.outcome(planned, draws, family)
+
+
 def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
-    """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone."""
-    domain, rows = planned.domain, min(rows, LARGEST_SIZE)
-    found, draws = [], releases(domain)
-    for scenario, family in rehearsals(domain, class_sizes):
-        prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
-        found.append(Expectation(scenario, prepared.outcome(planned, draws, family)))
-    return tuple(found)
+    """Rehearse a planned release in every scenario, from fixed seeds: independent attributes in the first alone."""
+    draws = releases(planned.domain)
+    return tuple(
+        Expectation(scenario, _outcome(planned, scenario, rows, draws, family))
+        for scenario, family in rehearsals(planned.domain, class_sizes)
+    )
 
 
 def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[tuple[Scenario, int]]:
@@ -380,21 +375,16 @@ def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list
 
 
 def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
-    """Rehearse a planned release that no calibration guards; None where it is not expected below the largest class.
-
-    A calibrated model predicts the largest class where its counts show no other one to be right more often, so there
-    is nothing to rehearse. Of many attributes or classes a rehearsal takes longer than a release, and is left to
-    ``plan``.
-    """
+    """Rehearse a planned release that no calibration guards; None where it is not expected below the largest class."""
+    # A calibrated model predicts the largest class where its counts show no other one to be right more often. Of many
+    # attributes or classes a rehearsal takes longer than a release, and is left to ``plan``.
     domain = planned.domain
     many = len(domain.attributes) > MOST_ATTRIBUTES or len(domain.classes) > MOST_CLASSES
     if not planned.mechanism.private or planned.calibration is not None or planned.public is not None or many:
         return None
-    found = []
-    for scenario, family in rehearsals(domain, None)[-2:]:
-        prepared = stage(domain, scenario.looseness, scenario.class_sizes, min(rows, LARGEST_SIZE))
-        found.append(Expectation(scenario, prepared.outcome(planned, draws_to_compare(domain), family)))
-    return worst(found)
+    draws = draws_to_compare(domain)
+    two = rehearsals(domain, None)[-2:]
+    return worst([Expectation(each, _outcome(planned, each, rows, draws, family)) for each, family in two])
 
 
 def worst(expectations: Sequence[Expectation]) -> Expectation | None:
@@ -430,15 +420,14 @@ def _best(
     domain: Domain, choices: Sequence[tuple[str, str, str | None, Budget]], expected: Expectation, rows: int
 ) -> Remedy | None:
     """Rehearse choices of mechanism, weights, noise and budget in one scenario, and return the best if it helps."""
-    where, family, found = expected.scenario, expected.outcome.family, []
+    draws, found = draws_to_compare(domain), []
     for mechanism, weights, noise, budget in choices:
         try:
             planned = plan(domain, budget, mechanism, noise, weights)
         except UsageError:  # the weights do not suit the mechanism, or the budget is too small
-            report_work(draws_to_compare(domain))
+            report_work(draws)
             continue
-        prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
-        outcome = prepared.outcome(planned, draws_to_compare(domain), family)
+        outcome = _outcome(planned, expected.scenario, rows, draws, expected.outcome.family)
         if not is_worse(outcome):
             found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
     return max(found, key=lambda remedy: remedy.accuracy, default=None)
@@ -476,7 +465,6 @@ class Prospect:
 
     @property
     def accuracy(self) -> float:
-        """Accuracy, averaged over tight and wide bounds."""
         return averages.fmean(outcome.accuracy for outcome in self.outcomes)
 
     @property
@@ -516,10 +504,7 @@ class Advice:
 
     @property
     def best(self) -> Prospect:
-        """What to choose: what ``auto`` takes, unless it is expected to be worse than the largest class.
-
-        Then its weights, and then the mechanism as well, are the preferred ones of those that are as good as the best.
-        """
+        """What ``auto`` takes; if it is worse than the largest class other weights, else another mechanism as well."""
         own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic.mechanism]
         default = [prospect for prospect in own if prospect.weights == self.automatic.weights]
         for prospects in (default, own):
@@ -538,12 +523,10 @@ class Advice:
 
     @property
     def recommended(self) -> str:
-        """Name of the mechanism to choose."""
         return self.best.mechanism
 
     @property
     def recommended_weights(self) -> str:
-        """Name of the way to weight attributes to choose with it."""
         return self.best.weights
 
 
@@ -564,19 +547,16 @@ def advise(
     class_sizes: tuple[Fraction, ...] | None = None,
     automatic: Automatic | None = None,
 ) -> Advice:
-    """Rehearse the candidates on invented rows whose attributes come in families.
-
-    The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
-    row is read. It is cached: plans of several mechanisms need the same.
-    """
+    """Rehearse the candidates on invented rows in families; cached, as plans of several mechanisms need the same."""
     automatic = automatic or what_auto_takes(domain, budget, rows)
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
     stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
     family, prospects = stages[0].families[-1], []
     draws = draws_to_compare(domain)
     for mechanism, weights in _choices(automatic):
-        planned = _plan(domain, pure, mechanism, weights)
-        if planned is None:
+        try:
+            planned = plan(domain, pure, mechanism, attribute_weights=weights)
+        except UsageError:  # the budget is too small for it, or the weights do not suit it
             report_work(draws * len(stages))
             continue
         if weights == NONE:
@@ -600,11 +580,3 @@ def _choices(automatic: Automatic) -> list[tuple[str, str]]:
 def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None, automatic: Automatic) -> int:
     """Return how many releases ``advise`` rehearses at most."""
     return len(_choices(automatic)) * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
-
-
-def _plan(domain: Domain, budget: Budget, mechanism: str, weights: str) -> ReleasePlan | None:
-    """Plan a release; None where the budget is too small for it, or the weights do not suit it."""
-    try:
-        return plan(domain, budget, mechanism, attribute_weights=weights)
-    except UsageError:
-        return None

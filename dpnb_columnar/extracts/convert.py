@@ -1,12 +1,6 @@
 """The conversion of extracts, Parquet among them, and their codebooks to one Parquet file that carries its domain.
 
-Columns and rows may be selected.
-
-The domain of an extract's columns by its codebooks: of an extract that is read, or of Parquet that is there already.
-
-Only public facts are used: codebooks, and names and types of columns. No row is read.
-
-An extract together with its codebook: its columns and their types, and its rows read by it.
+Columns and rows may be selected. The domain is made of codebooks, and of names and types of columns: no row is read.
 """
 
 from __future__ import annotations
@@ -46,7 +40,7 @@ from dpnb_columnar.extracts.codebooks.to_domain import (
 from dpnb_columnar.extracts.decode import column_type, read_delimited, read_fixed_width, read_header, read_names
 from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, open_extract, refuse_changed
 from dpnb_columnar.extracts.persons import PersonCounts, Persons, with_persons
-from dpnb_columnar.rows.parquet import own_declaration
+from dpnb_columnar.rows.parquet import own_declaration, read_schema
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
@@ -77,7 +71,6 @@ class DescribedExtract:
 
     @property
     def encoding(self) -> str:
-        """Character encoding of the extract."""
         return DEFAULT_ENCODING if self.codebook is None else self.codebook.encoding
 
     @property
@@ -101,7 +94,6 @@ class DescribedExtract:
 
     @cached_property
     def _variables(self) -> Mapping[str, Variable]:
-        """Declaration of each column."""
         if self.codebook is None:
             return {}
         return {name: variable for name, (_, variable) in self.codebook.column_sources().items()}
@@ -143,7 +135,6 @@ def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...]
 def _describe_parquet(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
     """Find the columns of Parquet in its footer, and those of its folders."""
     from dpnb_columnar.rows.holdout import batches_of_files
-    from dpnb_columnar.rows.parquet import read_schema
 
     types, schema = read_schema(extract.path), batches_of_files([extract.path]).schema
     book = None if codebook is None else for_columns(codebook, types)
@@ -329,8 +320,6 @@ def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDom
     book = read_codebook(codebook)
     types: Mapping[str, pl.DataType] = {}
     if file is not None:
-        from dpnb_columnar.rows.parquet import read_schema
-
         types = read_schema(file)
         book = for_columns(book, types)
     variables = _first_of_a_name(book)
@@ -360,8 +349,6 @@ def _first_of_a_name(book: Codebook) -> dict[str, Variable]:
 
 def stated_universe(file: Path) -> str:
     """Return who the persons of a Parquet file are by its present domain; empty where that does not say it."""
-    from dpnb_columnar.rows.parquet import own_declaration
-
     try:
         carried = own_declaration(file)
     except ConfigurationError:  # faulty, and about to be replaced by the codebook's
@@ -370,10 +357,7 @@ def stated_universe(file: Path) -> str:
 
 
 def for_columns(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
-    """Return the codebook for the columns of a Parquet file: in their spelling, with words as values of its factors.
-
-    A factor is a column whose values are in a dictionary, as R writes words for codes.
-    """
+    """Return the codebook for the columns of a Parquet file: in their spelling, with words as values of R's factors."""
     import polars as pl
 
     def in_words(variable: Variable) -> Variable:
@@ -427,9 +411,6 @@ def notes_on(book: Codebook, domain: UnlabelledDomain, types: Mapping[str, pl.Da
         yield "the codebook is of a hierarchical extract: each row has to be a person, with what its household has"
 
 
-# Parquet that another program made of an extract: its columns are the codebook's, by their names.
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Columns and rows wanted of an extract.
@@ -453,7 +434,6 @@ class Selection:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Columns to read: those whose values matter, and their flags."""
         return tuple(dict.fromkeys((*self.valued, *(flag.column for flag in self.flags.values()))))
 
 
@@ -490,8 +470,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
 
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
-    """Make allocated values null, and select the columns to write, and the rows for which the condition holds then.
-    Confidential.
+    """Make allocated values null, and select columns, and the rows for which the condition holds then. Confidential.
 
     Each row of the result is a function of one row. A condition of values before they are null would let the answer of
     a donor decide which rows with its copies are there (``docs/privacy.md``, Lemma 2.16).
@@ -757,7 +736,6 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
 
 
 def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
-    """Add the columns that the weight of units is made of."""
     _check_known(option("persons-cap"), persons.columns, available)
     if UNIT_WEIGHT in selection.columns:
         raise UsageError(
@@ -767,10 +745,7 @@ def _with_persons(selection: Selection, persons: Persons, available: Sequence[st
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
-    """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows.
-
-    Reading, decoding and writing go on side by side.
-    """
+    """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows."""
     check_output(output, overwrite)
     selection = conversion.selection
     schema = output_schema(conversion.extracts, selection.read, conversion.types)

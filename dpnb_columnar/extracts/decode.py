@@ -1,19 +1,14 @@
-"""The decoder of fixed-width fields to Arrow columns: one field of many lines at a time, without a loop over lines.
+"""Extracts as Arrow batches: fixed-width text, rectangular or hierarchical, and CSV.
 
-The code is our own because it is fast and exact. On two million lines of 60 characters with ten variables, reading and
-decoding ran at 2.3 times the speed of Polars (slice, strip and cast of a text column) and at 4 times that of DuckDB
-(substr, trim and cast), at a third of their memory. Implied decimals are correctly rounded, and a malformed field is
-reported with its line, which neither library can do.
+*Fixed width*: one field of many lines is decoded at a time, without a loop over lines; one row for each innermost
+record. The code is our own because it is fast and exact. On two million lines of 60 characters with ten variables,
+reading and decoding ran at 2.3 times the speed of Polars (slice, strip and cast of a text column) and at 4 times that
+of DuckDB (substr, trim and cast), at a third of their memory. Implied decimals are correctly rounded, and a malformed
+field is reported with its line, which neither library can do.
 
-Fixed-width extracts, rectangular or hierarchical, as Arrow batches: one row for each innermost record.
-
-Many lines are read at a time: the start and length of each are computed without a loop over lines.
-
-Delimited extracts (CSV with a header) as Arrow batches: read as text, then converted to each column's type.
-
-Arrow parses the file. Its own type conversion is not used, since it takes ``nan``, ``inf`` and ``0x1F`` for numbers and
-quotes the field in its error; and its parser takes all that follows an unclosed quote for one field, which
-``QuoteCheckedStream`` prevents.
+*CSV*: Arrow parses the file as text, which is then converted to each column's type. Its own type conversion is not
+used, since it takes ``nan``, ``inf`` and ``0x1F`` for numbers and quotes the field in its error; and its parser takes
+all that follows an unclosed quote for one field, which ``QuoteCheckedStream`` prevents.
 """
 
 from __future__ import annotations
@@ -52,11 +47,7 @@ EXACT_DECIMALS = 22
 
 
 class MalformedFieldError(ValueError):
-    """A field does not spell what its variable is declared to hold. The text never quotes the field.
-
-    Attributes:
-        row: Position of the field among those read together, from 0.
-    """
+    """A field is not as its variable is declared; ``row`` counts from 0 those read together. The text quotes nothing."""
 
     def __init__(self, row: int) -> None:
         super().__init__("malformed field")
@@ -79,9 +70,7 @@ class Digits:
 
 
 def read_digits(characters: Characters) -> Digits:
-    """Read a number field: blanks, a sign or none, digits, blanks; or blanks alone, which are a missing value.
-    Confidential.
-    """
+    """Read a number field: blanks, a sign or none, digits, blanks; or blanks alone, which are missing. Confidential."""
     places = characters - np.uint8(ZERO)  # wraps round, so that everything but a digit is above 9
     if places.max(initial=0) <= 9:
         return Digits(places, None, None)
@@ -94,7 +83,6 @@ def read_digits(characters: Characters) -> Digits:
 def _read_signs_and_blanks(
     fields: Characters, lines: npt.NDArray[np.intp]
 ) -> tuple[Characters, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Read fields that hold more than digits."""
     width, count = fields.shape
     written = fields != BLANK
     missing = ~written.any(axis=0)
@@ -181,12 +169,7 @@ NUMPY_TYPES: dict[pa.DataType, type[np.signedinteger[Any]]] = {
 
 
 def column_type(variable: Variable) -> pa.DataType:
-    """Choose the type of a variable's column: never by the rows of a file, so that all files agree.
-
-    Text is a string and a number with implied decimals a 64-bit float. A whole number gets the narrowest integer that
-    holds all numbers of its width; 64 bits where the codebook gives no width. A number of more than 18 characters is an
-    identifier that no integer holds: a string.
-    """
+    """Choose the type of a variable's column: never by the rows of a file, so that all files agree."""
     if variable.form is Form.TEXT:
         return pa.string()
     if variable.decimals:
@@ -418,13 +401,7 @@ class _LatestRecord:
 
 @dataclass(slots=True)
 class Hierarchy:
-    """Reader of a hierarchical extract: the line of a household is carried down to the persons that follow it.
-
-    Blocks of lines are read in their order; the last line of each outer record type is remembered from block to block.
-
-    Attributes:
-        codebook: Codebook with the record types, outermost first.
-    """
+    """Reader of a hierarchical extract: the line of a household is carried down to the persons that follow it."""
 
     source: str
     codebook: Codebook
@@ -433,7 +410,6 @@ class Hierarchy:
     _record_type_span: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start before the first line."""
         self._latest = [_LatestRecord(0, np.empty((0, layout.width), np.uint8)) for layout in self.layouts[:-1]]
         self._record_type_span = self.codebook.column_sources()[str(self.codebook.record_type_variable)][1].span
 
@@ -561,11 +537,7 @@ COMMENT = "|"
 
 
 def read_names(path: Path) -> tuple[str, ...]:
-    """Read the names of the columns of an extract without a header: one a line, or UCI's ``age: continuous``.
-
-    What follows a colon is left out, as are comments. A line of classes, as UCI's files begin with, has a comma, and
-    says that the last column is ``class``.
-    """
+    """Read the names of the columns of an extract without a header: one a line, or UCI's ``age: continuous``."""
     try:
         lines = [line.split(COMMENT)[0].strip() for line in path.read_text("utf-8").splitlines()]
     except OSError as error:
@@ -573,7 +545,7 @@ def read_names(path: Path) -> tuple[str, ...]:
     except UnicodeError:
         raise ConfigurationError(f"{path}: is not text in UTF-8; write one name a line") from None
     names = [line.partition(":")[0].strip() for line in lines if line and (":" in line or "," not in line)]
-    if any("," in line and ":" not in line for line in lines):
+    if any("," in line and ":" not in line for line in lines):  # a line of classes, as UCI's files begin with
         names.append("class")
     faulty = [place for place, name in enumerate(names, start=1) if not _is_name(name)]
     if not names or faulty or len(names) > LARGEST_DECLARATION or len({name.lower() for name in names}) < len(names):
@@ -737,12 +709,9 @@ QUOTE, LINE_FEED, CARRIAGE_RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 class QuoteCheckedStream(io.RawIOBase):
     """A stream of CSV that ends at the first line with a quote left open: look at ``unclosed`` after reading it.
 
-    Arrow's parser has no option for this: it takes all that follows an unclosed quote for one field, so one damaged
-    line would swallow the rows behind it. Extracts have no line breaks within fields, so each line must hold an even
-    number of quotes. The error is not raised from here, since the parser reads in a thread of its own.
-
-    Attributes:
-        unclosed: Number of that line, from 1; None as long as none was read.
+    Arrow's parser takes all that follows an unclosed quote for one field, so one damaged line would swallow the rows
+    behind it. Extracts have no line breaks within fields, so each line must hold an even number of quotes. The error is
+    not raised from here, since the parser reads in a thread of its own.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -753,7 +722,6 @@ class QuoteCheckedStream(io.RawIOBase):
         self._open = False
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:

@@ -73,7 +73,6 @@ class Extract:
     state: FileState | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """Name the file for messages."""
         return f"{self.path}" if self.member is None else f"{self.path} ({named([self.member])})"
 
 
@@ -117,7 +116,6 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _extracts_at(path: Path) -> Iterator[Extract]:
-    """List the files of rows at one path, by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
@@ -160,11 +158,7 @@ def _person_files(path: Path) -> list[str]:
 
 
 def refuse_copies(extracts: Sequence[Extract]) -> None:
-    """Refuse extracts of which one has the content of another: plain, compressed or in an archive.
-
-    Only extracts of equal size and beginning are read to the end. What a gzip file of several members holds has no size
-    that could be known at once; it is compared by the size of its last member.
-    """
+    """Refuse extracts of which one has the content of another: plain, compressed or in an archive."""
     beginning = partial(_content_digest, most=BEGINNING)
     for first, second, *_ in find_copies(extracts, _content_size, beginning, _content_digest):
         raise DataError(

@@ -53,12 +53,10 @@ class Persons:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read for it."""
         return self.unit if self.own is None else (*self.unit, self.own.column)
 
     @property
     def field(self) -> pa.Field:
-        """The column that is written: whole numbers where the steps are."""
         return pa.field(UNIT_WEIGHT, pa.int64() if self.declared.step.denominator == 1 else pa.float64())
 
 
@@ -151,7 +149,6 @@ class PersonCounts:
         return self._weighed(rows.slice(0, end), np.repeat(numbers, sizes)[:end])
 
     def _look_at(self, units: pl.DataFrame) -> None:
-        """See whether units that begin come after smaller ones alone."""
         import polars as pl
 
         units = units.drop_nulls()
@@ -165,7 +162,6 @@ class PersonCounts:
         self._checked = both[-1:] if len(both) else None
 
     def _weighed(self, rows: pa.Table, numbers: np.ndarray) -> pa.Table:
-        """Add the weight of rows whose units have so many."""
         import polars as pl
 
         from dpnb_columnar.rows.row_rules import weight_steps

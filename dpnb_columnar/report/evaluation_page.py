@@ -202,11 +202,8 @@ def write_evaluation_page(
 ) -> None:
     """Write exact figures as one page that needs nothing else, readable by its owner alone."""
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
-    drawn = _classes_to_draw(evaluation, domain)
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    others = len(long) - len(shown)
-    rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(evaluation.confusion, shown), strict=True)
+    drawn, long = _classes_to_draw(evaluation, domain), class_texts(domain)
+    confusion = _confusion_table(domain, evaluation.confusion, shown)
     by_name = {each.name: each for each in evaluation.classes}
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
@@ -215,11 +212,8 @@ def write_evaluation_page(
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws."
         + (f" AUC {error}." if (error := error_text(evaluation.auc_error)) else ""),
         "figures": list(_exact_figures(evaluation, domain)),
-        "weighted": _weighted_table(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
-        "confusion": (
-            ["true \\ predicted", *(short[code] for code in shown), *rest],
-            [[name, *(f"{count:,}" for count in row)] for name, row in matrix],
-        ),
+        "weighted": _weighted_table(evaluation, domain, shown, [name for name, *_ in confusion[1]]),
+        "confusion": confusion,
         "classes": (
             ["class", "rows", "predicted", "recall", "precision", "AUC"],
             [
@@ -230,7 +224,7 @@ def write_evaluation_page(
                 for code, each in ((code, evaluation.classes[code]) for code in shown)
             ],
         ),
-        "omitted": others,
+        "omitted": len(long) - len(shown),
         "undrawn": len(evaluation.scores) - len(drawn),
         "groups": group_parts(evaluation.groups, domain),
         "by_chance": BY_CHANCE,
@@ -240,16 +234,9 @@ def write_evaluation_page(
 
 
 def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwrite: bool = False) -> None:
-    """Write released scores as one page; the arguments are those of ``write_evaluation_page``.
-
-    Scores without a guarantee are as confidential as the rows, so their page is readable by its owner alone.
-    """
+    """Write released scores as one page, readable by its owner alone where they have no guarantee."""
     figures, domain, private = scores.figures, scores.domain, scores.guarantee.private
-    shown = shown_classes([sum(row) for row in figures.confusion], every=False)
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    others = len(long) - len(shown)
-    rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
+    shown, long = shown_classes([sum(row) for row in figures.confusion], every=False), class_texts(domain)
     low, high = figures.rows_interval
     header, rows = composition_table(scores.guarantee.composition)
     largest = value_with_label(figures.majority_class, domain.class_labels)
@@ -270,15 +257,12 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "figures": [
             [each, number_text(estimate.value), interval_text(estimate.interval)] for each, estimate in named.items()
         ],
-        "confusion": (
-            ["true \\ predicted", *(short[code] for code in shown), *rest],
-            [[each, *(f"{count:,}" for count in row)] for each, row in matrix],
-        ),
+        "confusion": _confusion_table(domain, figures.confusion, shown),
         "classes": (
             ["class", "recall", "precision"],
             [[long[code], str(figures.recall[code]), str(figures.precision[code])] for code in shown],
         ),
-        "omitted": others,
+        "omitted": len(long) - len(shown),
         "undrawn": 0,
         "statement": statement(scores.guarantee),
         "noise": f"{figures.noise:.3g}",
@@ -288,6 +272,19 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         **_released_plots(scores),
     }
     _write(output, domain, content, confidential=not private, overwrite=overwrite)
+
+
+def _confusion_table(
+    domain: Domain, confusion: Sequence[Sequence[int]], shown: Sequence[int]
+) -> tuple[list[str], list[list[str]]]:
+    """Tabulate the confusion of some classes, and of all others together."""
+    others = len(domain.classes) - len(shown)
+    names, header = (
+        [*(texts[code] for code in shown), *([f"{others} others"] if others else [])]
+        for texts in (class_texts(domain), class_texts(domain, SHORT))
+    )
+    rows = zip(names, fold_classes(confusion, shown), strict=True)
+    return ["true \\ predicted", *header], [[name, *(f"{count:,}" for count in row)] for name, row in rows]
 
 
 def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confidential: bool, overwrite: bool) -> None:
@@ -321,7 +318,6 @@ def _plots(
     variance: float,
     of_one: float = 1,
 ) -> dict[str, object]:
-    """Draw the classes' scores."""
     classes = [
         ScoreHistogram(value_with_label(klass, domain.class_labels, SHORT), others, own)
         for klass, (others, own) in drawn.items()
@@ -344,7 +340,6 @@ def _released_plots(scores: ReleasedScores) -> dict[str, object]:
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
-    """Tabulate the figures over all rows."""
     largest = value_with_label(evaluation.majority_class, domain.class_labels)
     named = {
         "accuracy": evaluation.accuracy,
@@ -418,7 +413,6 @@ class DivisionPart:
 
     @property
     def verdict(self) -> str:
-        """For which groups the model is worse, and which are left out."""
         below = f"is below that of all rows by the whole interval for: {self.worse}."
         nobody = "of no group is below that of all rows by the whole interval."
         return f"By {self.title}, the accuracy {below if self.worse else nobody} {self.remark}".rstrip()
@@ -430,7 +424,6 @@ def group_parts(divisions: Sequence[DivisionFigures], domain: Domain) -> list[Di
 
 
 def _division_part(division: DivisionFigures, domain: Domain) -> DivisionPart:
-    """Write the figures of one division's groups."""
     title = printable(" and ".join(division.columns))
     groups, columns = division.known, division.columns
     names = [group_text(domain, columns, each.values, LONGEST_SHOWN) for each in groups]
@@ -482,5 +475,4 @@ def _known(estimate: Estimate | None) -> str:
 
 
 def _text(value: float | None, interval: Interval | None) -> str:
-    """Write a figure with its interval, if it has one."""
     return f"{number_text(value)} {interval_text(interval)}".rstrip()

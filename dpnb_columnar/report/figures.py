@@ -1,9 +1,4 @@
-"""Content of a figure, before anything is drawn: panels of series on common axes, and the same numbers as a table.
-
-Draw figures as SVG: panels in a page's colour variables, whole files in the colours of a light page.
-
-Pages made of templates and figures.
-"""
+"""Figures (panels of series on common axes, and the same numbers as a table), their SVG, and pages of templates."""
 
 from __future__ import annotations
 
@@ -39,7 +34,7 @@ class Style:
     """Look of one line.
 
     Attributes:
-        marker: Its letter in ``drawing.MARKERS``, or ``o``; empty for none.
+        marker: Its letter in ``MARKERS``, or ``o``; empty for none.
         line: On and off lengths of the dashes, in widths of the line; none for an unbroken line.
     """
 
@@ -231,12 +226,10 @@ class Panel:
     height: int = 256
 
     def description(self) -> str:
-        """Describe the panel for readers who do not see it."""
         labels = [*(label for label, _ in self.legend()), *(line.label for line in self.references)]
         return f"{self.title}: {self.y.label} against {self.x.label}: {', '.join(labels)}"
 
     def legend(self) -> list[tuple[str, Style]]:
-        """List labels and styles of the series that have a label."""
         return [(line.label, line.style) for line in self.series if line.label]
 
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -271,7 +264,6 @@ class Figure:
         return list(styles.items())
 
     def data(self) -> pl.DataFrame:
-        """Collect all numbers of the figure."""
         x, y = self.panels[0].x.name, self.panels[0].y.name
         rows: list[tuple[object, ...]] = []
         for panel in self.panels:
@@ -397,13 +389,8 @@ def figure_file(figure: Figure) -> str:
     for number, (label, style) in enumerate(lines):
         place = f"translate({LEFT + entry * (number % columns)} {tops[-1] + ENTRY * (number // columns)})"
         parts.append(_tag("g", _sample(style, _light) + _text(label, SAMPLE + 8, 11, _light, "start"), transform=place))
-    look: dict[str, object] = {
-        "viewBox": f"0 0 {width} {height}",
-        "width": width,
-        "height": height,
-        "font_family": FONTS,
-    }
-    return _tag("svg", "\n".join(parts), xmlns="http://www.w3.org/2000/svg", role="img", **look) + "\n"
+    space, size = "http://www.w3.org/2000/svg", {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
+    return _tag("svg", "\n".join(parts), xmlns=space, role="img", **size, font_family=FONTS) + "\n"
 
 
 def _variable(name: str) -> str:
@@ -466,18 +453,15 @@ def _scale(axis: Axis, limits: tuple[float, float], start: float, end: float) ->
 
 
 def _sample(style: Style, colour: Colour) -> str:
-    """Draw a piece of a line with one marker."""
     line = _line([(1, 7), (SAMPLE - 1, 7)], replace(style, marker=""), colour)
     return line + _markers([(SAMPLE / 2, 7)], style, colour)
 
 
 def _line(places: Sequence[Place], style: Style, colour: Colour) -> str:
-    """Draw a line with its markers."""
     return _path(places, colour(style.colour), style.width, style.dashes) + _markers(places, style, colour)
 
 
 def _markers(places: Sequence[Place], style: Style, colour: Colour) -> str:
-    """Draw a marker at each place, as one path."""
     size, drawn = (2.5 if style.width < 2 else 3.25), ""
     for x, y in places if style.marker else ():
         if style.marker == "o":
@@ -487,13 +471,8 @@ def _markers(places: Sequence[Place], style: Style, colour: Colour) -> str:
             corners = [f"{x + size * dx:.1f} {y + size * dy:.1f}" for dx, dy in MARKERS[style.marker]]
             drawn += f"M{'L'.join(corners)}z"
     inside = colour("paper-white" if style.hollow else style.colour)
-    look: dict[str, object] = {
-        "fill": inside,
-        "stroke": colour(style.colour),
-        "stroke_width": 1.2,
-        "stroke_linejoin": "round",
-    }
-    return _tag("path", d=drawn, **look) if drawn else ""
+    edge = {"stroke": colour(style.colour), "stroke_width": 1.2, "stroke_linejoin": "round"}
+    return _tag("path", d=drawn, fill=inside, **edge) if drawn else ""
 
 
 def _path(places: Sequence[Place], colour: str, width: float, dashes: str = "") -> str:
@@ -501,12 +480,7 @@ def _path(places: Sequence[Place], colour: str, width: float, dashes: str = "") 
     drawn, command = "", "M"
     for x, y in places:
         drawn, command = (drawn, "M") if math.isnan(y) else (f"{drawn}{command}{x:.1f} {y:.1f}", "L")
-    look: dict[str, object] = {
-        "stroke": colour,
-        "stroke_width": width,
-        "stroke_dasharray": dashes,
-        "stroke_linejoin": "round",
-    }
+    look = {"stroke": colour, "stroke_width": width, "stroke_dasharray": dashes, "stroke_linejoin": "round"}
     return _tag("path", d=drawn, fill="none", **look) if drawn else ""
 
 

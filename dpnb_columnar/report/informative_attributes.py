@@ -1,6 +1,4 @@
-"""Rank the attributes of a released model by what they tell about the class. Public: from released values alone.
-
-What a noisy table of counts tells beyond its noise: bits of information, and the values that speak for a class.
+"""Rank the attributes of a released model by what they tell about the class, beyond the noise of their counts. Public.
 
 Released counts are N = n + e: n rows of a class have a value, e is noise of a public scale. Plain figures of them show
 noise as fact: information is 0 or more, so noise alone has some; and of many values the one that seems to tell most is
@@ -106,7 +104,6 @@ class NoisyTable:
         return not self.scale.any()
 
     def of_classes(self, chosen: NDArray[np.bool_]) -> NoisyTable:
-        """Return the table of some classes."""
         sizes = None if self.sizes is None else self.sizes[chosen]
         return replace(self, counts=self.counts[chosen], prior=self.prior[chosen], sizes=sizes)
 
@@ -169,14 +166,10 @@ class Evidence:
 def information(table: NoisyTable) -> Bits:
     """Estimate the information of a class and a value without the bias of noise, with an interval.
 
-    The interval is that of a parametric bootstrap: noise is added to a table that tells as many bits as are estimated,
-    which is the released one, moved so far towards independence of class and value (information grows with the square
-    of the distance); the errors of these estimates are those of the released one. Where more than noise is left, the
-    upper end is reckoned again from tables of as many bits as it says, since what tells more has larger errors; and as
-    errors of all bits, those included that rare values have and the parabola does not see.
-
-    Classes that noise hides are left out: telling the others apart is a part of the information, and it has at most the
-    entropy of a hidden class, or of which one it is, in addition.
+    The interval is that of a parametric bootstrap: noise is added to the released table, moved so far towards
+    independence that it tells as many bits as are estimated. Where more than noise is left, the upper end is reckoned
+    again from tables of as many bits as it says, since what tells more has larger errors. Classes that noise hides are
+    left out: they add at most the entropy of a hidden class, or of which one it is.
     """
     hidden = table.prior[~table.clear]
     if len(hidden) and not table.exact:
@@ -267,11 +260,7 @@ def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth:
 
 
 def speaking_values(tables: Sequence[NoisyTable]) -> list[list[Evidence | None]]:
-    """Find, per table and class, the value that speaks for the class most often, beyond the noise.
-
-    Of the values whose whole interval is above 1 it is the one that adds most to the class's expected log-ratio: often
-    and clearly, not the rarest of all.
-    """
+    """Find, per table and class, the value whose whole interval is above 1 that adds most to the expected log-ratio."""
     claims = [_claims(table) for table in tables]
     chances = [_chances(claim) for claim in claims]
     sizes = np.array([2 * table.counts.size for table in tables])
@@ -325,7 +314,6 @@ class _Claims:
     clear: NDArray[np.bool_]
 
     def take(self, places: Integers) -> _Claims:
-        """Return some of the claims."""
         return _Claims(*(getattr(self, field.name)[places] for field in fields(self)))
 
     @property
@@ -376,7 +364,6 @@ class _Claims:
 
 
 def _claims(table: NoisyTable) -> _Claims:
-    """List the claims of every value for every class."""
     classes, values = table.counts.shape
     value, klass = np.tile(np.arange(values), classes), np.repeat(np.arange(classes), values)
     if table.sizes is None:
@@ -405,7 +392,6 @@ def _claims(table: NoisyTable) -> _Claims:
 
 
 def _joined(claims: Sequence[_Claims]) -> _Claims:
-    """Put claims of several tables together."""
     return _Claims(*(np.concatenate([getattr(each, field.name) for each in claims]) for field in fields(_Claims)))
 
 
@@ -461,10 +447,9 @@ def _end(claims: _Claims, levels: Floats, outside: Floats, inside: Floats, sign:
 def tail(sizes: Floats, weights: Floats, copies: Floats) -> Floats:
     """Compute the probability that sums of weighted Laplace variables of scale 1 are at least as large as some sizes.
 
-    By the saddlepoint approximation of Lugannani and Rice (1980), from the logarithm of the moment generating function,
-    K(s) = -sum m log(1 - s^2 w^2): with the s at which K'(s) is the size, and z^2/2 = s K'(s) - K(s), the probability
-    is 1 - Phi(z) + phi(z) (1/(s sqrt(K''(s))) - 1/z). It is within 6 % of the exact one, and above it where one
-    variable or two decide.
+    By the saddlepoint approximation of Lugannani and Rice (1980), from K(s) = -sum m log(1 - s^2 w^2): with the s at
+    which K'(s) is the size, and z^2/2 = s K'(s) - K(s), it is 1 - Phi(z) + phi(z) (1/(s sqrt(K''(s))) - 1/z). It is
+    within 6 % of the exact one, and above it where one variable or two decide.
     """
     squares = weights**2
     largest = squares.max(axis=1)
@@ -553,10 +538,7 @@ class InformativeAttribute:
 
 
 def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
-    """List the attributes of a model, those that move its score most first: by bits times size of the weight.
-
-    What noise adds is subtracted from the bits, and values are named where they are beyond it (``noisy_tables``).
-    """
+    """List the attributes of a model, those that move its score most first: by bits times size of the weight."""
     noises = model_noise(model)
     shares = {(share.query, share.attribute): share for share in model.guarantee.composition}
     sizes = (
@@ -618,10 +600,7 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
 def _noisy_table(
     model: NaiveBayes, part: AttributeParameters, noises: Noises, sizes: ClassSizes | None
 ) -> NoisyTable | None:
-    """Return the released counts of an attribute's values, missing ones last, with their noise.
-
-    Of an attribute released as mean and deviation they are those of the rows with a value, and without one.
-    """
+    """Return the released counts of an attribute's values, missing ones last, with their noise."""
     released = [] if isinstance(part, Normal) else [(COUNTS, np.array(part.released))]
     presence = None if isinstance(part, Table) or part.presence is None else np.array(part.presence.released)
     if presence is not None and presence.shape[1] == 2:
@@ -662,17 +641,13 @@ def _described(
     table: NoisyTable | None,
     evidence: Sequence[Evidence | None],
 ) -> InformativeAttribute:
-    """Describe an attribute: what is counted of it by its table, and what is released as mean and deviation.
-
-    The information of the latter is that of having a value and, times the part of the rows that have one, that of the
-    value among these (the chain rule); the noises in the two are independent.
-    """
+    """Describe an attribute: what is counted of it by its table, and what is released as mean and deviation."""
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     prior, counted = np.array(model.priors), None if table is None else information(table)
     if isinstance(part, Normal):
         present = prior * (1 - steps.absent)
         bits, means = _normal_bits(model, noises, part, steps), mean_texts(model, part, noises)
-        if bits is not None and steps.absent.any():
+        if bits is not None and steps.absent.any():  # the chain rule; the noises in the two are independent
             bits = None if counted is None else counted.plus(bits, present.sum())
         texts = [
             f"{mean}{'' if each is None or each.value == 0 else f'; missing ({ratio_text(each)})'}"
@@ -717,10 +692,8 @@ def _rounded(number: float, digits: int, rounding: Callable[[float], int]) -> st
 
 def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRatios) -> Bits | None:
     """Estimate what the value of an attribute released as mean and deviation tells of the class, among rows with one.
-    Confidential.
 
-    Where the noise is public, releases are simulated: noise is added to the released moments, and parameters are made
-    of them as the release does. What noise adds to the bits of the model on average is subtracted from them. It is
+    Where the noise is public, releases are simulated. What noise adds to the bits on average is subtracted. It is
     reckoned twice, as is the interval: first about the released moments, then about moments that tell as many bits as
     are left, moved towards those that all classes have in common (the bits grow with the square of the distance).
     """
@@ -809,7 +782,6 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
 
 
 def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviations: Floats) -> Floats:
-    """Compute the bits that truncated normal distributions tell."""
     scale = attribute.scale
     values = scale.origin + (scale.end - scale.origin) * PLACES
     logarithms = -0.5 * ((values - means[..., None]) / deviations[..., None]) ** 2

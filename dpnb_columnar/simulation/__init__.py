@@ -2,13 +2,10 @@
 
 In this order: who people are (sex, age, race, place, nativity, marriage, household and schooling); their work; their
 wages of 1939 in dollars, log-normal around the wage expected from sex, age, schooling, occupation and place. Shares are
-rounded from general knowledge of the published tables of the 1940 census, as those of ``marginals``.
+rounded from general knowledge of the published tables of the 1940 census.
 
-Logarithms are whole thousandths and dollars come from a table, so that no rounding differs between machines.
-
-Shares of the population, rounded from general knowledge of the published tables of the 1940 census.
-
-Codes are those of the IPUMS codebook. Weights are relative; each distribution is scaled to one in its lookup table.
+Logarithms are whole thousandths and dollars come from a table, so that no rounding differs between machines. Weights
+are relative; each distribution is scaled to one in its lookup table.
 
 *Draws*: a 16-bit draw is the index into a lookup table where each value has its share of the slots. Only the raw output
 of the bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers follow from it. So a
@@ -159,7 +156,6 @@ class Draws:
         self.rows = rows
 
     def slots(self) -> NDArray[np.uint16]:
-        """Draw one slot per row."""
         words = np.asarray(self._bits.random_raw(self.rows // SLOTS_PER_WORD))
         return words.astype("<u8", copy=False).view("<u2")
 
@@ -172,7 +168,6 @@ class Lookup:
         self._table = np.concatenate([_fill_slots(weights, 1 << bits) for weights in distributions])
 
     def draw(self, draws: Draws, group: Groups | None = None) -> Codes:
-        """Draw one value per row."""
         slots = (draws.slots() >> (SLOT_BITS - self._bits)).astype(np.intp)
         return self._table.take(slots if group is None else (group << self._bits) + slots)
 
@@ -208,6 +203,7 @@ def draw_people(draws: Draws) -> dict[str, Codes]:
     band, stage = BANDS.take(age), STAGES.take(age)
     woman, town, other = (sex == 2).astype(np.intp), (urban == 2).astype(np.intp), (race != 1).astype(np.intp)
     marriage = tables["MARST"].draw(draws, woman * len(BAND_STARTS) + band)
+    household = (MARRIAGE_OF_MARST.take(marriage) * 2 + woman) * len(STAGE_STARTS) + stage
     return {
         "SEX": sex,
         "AGE": age,
@@ -215,14 +211,9 @@ def draw_people(draws: Draws) -> dict[str, Codes]:
         "URBAN": urban,
         "NATIVITY": tables["NATIVITY"].draw(draws, (other * 2 + town) * len(BAND_STARTS) + band),
         "MARST": marriage,
-        "RELATE": tables["RELATE"].draw(draws, _household(woman, marriage, stage)),
+        "RELATE": tables["RELATE"].draw(draws, household),
         "EDUC": tables["EDUC"].draw(draws, (other * 2 + town) * len(SCHOOL_STARTS) + SCHOOL_AGES.take(age)),
     }
-
-
-def _household(woman: Groups, marriage: Codes, stage: Groups) -> Groups:
-    """Compute the group of the relationship table: marriage by sex by stage of life."""
-    return (MARRIAGE_OF_MARST.take(marriage) * 2 + woman) * len(STAGE_STARTS) + stage
 
 
 @cache
@@ -278,7 +269,6 @@ def _nativity(band: int, other: bool, town: bool) -> dict[int, float]:
 
 
 def _marriages(band: int, woman: bool) -> dict[int, float]:
-    """Marital status of one age band and sex."""
     married = (MARRIED_WOMEN if woman else MARRIED_MEN)[band]
     widowed = (WIDOWED_WOMEN if woman else WIDOWED_MEN)[band]
     divorced = (DIVORCED_WOMEN if woman else DIVORCED_MEN)[band]
@@ -314,19 +304,10 @@ MOST_ROWS = 10**12
 
 COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
     {
-        "URBAN": "int8",
-        "RELATE": "int8",
-        "SEX": "int8",
+        **dict.fromkeys(("URBAN", "RELATE", "SEX"), "int8"),
         "AGE": "int16",
-        "MARST": "int8",
-        "RACE": "int8",
-        "NATIVITY": "int8",
-        "EDUC": "int8",
-        "EMPSTAT": "int8",
-        "CLASSWKR": "int8",
-        "WKSWORK1": "int8",
-        "HRSWORK1": "int8",
-        "SEI": "int8",
+        **dict.fromkeys(("MARST", "RACE", "NATIVITY", "EDUC", "EMPSTAT", "CLASSWKR"), "int8"),
+        **dict.fromkeys(("WKSWORK1", "HRSWORK1", "SEI"), "int8"),
         "INCWAGE": "int32",
     }
 )
@@ -336,16 +317,7 @@ COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
 def simulate_census(
     output: Path, *, rows: int, seed: int, overwrite: bool = False, progress: Callable[[int], None] | None = None
 ) -> None:
-    """Write a census-like extract in the shape of the IPUMS 1940 full count.
-
-    Every row is synthetic. The shares it is drawn from are rounded from general published tables; no microdata row was
-    copied or fitted. Thirteen attributes and INCWAGE (dollars of 1939) are integer codes of the IPUMS codebook. Age,
-    sex, schooling, occupation, place, weeks and hours lead to the wage as they broadly did; but wages are about 1.7
-    times as high as they were, so that the condition ``INCWAGE > 1000`` holds for about a quarter of those asked.
-
-    The same seed gives the same rows everywhere, and the same bytes with the same version of pyarrow. A longer file
-    begins with the rows of a shorter one. Memory does not grow with ``rows``.
-    """
+    """Write a census-like extract in the shape of the IPUMS 1940 full count; a longer one begins with a shorter one."""
     if rows < 1:
         raise UsageError(
             f"{option('rows')} {rows}: a file needs rows; give 1 or more, such as {option('rows', 100000)}"
@@ -368,8 +340,6 @@ def simulate_census(
 
 def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
     """Simulate the rows of one block. They depend on nothing but the three arguments."""
-    from dpnb_columnar.simulation import Draws
-
     draws = Draws(seed, block, rows)
     people = draw_people(draws)
     work = draw_work(draws, people)
@@ -680,13 +650,14 @@ def _effects() -> dict[str, NDArray[np.int32]]:
     return {
         "AGE": _whole([BASE + effect for effect in ages]),
         "EDUC": _whole(SCHOOL_EFFECTS),
-        "SEI": _whole([_index_effect(index) for index in range(97)]),
+        "SEI": _whole(
+            [
+                INDEX_EFFECT * ((index or NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
+                for index in range(97)
+            ]
+        ),
         "WKSWORK1": _whole([math.log(max(weeks, 1) / 52) for weeks in range(53)]),
     }
-
-
-def _index_effect(index: int) -> float:
-    return INDEX_EFFECT * ((index or NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
 
 
 @cache

@@ -284,12 +284,10 @@ def _aim(aim: float | None) -> str:
 
 
 def _at_least(bound: float) -> str:
-    """Write a lower bound by four decimals, rounded down."""
     return f"{math.floor(bound * 10**4) / 10**4:.4f}"
 
 
 def _at_most(bound: float | None) -> str:
-    """Write an upper bound by four decimals, rounded up."""
     return "none" if bound is None else f"{math.ceil(bound * 10**4) / 10**4:.4f}"
 
 
@@ -582,7 +580,6 @@ class _LogTable:
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
         return len(self.right[0])
 
     def cell(self, kind: Kind) -> pl.Expr:
@@ -627,7 +624,6 @@ def _table(model: NaiveBayes, place: int) -> _LogTable:
 
 
 def _middles(attribute: Numeric) -> tuple[Floats, float]:
-    """Return the middles of the cells of a scale, and their width."""
     width = (attribute.scale.end - attribute.scale.origin) / CELLS
     middles = np.linspace(attribute.scale.origin + width / 2, attribute.scale.end - width / 2, CELLS)
     return middles, width
@@ -680,7 +676,6 @@ def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[
 
 
 def _read(model: NaiveBayes, tables: Sequence[_LogTable], rows: Batches, columns: Sequence[str]) -> _AttackedRows:
-    """Read the rows that training counts, batch by batch."""
     advance, parts = begin_pass(rows.size), []
     with small_batches(model):
         for batch in rows.batches:

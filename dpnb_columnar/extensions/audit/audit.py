@@ -189,7 +189,6 @@ def _report(audit: Audit) -> None:
 
 
 def _protected(configuration: Configuration) -> str:
-    """Say what neighbours differ in."""
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
     classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
     return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)

@@ -83,7 +83,6 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of releases."""
         return len(self.shapes)
 
     def split(self, first: int) -> tuple[Sample, Sample]:
@@ -112,7 +111,6 @@ class LikelihoodRatio:
 
     @classmethod
     def learned(cls, one: Sample, two: Sample) -> LikelihoodRatio:
-        """Estimate the ratio from releases of both databases."""
         places, cuts, ratios = [int(place) for place in np.flatnonzero(one.drawn)], [], []
         for place in places:
             ends = np.unique(_quantiles(np.concatenate([one.values[:, place], two.values[:, place]]), BINS))
@@ -123,7 +121,6 @@ class LikelihoodRatio:
         return cls(places, cuts, ratios)
 
     def __call__(self, sample: Sample) -> Floats:
-        """Add up the logarithms of the ratios of each release."""
         total = np.zeros(sample.size)
         for place, ends, ratio in zip(self.places, self.cuts, self.ratios, strict=True):
             total += ratio[_bins(sample.values[:, place], ends)]

@@ -315,7 +315,6 @@ class NeighbourComparison:
         return losses
 
     def _judge(self, noise: NoiseFamily, loss: float, pair: str) -> None:
-        """Check that one draw costs no more than its family claims."""
         if loss <= claimed(noise) * (1 + TOLERANCE):
             return
         kind = type(noise.cost).__name__.lower()
@@ -351,7 +350,6 @@ def claim_of(configuration: Configuration, universe: AnyUniverse) -> Approximate
 
 
 def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[str]:
-    """Differences between the draws, beside location and scale."""
     if len(one) != len(two):
         yield f"{len(one)} or {len(two)} draws"
     for place, (first, second) in enumerate(zip(one, two, strict=False)):

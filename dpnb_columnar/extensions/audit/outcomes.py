@@ -64,7 +64,6 @@ class Answers:
     private: bool = True
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        """Answer a draw, and note it."""
         place = len(self.draws)
         answer = Fraction(self.sizes[place] if place < len(self.sizes) else self._number(place, grid_bits))
         self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
@@ -98,7 +97,6 @@ class RecordingSampler:
         return self.sampler.private
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        """Draw, and note it."""
         answer = self.sampler(location, scale, noise, grid_bits)
         self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
         return answer
@@ -321,7 +319,6 @@ class Configuration:
         return self.weighted or self.unit_rows is not None
 
     def plan(self, domain: Domain) -> Plan:
-        """Plan the release in a domain."""
         if self.mechanism == SCORES:
             return plan_scores(scored_model(domain), self.budget, divisions=divisions_of(self.by or None, domain))
         return plan(domain, self.budget, self.mechanism, self.noise, self.attribute_weights)
@@ -411,7 +408,6 @@ class Outcome:
     findings: tuple[Finding, ...]
 
     def broken(self, *checks: str) -> bool:
-        """Tell whether one of some checks failed."""
         return any(finding.check in checks for finding in self.findings)
 
 
@@ -429,5 +425,4 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether every check passed."""
         return not self.findings and not any(outcome.findings for outcome in self.outcomes)

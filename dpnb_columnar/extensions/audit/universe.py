@@ -138,7 +138,6 @@ class Universe:
         )
 
     def counted(self, database: Database) -> AuditedRows:
-        """Return a database as rows that a release counts."""
         return AuditedRows(self, database, self.statistics(database))
 
     @property
@@ -177,7 +176,6 @@ class Universe:
         return next(counted, self.rows[-1])
 
     def description(self, database: Database) -> str:
-        """Describe a database for a finding."""
         parts = [
             f"{number} x ({', '.join('null' if part is None else f'{part}' for part in row)})"
             for number, row in zip(database, self.rows, strict=True)
@@ -196,7 +194,6 @@ class AuditedRows:
     repeatable = True
 
     def check(self, domain: Domain) -> AuditedRows:
-        """Check nothing: the rows are those of the universe."""
         return self
 
     def answer(self, query: Any) -> Any:
@@ -211,7 +208,6 @@ class AuditedRows:
 
 
 def _times(number: int, answer: AnswerT) -> AnswerT:
-    """Return the answer of so many rows that each give this one."""
     if number == 1:
         return answer
     half = _times(number // 2, answer)
@@ -300,7 +296,6 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:
-    """Return a key that is equal for rows with equal statistics."""
     return tuple(part.tobytes() for cell in cells for part in (cell.classes, cell.codes, cell.counts))
 
 
@@ -504,7 +499,6 @@ class UnitUniverse:
     period: int | None = None
 
     def counted(self, database: Database) -> AuditedUnits:
-        """Return a database as rows that a release counts."""
         return AuditedUnits(self, database)
 
     def database(self, *units: tuple[int, UnitRows]) -> Database:
@@ -515,11 +509,9 @@ class UnitUniverse:
         return tuple(numbers)
 
     def units(self, database: Database) -> list[UnitRows]:
-        """List the units of a database."""
         return [unit for number, unit in zip(database, self.rows, strict=True) for _ in range(number)]
 
     def description(self, database: Database) -> str:
-        """Describe a database for a finding."""
         return " + ".join(map(_described, self.units(database))) or "no units"
 
 
@@ -540,7 +532,6 @@ class AuditedUnits:
     repeatable = True
 
     def check(self, domain: Domain) -> AuditedUnits:
-        """Check nothing: the units are those of the universe."""
         return self
 
     def answer(self, query: Query[Any]) -> Any:
@@ -554,7 +545,6 @@ class AuditedUnits:
         return self.universe.together[self.database]
 
     def count(self) -> Statistics:
-        """Count every cell of the universe's domain."""
         statistics: Statistics = self.answer(CellQuery(self.universe.domain))
         return statistics
 
@@ -608,7 +598,6 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
 
 
 def _declared_weight(member: Member) -> int:
-    """Return what a row weighs by the declaration alone."""
     label, *_, weight = member
     return 0 if label is None else LACKING if weight is None else min(int(weight), CAP)
 

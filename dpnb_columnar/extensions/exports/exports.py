@@ -1,8 +1,8 @@
 """A model in another language: a table of terms and a script that reads it, or an ONNX graph of the same terms.
 
-The files score rows as ``predict`` does. The table has blocks of ``cells``: the prior, one block per attribute, and the calibration line. A cell has one row per
-class, and one whose class is empty: what the cell adds to the number of skipped attributes. Of the cells of a block
-that a row of data matches, the last one counts:
+The files score rows as ``predict`` does. The table has blocks of ``cells``: the prior, one block per attribute, and the
+calibration line. A cell has one row per class, and one whose class is empty: what the cell adds to the number of
+skipped attributes. Of the cells of a block that a row of data matches, the last one counts:
 
 * ``other``: every row. The value says how the column is read: ``number``, ``text``, or ``both``, a text that may spell
   a number. It is empty in the prior, which reads no column.
@@ -402,7 +402,6 @@ class _Graph:
         return name
 
     def constant(self, values: Any) -> str:
-        """Add a constant: numbers, texts or truth values."""
         array = np.asarray(values)
         array = array.astype(object) if array.dtype.kind == "U" else array
         name = self._free_name(f"constant_{len(self.constants)}")

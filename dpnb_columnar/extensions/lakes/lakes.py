@@ -72,12 +72,10 @@ class LakeTable:
 
     @property
     def name(self) -> str:
-        """The snapshot in messages, as it can be named again."""
         return f"{self.table}{SNAPSHOT}{self.snapshot}"
 
     @property
     def names(self) -> Sequence[str]:
-        """The snapshot and the table, for a ledger."""
         return [f"{self.place}{SNAPSHOT}{self.snapshot}", f"{self.kind.name} table {self.table_id}"]
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:

@@ -78,7 +78,6 @@ class SparkFile:
 
     @property
     def pattern(self) -> str:
-        """The pattern that matches this file alone."""
         return escaped(self.address)
 
 
@@ -430,7 +429,6 @@ def answer(source: SparkSource, query: Query[AnswerT]) -> AnswerT:
 
 @singledispatch
 def _answer(query: Query[Any], source: SparkSource) -> Any:
-    """Answer a query by the SQL that every database runs."""
     result = _result(source, query_sql(query, source.kinds, VIEW, Dialect.SPARK))
     return answer_of(pl.DataFrame(result), query, source.name)
 
@@ -535,7 +533,6 @@ class LazySession:
 
     @cached_property
     def spark(self) -> Any:
-        """The session."""
         return self.stack.enter_context(counting_session())
 
 
@@ -556,7 +553,6 @@ class SparkFiles:
 
     @property
     def names(self) -> Sequence[str]:
-        """Absolute paths and addresses of the files."""
         if any(map(is_address, self.data)):
             return [str(file.local or file.address) for file in self._opened]
         return [str(Path(str(file)).resolve()) for file in self.files]
@@ -579,7 +575,6 @@ class SparkFiles:
 
     @cached_property
     def _without_addresses(self) -> Sequence[DataFile]:
-        """The files of inputs that are paths."""
         paths = [item for item in self.data if not is_address(item)]
         return resolve_files(paths) if paths or not self.data else ()
 
@@ -605,7 +600,6 @@ class SparkTable:
 
     @property
     def names(self) -> Sequence[str]:
-        """The table."""
         return [f"table {self.table}"]
 
     def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
@@ -617,5 +611,4 @@ class SparkTable:
         return find_domain([], dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the table's columns."""
         return OpenedRows(open_table(self.session.spark, self.table, domain), answer)

@@ -185,7 +185,7 @@ CONNECT = "sc://"
 
 @contextmanager
 def counting_session() -> Iterator[Any]:
-    """Provide a ``pyspark.sql.SparkSession`` with the settings of ``EXACT``, in the caller's context if there is one."""
+    """Provide a ``SparkSession`` with the settings of ``EXACT``, in the caller's context if there is one."""
     _check_classic()
     provided = _session_in_known_process if java_is_known() else _session_in_new_process
     with provided() as default:

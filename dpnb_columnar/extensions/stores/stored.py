@@ -63,7 +63,6 @@ class Store:
     place: str
 
     def address(self, key: str) -> str:
-        """Return the address of an object, or of what begins with a key."""
         return f"{self.scheme}://{self.place}/{quote(key) if self.scheme in WEB else key}"
 
     @property
@@ -117,7 +116,6 @@ class ObjectOfStore(StoredObject):
         return self.store.address(self.key)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        """Open it for reading by ranges."""
         if mode != "rb":
             raise ValueError("an object of a store is not written to")
         return cast("IO[bytes]", _Reader(self))
@@ -136,12 +134,10 @@ class ObjectOfStore(StoredObject):
         return self.read(max(self.size - TAIL, 0), self.size) if self.size else b""
 
     def check(self, meta: Any) -> None:
-        """Refuse another object under its address."""
         if (meta["size"], meta["e_tag"], _time(meta)) != (self.size, self.e_tag, self.modified):
             raise changed_error(self)
 
     def look(self) -> None:
-        """Ask its store whether it is still the same."""
         obstore = obstore_module()
         with store_errors(self.store, str(self)):
             self.check(obstore.head(self.store.client, self.key))
@@ -221,7 +217,6 @@ def resolve_address(item: str) -> list[ObjectOfStore]:
 
 
 def _parsed(item: str) -> tuple[Store, str]:
-    """Divide an address into its store and its key."""
     match = ADDRESS.match(item)
     assert match is not None
     scheme = SCHEMES[match[1].lower()]
@@ -267,7 +262,6 @@ def _below(folder: str, keys: Iterable[str]) -> list[str]:
 
 
 def _listed(store: Store, prefix: str, item: str) -> list[str]:
-    """List the keys of a store that begin with a prefix."""
     obstore = obstore_module()
     with store_errors(store, item, "list"):
         return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
@@ -345,7 +339,6 @@ def store_errors(store: Store, name: str, asked: str = "read") -> Iterator[None]
 
 
 def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
-    """Return the error of this package for one of obstore's."""
     text, kind = str(error), type(error).__name__
     status = int(found[1]) if (found := STATUS.search(text)) else 0
     remedy = f"; set in the environment {store.environment}" if store.environment else ""

@@ -1,8 +1,6 @@
 """The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts.
 
-The content of codebook files, read within a bound of size, and checks that an extract can be as a codebook says.
-
-Every reader of codebooks begins with the content and ends with ``check_codebook``.
+Every reader of codebooks begins with ``read_content``, within a bound of size, and ends with ``check_codebook``.
 """
 
 from __future__ import annotations
@@ -139,10 +137,9 @@ class Codebook:
         return tuple(v for v in self.variables if not record_type or record_type in v.record_types)
 
     def column_sources(self) -> dict[str, tuple[str, Variable]]:
-        """Per column, the record type whose lines it is read from, and its variable there.
+        """Per column, the record type (empty in a rectangular extract) whose lines it is read from, and its variable.
 
-        The record type is empty in a rectangular extract. Of a name that several record types have, the innermost
-        counts: it is what the row's own line says.
+        Of a name that several record types have, the innermost counts: it is what the row's own line says.
         """
         sources = {variable.name: ("", variable) for variable in reversed(self.variables)}
         for record_type in self.record_types:
@@ -164,10 +161,7 @@ class ImputedValues(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record.
-
-    Any other value of the flag, and a row without one, says nothing of the kind.
-    """
+    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record."""
 
     column: str
     values: tuple[str, ...]
@@ -204,11 +198,7 @@ SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
 def meaning_of(code: Code) -> Meaning:
-    """Classify a code by its label.
-
-    A label means "unknown" only if all its parts do: ``Missing/unknown`` and ``Industry not reported`` do, while
-    ``Foreign born, citizenship status not reported`` is a value.
-    """
+    """Classify a code by its label, which means "unknown" only if all its parts do."""
     return _meaning_of_label(code.label)
 
 

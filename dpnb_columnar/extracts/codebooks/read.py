@@ -1,6 +1,6 @@
-"""The search for a codebook, and its reading, whichever form it has.
+"""The search for a codebook, and its reading, whichever form it has: a layout, a PUMS dictionary, or DDI.
 
-Layouts, this program's own form of codebook: TOML files with the positions of a fixed-width extract's variables.
+*Layouts*, this program's own form of codebook: TOML files with the positions of a fixed-width extract's variables.
 
 ::
 
@@ -29,7 +29,7 @@ variable with codes is discrete and one without is continuous. ``columns`` is le
 extract. A variable that has different positions on different record types is declared once for each. ``concept`` and
 ``universe`` are texts for people.
 
-Data dictionaries of the ACS Public Use Microdata Sample: ``PUMS_Data_Dictionary_YEAR.csv`` of the Census Bureau.
+*Data dictionaries* of the ACS Public Use Microdata Sample: ``PUMS_Data_Dictionary_YEAR.csv`` of the Census Bureau.
 
 ::
 
@@ -42,7 +42,7 @@ Data dictionaries of the ACS Public Use Microdata Sample: ``PUMS_Data_Dictionary
 data). ``b`` stands for a blank. A variable of the housing and of the person file appears twice, and is kept once. The
 data is delimited, so no variable has a position.
 
-Codebooks in XML of the Data Documentation Initiative (DDI Codebook 2.5), as IPUMS ships one with each extract.
+*DDI*: XML of the Data Documentation Initiative (DDI Codebook 2.5), as IPUMS ships one with each extract.
 
 The file is untrusted: a document type or an entity is refused (defusedxml), and the file is read as a stream of which
 only the facts below are kept, so memory does not grow with it. Elements are known by their names, whatever their
@@ -141,7 +141,6 @@ class VariableElement:
         return self.attributes.get("name", "")
 
     def add_text(self, parent: str, element: str, text: str) -> None:
-        """Keep the text of an element."""
         if parent != "catgry":
             self.texts.setdefault(element, []).append(text)
         elif element == "catValu":  # leading blanks may belong to a code of text; trailing ones never do
@@ -187,7 +186,6 @@ class VariableElement:
         return None
 
     def fault(self, problem: str) -> None:
-        """Note what is wrong with the variable."""
         self.faults.append(Fault(excerpt(self.name), problem))
 
 
@@ -204,7 +202,6 @@ def _instructed_codes(instructions: Iterable[str], width: int | None) -> list[Co
 
 
 def _line(text: str) -> str:
-    """Put a text for people on one line."""
     return " ".join(text.split())[:LONGEST_LABEL].rstrip()
 
 
@@ -299,7 +296,6 @@ class _DocumentElements:
         self.faults: list[Fault] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
         name, elements = tag.rpartition("}")[2], self.elements
         parent = elements[-1] if elements else ""
         elements.append(name)
@@ -346,7 +342,6 @@ class _DocumentElements:
         return "stdyDscr" in self.elements
 
     def add_study_text(self, element: str, text: str) -> None:
-        """Keep a text that says where the rows come from."""
         texts = self.study.setdefault(element, [])
         if text.strip() and len(texts) < MOST_SAMPLES:
             texts.append(text[:LONGEST_STUDY_TEXT])
@@ -357,7 +352,6 @@ class _DocumentElements:
             self.text.append(text)
 
     def end(self, tag: str) -> None:
-        """Take the end of an element."""
         name = self.elements.pop()
         if self.text is not None and len(self.elements) < self.text_depth:
             text, self.text = "".join(self.text), None
@@ -367,17 +361,14 @@ class _DocumentElements:
                 self.variable.add_text(self.elements[-1], name, text)
             elif self.of_study:
                 self.add_study_text(name, text)
-        if self.variable is not None and name in ("catgry", "var"):
-            self._end_of_variable(self.variable, name)
-
-    def _end_of_variable(self, variable: VariableElement, name: str) -> None:
-        """Take the end of a variable, or of one of its codes."""
+        if self.variable is None or name not in ("catgry", "var"):
+            return
         if name == "catgry":
-            variable.end_category()
+            self.variable.end_category()
             self.number_of_codes += 1
         else:
-            self.variables.append(variable.to_variable(self.structure == "hierarchical"))
-            self.faults += variable.faults
+            self.variables.append(self.variable.to_variable(self.structure == "hierarchical"))
+            self.faults += self.variable.faults
             self.variable = None
         if len(self.variables) > MOST_VARIABLES or self.number_of_codes > MOST_CODES:
             raise self.refusal(f"has more than {MOST_VARIABLES} variables or {MOST_CODES} codes")
@@ -386,7 +377,6 @@ class _DocumentElements:
         """Take the end of the document."""
 
     def codebook(self) -> Codebook:
-        """Build the codebook, when the document has ended."""
         if self.faults:
             raise inconsistency_error(str(self.path), self.faults)
         hierarchical = self.structure == "hierarchical"
@@ -411,7 +401,6 @@ class _DocumentElements:
         )
 
     def refusal(self, problem: str) -> ConfigurationError:
-        """Build the error for a document that is no DDI codebook."""
         return ConfigurationError(f"{self.path}: {problem}; give the DDI codebook (.xml) that came with the extract")
 
 
@@ -450,10 +439,7 @@ def _few(periods: Iterable[str]) -> list[str]:
 
 
 def _sample(series: str, periods: Iterable[str]) -> str:
-    """Name the samples of an extract by their series and periods, whatever variables and rows were ordered of them.
-
-    Two samples of one period share a name, and so an account: their budget lasts for less, never for more.
-    """
+    """Name the samples of an extract by their series and periods; two of one period share a name, and so an account."""
     distinct = sorted(set(periods))
     if not SERIES.fullmatch(series) or not distinct or not all(map(PERIOD.fullmatch, distinct)):
         return ""
@@ -500,16 +486,11 @@ def read_pums_dictionary(path: Path) -> Codebook:
     if faults:
         raise inconsistency_error(str(path), faults)
     described = tuple(_with_codes(variable, codes[name]) for name, variable in variables.items())
-    name, years = path.name.partition(".")[0], _years(codes.get(ADJUSTED, []))
+    found = sorted(year[1] for factor in codes.get(ADJUSTED, []) if (year := YEAR.match(factor.label)))
+    name, years = path.name.partition(".")[0], "-".join(dict.fromkeys([found[0], found[-1]])) if found else ""
     sample = f"acs{years}" if years else ""
     book = Codebook(str(path), name, COLLECTION, (), None, described, sample=sample, provenance=_provenance(years))
     return check_codebook(book)
-
-
-def _years(factors: list[Code]) -> str:
-    """Write the years whose amounts are adjusted, such as 2018 or 2014-2018; empty where there are none."""
-    years = sorted(year[1] for factor in factors if (year := YEAR.match(factor.label)))
-    return "-".join(dict.fromkeys([years[0], years[-1]])) if years else ""
 
 
 def _provenance(years: str) -> Provenance:
@@ -659,8 +640,6 @@ def read_codebook(path: Path | str) -> Codebook:
         )
     match Path(file.name.lower().removesuffix(COMPRESSED)).suffix:
         case ".xml":
-            from dpnb_columnar.extracts.codebooks.read import read_ddi
-
             return read_ddi(file)
         case ".toml":
             return read_layout_file(file)
@@ -673,10 +652,7 @@ def read_codebook(path: Path | str) -> Codebook:
 
 
 def codebook_beside(extract: Path) -> Path | None:
-    """Find the DDI codebook in the folder of an extract; None where there is none.
-
-    ``cps_00421.dat.gz`` goes with ``cps_00421.xml`` or ``cps_00421.ddi.xml``, either of them also compressed.
-    """
+    """Find the DDI codebook in the folder of an extract, also compressed; None where there is none."""
     name = extract.name.removesuffix(COMPRESSED)
     bases = dict.fromkeys([Path(name).stem, name])  # cps_00421, then cps_00421.dat
     for base in bases:

@@ -1,6 +1,6 @@
 """The domain that a codebook declares: which variables are attributes, and how. No row is read.
 
-Public facts about collections of microdata, as data in the ``*.toml`` files of this folder.
+Public facts about collections of microdata are data in the ``*.toml`` files of the folder ``facts``.
 """
 
 from __future__ import annotations
@@ -103,16 +103,6 @@ class FlagRule:
                 return flag
         return None
 
-    def is_answered(self, label: str) -> bool:
-        """Test whether a code of this label says that the value is an answer."""
-        return _matches_any(" ".join(label.lower().split()), self.answered)
-
-
-def flag_rule(collection: str) -> FlagRule | None:
-    """Return how a collection names flags of allocated values; None where it is not known to have any."""
-    rules = (FlagRule(**_as_tuples(rule)) for rule in _read("imputed")["rule"] if collection in rule["collections"])
-    return next(rules, None)
-
 
 def technical_reason(variable: Variable, collection: str) -> str | None:
     """Return why a variable describes the record and not the person; None where it describes the person."""
@@ -163,10 +153,7 @@ def adult_roles() -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Choose an extract's variables for the roles of the Adult data set (``adult_like.toml``).
-
-    The lists of the collection that fill most roles are used.
-    """
+    """Choose an extract's variables for the roles of the Adult data set, of the collection that fills most of them."""
     existing = spelled(names)
     roles = adult_roles()
     by_collection = [
@@ -246,19 +233,7 @@ class LeftOut:
 
 
 def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple[UnlabelledDomain, tuple[LeftOut, ...]]:
-    """Build the domain that a codebook declares, its label still to be chosen.
-
-    The first of these rules that applies to a variable decides:
-
-    1. Identifiers, weights, flags and other technical variables (``facts/technical.toml``) are left out.
-    2. Numbers that are continuous, or whose list of codes spells numbers (ages, counts), are numeric: see
-       ``numeric_attribute``.
-    3. Variables with a list of codes are categorical: see ``categorical_attribute``.
-    4. All others are left out: text, and names that the codebook does not list.
-
-    The labels of variables become titles, and those of codes value labels, each cut to what a domain takes; the longest
-    lists of value labels are left out where all are more than that.
-    """
+    """Build the domain that a codebook declares, its label still to be chosen."""
     known: dict[str, Variable] = {}
     for variable in codebook.variables:  # a variable of several record types appears once for each
         known.setdefault(variable.name, variable)
@@ -298,10 +273,10 @@ def _titles(variables: Iterable[Variable]) -> Mapping[str, str]:
 def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str]) -> dict[str, Flag]:
     """Find the flags of allocated values (``facts/imputed.toml``), and the values of theirs that say so.
 
-    A flag whose codes the codebook does not label, or of which all or none say that a value was allocated, is left out:
-    what it means would be a guess.
+    A flag of which all codes, or none, say that a value was allocated is left out: what it means would be a guess.
     """
-    rule = flag_rule(codebook.collection)
+    known_rules = (each for each in _read("imputed")["rule"] if codebook.collection in each["collections"])
+    rule = next((FlagRule(**_as_tuples(each)) for each in known_rules), None)
     if rule is None:
         return {}
     known = {each.name: each for each in codebook.variables if each.name in available}
@@ -315,7 +290,8 @@ def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str])
             if not code.value.strip() or meaning_of(code) is not Meaning.VALUE:
                 continue
             values = _values_of(code, flag.form)
-            told |= {} if isinstance(values, str) else dict.fromkeys(values, not rule.is_answered(code.label))
+            answered = _matches_any(" ".join(code.label.lower().split()), rule.answered)
+            told |= {} if isinstance(values, str) else dict.fromkeys(values, not answered)
         allocated = tuple(value for value, is_allocated in told.items() if is_allocated)
         if allocated and len(allocated) < len(told):
             found[name] = Flag(flag.name, allocated)
@@ -351,12 +327,9 @@ def _attribute(variable: Variable, collection: str) -> Attribute | str:
 
 
 def categorical_attribute(variable: Variable) -> Categorical | str:
-    """Build the categorical attribute of a variable.
+    """Build the categorical attribute of a variable, or return the reason why there is none.
 
-    * The values are those that the readers of extracts write: of a number, the whole number without leading zeros
-      (``01`` is 1); of a text, the code without trailing blanks. A range of whole numbers is each of them.
-    * Codes that mean "unknown" are missing values. They, and blanks, are one category of their own.
-    * "Not in universe" is a value like any other: it describes children and people without work.
+    "Unknown" is missing. "Not in universe" is a value like any other: it describes children and people without work.
     """
     if variable.decimals:
         return "its codes are names with decimals"
@@ -400,11 +373,7 @@ def _values_of(code: Code, form: Form) -> tuple[str, ...] | str:
 
 
 def spells_numbers(variable: Variable) -> bool:
-    """Return whether codes are those of amounts: most labels begin with the code itself, as in ``2 = 2 children``.
-
-    At least ten codes must be values, and three in four of those labelled so: ``0 = Less than 1 year old`` and
-    ``99 = Unknown`` may be among them.
-    """
+    """Return whether codes are those of amounts: most labels begin with the code itself, as in ``2 = 2 children``."""
     if variable.form is not Form.NUMBER or variable.decimals:
         return False
     values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
@@ -419,15 +388,9 @@ def is_list_of_words(variable: Variable) -> bool:
 
 
 def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
-    """Build the numeric attribute of a variable.
+    """Build the numeric attribute of a variable, or return the reason why there is none.
 
-    * The step is one unit of the last implied decimal.
-    * Where codes are ranges, or spell their numbers, the bounds are the lowest and the highest of them that are
-      amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as fit
-      behind a minus sign if amounts can be negative, by the fact or by a negative code that is an amount.
-    * Bounds of the fact take precedence over those of codes, and over those of the width where they are narrower.
-    * Codes that mean "not in universe" or "unknown" are missing values. A code with a decimal point is the amount
-      itself; one without is written as in the data, implied decimals included.
+    * Bounds are those of the fact, else of codes that are ranges or spell their numbers, else of the width: nines.
     * Where a code means "not in universe", or a blank is listed, to be missing is a category of its own: it describes
       children and people without work. Where nobody knows a few amounts, the row leaves this attribute out.
     """
@@ -486,7 +449,6 @@ def _check_attribute(attribute: Numeric) -> Numeric | str:
 
 
 def _spells_itself(code: Code) -> bool:
-    """Return whether the label of a code begins with the code."""
     leading = LEADING_NUMBER.match(code.label.strip())
     return bool(leading and WHOLE.fullmatch(code.value) and not code.last and int(code.value) == int(leading[1]))
 
@@ -500,17 +462,15 @@ def _last(code: Code, unit: Fraction) -> Fraction:
 
 
 def _number(written: str, unit: Fraction) -> Fraction:
-    """Return the amount that a code stands for."""
+    """Return the amount of a code: itself where it has a decimal point, else with the implied decimals."""
     return Fraction(written) if "." in written else Fraction(int(written)) * unit
 
 
 def _size(code: Code, unit: Fraction) -> int:
-    """Count the numbers of a code or a range of codes."""
     return int((_last(code, unit) - _first(code, unit)) / unit) + 1
 
 
 def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
-    """List the numbers of a code or a range of codes."""
     first = _first(code, unit)
     for position in range(_size(code, unit)):
         yield first + position * unit
