@@ -29,11 +29,7 @@ from dpnb_columnar.releases.weight_rounds import planned_gradient
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query to the rows, as a release plans it. Public.
-
-    Attributes:
-        query: What the rows are asked. That of a later pass lacks what only released values tell: its scores.
-    """
+    """A query to the rows, as a release plans it: a later one lacks its scores, which released values tell. Public."""
 
     query: Query[Answer]
     passes: int
@@ -110,12 +106,7 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SmallCells:
-    """A table whose noise is larger than its counts are on average. Public facts alone.
-
-    Attributes:
-        rows: Rows of a class that each of them has on average.
-        error: Rows that 95 % of the noise stays below.
-    """
+    """A table whose noise (95 % stays below ``error`` rows) is larger than its counts are on average. Public."""
 
     attribute: str
     categories: int

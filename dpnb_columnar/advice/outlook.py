@@ -93,13 +93,6 @@ def mechanism_line(plan: ReleasePlan) -> str:
     return f"mechanism {plan.mechanism.name}: chosen by auto, since {plan.mechanism_reason}"
 
 
-def asked_lines(plan: ReleasePlan) -> Iterator[str]:
-    """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
-    yield from table_lines(*asked_table(plan.domain, plan.shares))
-    if remark := unit_remark(plan.domain):
-        yield remark
-
-
 def composition_lines(
     shares: Sequence[Share],
     header: Sequence[str] = (),
@@ -121,12 +114,6 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
     """Return what ``composition_lines`` prints as one record per share, amounts exact, as text."""
     names, rows = composition_table(shares)
     return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def shares_line(plan: ReleasePlan) -> str:
-    """Say how the attributes' part of the budget is divided among them by their size."""
-    numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
-    return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
 
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
@@ -286,11 +273,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a rehearsal says. Public facts alone.
-
-    Attributes:
-        worst: The scenario in which it is furthest below the largest class; None if it is nowhere.
-    """
+    """What a rehearsal says; ``worst`` is None where no scenario is below the largest class. Public facts alone."""
 
     plan: ReleasePlan
     expectations: Sequence[Expectation]
@@ -432,17 +415,26 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.mechanism_reason is not None:
         yield mechanism_line(planned)
     if planned.automatic:
-        yield _automatic_line(outlook)
+        known = outlook.known
+        rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
+        yield (
+            f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for "
+            f"{len(planned.domain.attributes)} attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
+        )
     yield ""
     yield from _unit_lines(planned)
-    yield from asked_lines(planned)
+    yield from table_lines(*asked_table(planned.domain, planned.shares))
+    if remark := unit_remark(planned.domain):
+        yield remark
     yield ""
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     header = [f"error at {size} rows" for size in outlook.sizes]
     yield from composition_lines(planned.shares, header, cells, planned.domain.titles)
     yield ""
     if planned.by_size and planned.public is None:
-        yield shares_line(planned)
+        numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if planned.released.numeric else ""
+        size = "an attribute's part is in proportion to the cube root of the number of its cells"
+        yield f"shares by size: {size}{numeric}"
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
     if planned.domain.weight is not None:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
@@ -499,15 +491,6 @@ def narrower(outlook: Outlook) -> str | None:
     return f"declare {narrower_ranges(outlook.wide)} {outlook.place}" if outlook.wide else None
 
 
-def _automatic_line(outlook: Outlook) -> str:
-    planned, known = outlook.plan, outlook.known
-    rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
-    return (
-        f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for {len(planned.domain.attributes)} "
-        f"attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
-    )
-
-
 def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
     yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
@@ -519,9 +502,9 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
         )
         yield ""
     if rehearsal.warning:
-        yield (rehearsal.warning)
+        yield rehearsal.warning
         yield ""
-    yield ("rehearsed, each mechanism with its default noise and the attribute weights that suit it best:")
+    yield "rehearsed, each mechanism with its default noise and the attribute weights that suit it best:"
     yield ""
     header = ["mechanism", "attribute weights", *(column for figure in FIGURES for column in (figure, "wide"))]
     best, *others = rehearsal.advice.ranked
@@ -529,18 +512,14 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     yield from table_lines(header, [_row(prospect) for prospect in (best, *others)])
     yield ""
     beside = ", ".join(f"{other.mechanism} {other.accuracy:.3f}" for other in others[:ALSO_NAMED])
+    worse = f"; auto takes {automatic}, which is expected to be worse than the largest class"
     yield (
         f"recommended: {best.mechanism} with attribute weights {best.weights} (accuracy on average {best.accuracy:.3f}"
-        f"{beside and '; ' + beside})"
-        + (
-            ""
-            if best.mechanism == automatic
-            else f"; auto takes {automatic}, which is expected to be worse than the largest class"
-        )
+        f"{beside and '; ' + beside}){'' if best.mechanism == automatic else worse}"
     )
-    yield (f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of")
-    yield ("logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the")
-    yield ("made-up rows; the real ones were not read")
+    yield f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of"
+    yield "logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the"
+    yield "made-up rows; the real ones were not read"
 
 
 def outlook_document(outlook: Outlook) -> dict[str, object]:

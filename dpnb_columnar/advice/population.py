@@ -105,12 +105,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """An invented population.
-
-    Attributes:
-        class_sizes: Per class, its size in proportion to the others'.
-        distributions: Per attribute, its values.
-    """
+    """An invented population; the sizes of its classes are in proportion to each other."""
 
     domain: Domain
     looseness: int
@@ -181,7 +176,7 @@ def _distribution(attribute: Attribute, shifts: Floats, looseness: int) -> Distr
     if isinstance(attribute, Categorical):
         return _categories(attribute.size, shifts)
     low, high, zero = _range(attribute, looseness)
-    if _is_amount(attribute):
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and attribute.cells > AMOUNT_CODES:
         means = (high - low) / DEVIATIONS * np.exp(shifts)
         reach = zero + LONGEST_TAIL * float(means.max())
         return _numbers(attribute, zero, reach, lambda place: -np.expm1(-np.maximum(place - zero, 0) / means[:, None]))
@@ -210,10 +205,6 @@ def _range(attribute: Numeric, looseness: int) -> tuple[float, float, float]:
     low = zero - zero / cells * codes
     ends = scale_codes(attribute, np.rint([low, low + codes, zero]).astype(np.int64))
     return float(ends[0]), float(max(ends[1], ends[0] + 1)), float(ends[2])
-
-
-def _is_amount(attribute: Numeric) -> bool:
-    return attribute.transform is Transform.IDENTITY and attribute.step >= 1 and attribute.cells > AMOUNT_CODES
 
 
 def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable[[Floats], Floats]) -> Distribution:

@@ -139,12 +139,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalOutcome:
-    """How well the models of several releases classify invented rows.
-
-    Attributes:
-        family: Number of attributes of the rows that say much the same; 1 where all are independent within a class.
-        accuracies: Per release, the share of the rows that its model classifies correctly.
-    """
+    """How well the models of several releases classify rows of which ``family`` attributes say much the same."""
 
     family: int
     accuracies: tuple[float, ...]
@@ -168,12 +163,7 @@ class RehearsalOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Release:
-    """A release from invented rows.
-
-    Attributes:
-        ratios: Per released attribute, shape (classes - 1, values): log-likelihood ratio of every other class to the
-            first, of every value of the population.
-    """
+    """A release from invented rows; log-ratios to the first class are per attribute, shape (classes - 1, values)."""
 
     model: NaiveBayes
     ratios: Mapping[str, Floats]
@@ -224,7 +214,12 @@ class Stage:
             for mean, deviation, exact_mean, exact_deviation in pairs:
                 means.append(((mean - exact_mean) / exact_deviation) ** 2)
                 variances.append(2 * abs(math.log(deviation / exact_deviation)))
-        ratio = self._ratio_error(drawn)
+        ratio_errors = []  # an attribute that a model leaves out has the log-ratio 0
+        for each in drawn:
+            for name, known in self._exact.ratios.items():
+                difference = each.ratios[name] - known if name in each.ratios else known
+                ratio_errors.append(float(np.mean(np.abs(difference) @ self._masses[name])))
+        ratio = averages.median(ratio_errors)
         if not means:
             return Errors(None, None, ratio)
         return Errors(math.sqrt(averages.fmean(means)), averages.median(variances), ratio)
@@ -259,15 +254,6 @@ class Stage:
                 break
             released = later.draw(rows.answer(later.query, self._statistics.class_counts), noise)
         return accuracy(model, drawn.ratios, rows)
-
-    def _ratio_error(self, drawn: Sequence[_Release]) -> float:
-        """Compute the median error of the log-ratios; those of an attribute that a model leaves out count as 0."""
-        errors = []
-        for each in drawn:
-            for name, exact in self._exact.ratios.items():
-                difference = each.ratios[name] - exact if name in each.ratios else exact
-                errors.append(float(np.mean(np.abs(difference) @ self._masses[name])))
-        return averages.median(errors)
 
 
 @lru_cache(maxsize=8)
@@ -304,12 +290,7 @@ METHODS = (NONE, TEMPERED, CALIBRATED)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Circumstances that no public fact decides.
-
-    Attributes:
-        looseness: How many times too wide the bounds are, 1 for tight ones.
-        class_sizes: Per class, its size in proportion to the others'.
-    """
+    """Circumstances that no public fact decides: how many times too wide bounds are, and proportions of classes."""
 
     looseness: int
     class_sizes: tuple[Fraction, ...]
@@ -451,12 +432,7 @@ TIE = 0.003
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """One mechanism with one way to weight attributes.
-
-    Attributes:
-        errors: Errors of its tables, on tight bounds and, if there are numeric attributes, on wide ones.
-        outcomes: What its models score, likewise.
-    """
+    """One mechanism with one way to weight attributes, on tight bounds and, if any are numeric, on wide ones."""
 
     mechanism: str
     weights: str

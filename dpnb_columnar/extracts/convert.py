@@ -88,12 +88,9 @@ class DescribedExtract:
         if self.schema is not None and self.codebook is not None:
             yield from notes_on(self.codebook, domain, self.types)
 
-    def variable(self, name: str) -> Variable | None:
-        """Return the codebook's declaration of a column; None where there is none."""
-        return self._variables.get(name)
-
     @cached_property
-    def _variables(self) -> Mapping[str, Variable]:
+    def variables(self) -> Mapping[str, Variable]:
+        """The codebook's declarations of columns."""
         if self.codebook is None:
             return {}
         return {name: variable for name, (_, variable) in self.codebook.column_sources().items()}
@@ -197,12 +194,6 @@ def read_types(path: Path) -> dict[str, pa.DataType]:
     return {name: TYPES[type_] for name, type_ in document.items()}
 
 
-def types_of(domain: Declaration) -> dict[str, pa.DataType]:
-    """Choose the types of a domain's columns: numeric attributes are numbers, all other columns are text."""
-    numeric = {attribute.name for attribute in domain.attributes if isinstance(attribute, Numeric)}
-    return {name: TYPES["number" if name in numeric else "text"] for name in domain.columns}
-
-
 def check_types(
     types: Mapping[str, pa.DataType], extract: Extract, names: Sequence[str], undeclared: Sequence[str], source: str
 ) -> None:
@@ -238,17 +229,10 @@ def undeclared_columns(extract: DescribedExtract, names: Sequence[str]) -> tuple
     return tuple(name for name in names if _declared_type(extract, name) is None)
 
 
-def output_schema(
-    extracts: Sequence[DescribedExtract], names: Sequence[str], types: Mapping[str, pa.DataType]
-) -> pa.Schema:
-    """Build the schema of the columns: types as declared, and text where none is. No row is read."""
-    return pa.schema([(name, _declared_type(extracts[0], name) or types.get(name, pa.string())) for name in names])
-
-
 def _declared_type(extract: DescribedExtract, name: str) -> pa.DataType | None:
     if extract.schema is not None:
         return extract.schema.field(name).type
-    variable = extract.variable(name)
+    variable = extract.variables.get(name)
     return None if variable is None else column_type(variable)
 
 
@@ -647,8 +631,10 @@ def plan_conversion(
     if domain is not None:
         notes = [note for extract in described for note in extract.notes_on(domain)]
         domain = united(replace(domain, universe=extract.universe) for extract in described)
-        if selection.flags:
-            domain = _without_allocated(domain, selection.flags)
+        if selection.flags:  # for people, and for what a guarantee is about
+            by_flag = ", ".join(f"{each} ({flag.column})" for each, flag in selection.flags.items())
+            said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
+            domain = replace(domain, provenance=replace(domain.provenance or Provenance(), allocated=said))
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     if any(carried):
@@ -660,7 +646,8 @@ def plan_conversion(
                 f"{option('dataset')} {excerpt(dataset)}: the extracts get the domain of their codebook; drop it"
             )
         domain = entry_named(dataset).declared
-        given = types_of(domain)
+        numeric = {attribute.name for attribute in domain.attributes if isinstance(attribute, Numeric)}
+        given = {each: TYPES["number" if each in numeric else "text"] for each in domain.columns}
         named_by = f"{option('dataset')} {excerpt(dataset)}"
         check_types(given, described[0].extract, selection.columns, selection.columns, named_by)
     if types is not None:
@@ -704,13 +691,6 @@ def _flags(codebooks: Sequence[Codebook], selection: Selection, first: Described
     return found[0] if found else {}
 
 
-def _without_allocated(domain: UnlabelledDomain, flags: Mapping[str, Flag]) -> UnlabelledDomain:
-    """Say in a domain which values are null, by which flags: for people, and for what a guarantee is about."""
-    by_flag = ", ".join(f"{name} ({flag.column})" for name, flag in flags.items())
-    said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
-    return replace(domain, provenance=replace(domain.provenance or Provenance(), allocated=said))
-
-
 def _shared_domain(carried: Sequence[Declaration | None], first: Extract, columns: Sequence[str]) -> Declaration:
     """Return the domain that Parquet files carry, as that of some of their columns."""
     domains = [each for each in carried if each is not None]
@@ -748,11 +728,12 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows."""
     check_output(output, overwrite)
     selection = conversion.selection
-    schema = output_schema(conversion.extracts, selection.read, conversion.types)
+    first, types = conversion.extracts[0], conversion.types
+    schema = pa.schema([(each, _declared_type(first, each) or types.get(each, pa.string())) for each in selection.read])
     metadata = _metadata(conversion)
     if selection.condition is not None:
         check_condition(selection.condition, schema)
-    check_flags(selection.flags, schema, str(conversion.extracts[0].extract))
+    check_flags(selection.flags, schema, str(first.extract))
     written = pa.schema([schema.field(name) for name in selection.columns])
     read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
     rows, check = keep_rows(read, selection, schema), None

@@ -47,7 +47,7 @@ EXACT_DECIMALS = 22
 
 
 class MalformedFieldError(ValueError):
-    """A field is not as its variable is declared; ``row`` counts from 0 those read together. The text quotes nothing."""
+    """A field is not as its variable is declared; ``row`` counts from 0 those read together. It quotes nothing."""
 
     def __init__(self, row: int) -> None:
         super().__init__("malformed field")
@@ -137,8 +137,6 @@ def decimal_numbers(digits: Digits, decimals: int) -> npt.NDArray[np.float64]:
 
 def _parse_decimal_texts(places: Characters, decimals: int) -> npt.NDArray[np.float64]:
     """Parse numbers that are too long for exact integers, written out with their decimal point."""
-    import pyarrow as pa
-
     padded = np.pad(places, ((max(decimals - len(places), 0), 0), (0, 0))) + np.uint8(ZERO)
     point = len(padded) - decimals
     texts = np.ascontiguousarray(np.insert(padded, point, ord("."), axis=0).T)
@@ -336,12 +334,7 @@ def read_fixed_width(
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """Positions of the wanted variables on the lines of one record type.
-
-    Attributes:
-        record_type: The record type; empty in a rectangular extract.
-        variables: Variables wanted of it, in order.
-    """
+    """Positions of the wanted variables on the lines of one record type, which is empty in a rectangular extract."""
 
     source: str
     codebook: Codebook
@@ -389,11 +382,7 @@ class RecordLayout:
 
 @dataclass(slots=True)
 class _LatestRecord:
-    """The last line of an outer record type in the lines read so far. Confidential.
-
-    Attributes:
-        characters: Characters of the line, shape (1, width) or, before there is one, (0, width); uint8.
-    """
+    """The last line of an outer record type so far, shape (1, width) or (0, width), uint8. Confidential."""
 
     number: int
     characters: npt.NDArray[np.uint8]

@@ -60,12 +60,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """One file of rows.
-
-    Attributes:
-        member: File within an archive; None where ``path`` is not an archive.
-        state: What tells the file on disk from another of its name, when it was found.
-    """
+    """One file of rows; ``member`` is a file within an archive, None where ``path`` is none."""
 
     path: Path
     member: str | None

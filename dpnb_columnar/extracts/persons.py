@@ -39,12 +39,7 @@ DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
 @dataclass(frozen=True, slots=True)
 class Persons:
-    """What the weight is made of. Public.
-
-    Attributes:
-        cap: The most rows of a unit that are counted.
-        own: Weight of a row itself, whose cap is that of the product; None where a row is one person.
-    """
+    """What the weight is made of; ``own`` is that of a row itself, None where a row is one person. Public."""
 
     unit: tuple[str, ...]
     cap: int

@@ -352,14 +352,8 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
         "calibration error": evaluation.calibration_error,
     }
     keys = {"difference": "gain", "AUC": "auc"}
-    return [
-        [
-            name,
-            number_text(value),
-            interval_text(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower()))),
-        ]
-        for name, value in named.items()
-    ]
+    intervals = {name: evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())) for name in named}
+    return [[name, number_text(value), interval_text(intervals[name])] for name, value in named.items()]
 
 
 def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
@@ -398,12 +392,7 @@ LONGEST_TICK = 9
 
 @dataclass(frozen=True, slots=True)
 class DivisionPart:
-    """What a page has of one division of the rows into groups.
-
-    Attributes:
-        worse: The groups for which the model is worse by the whole interval.
-        plot: Their accuracies, drawn; None where nothing is known of any group.
-    """
+    """What a page has of one division of the rows into groups; no plot where nothing is known of any group."""
 
     title: str
     tables: list[tuple[str, list[str], list[list[str]]]]
@@ -449,7 +438,8 @@ def _group_plot(division: DivisionFigures, domain: Domain) -> Plot:
     points, ticks = [], []
     for place, group in enumerate(drawn, 1):
         gap = group.accuracy_difference
-        ticks.append((float(place), _tick(group.values)))
+        text = printable(", ".join("none" if value is None else value for value in group.values))
+        ticks.append((float(place), text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 2]}.."))
         if gap.value is not None:
             points += [Point(place - 0.2, gap.value), Point(place, gap.value, *gap.interval)]
             points += [Point(place + 0.2, gap.value), Point(place + 0.2, math.nan)]
@@ -461,12 +451,6 @@ def _group_plot(division: DivisionFigures, domain: Domain) -> Plot:
     most = f" The {MOST_DRAWN} groups of the most rows are drawn." if len(drawn) < len(division.known) else ""
     note = "Bars hold 95 % confidence intervals. Below the line the model is worse than for all rows." + most
     return Plot(Panel(title, x, y, (Series("", PLAIN[0], tuple(points)), zero), height=HEIGHT), note, [])
-
-
-def _tick(values: Sequence[str | None]) -> str:
-    """Write a group in a few characters: its values, without their labels."""
-    text = printable(", ".join("none" if value is None else value for value in values))
-    return text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 2]}.."
 
 
 def _known(estimate: Estimate | None) -> str:

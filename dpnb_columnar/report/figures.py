@@ -131,11 +131,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value.
-
-    Attributes:
-        low: Lower end of its bar; None where there is no bar.
-    """
+    """One value, with a bar from ``low`` to ``high`` if it has one."""
 
     x: float
     y: float
@@ -541,13 +537,8 @@ def templates(package: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_printable_value,
+        finalize=lambda value: printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
     )
     environment.filters |= {"panel": embedded_panel, "sample": embedded_sample}
     environment.globals |= {"colours": COLOURS, "style": style}
     return environment
-
-
-def _printable_value(value: object) -> object:
-    """Values as templates print them: markup as it is, texts without characters that no page may hold."""
-    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

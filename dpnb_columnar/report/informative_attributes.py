@@ -110,11 +110,7 @@ class NoisyTable:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Information about the class in bits, less what noise adds on average, with its 95 % interval.
-
-    Attributes:
-        low, high: Ends of the interval, equal only without noise. The low one is 0 where noise may be all there is.
-    """
+    """Information about the class in bits, less what noise adds on average, with its 95 % interval."""
 
     estimate: float
     low: float
@@ -130,11 +126,7 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A value that speaks for a class.
-
-    Attributes:
-        low, high: How many times as likely it is within the class as in all rows, at least and at most.
-    """
+    """A value that speaks for a class: how many times as likely it is there as in all rows, at least and at most."""
 
     value: int
     low: float

@@ -545,12 +545,7 @@ def batches_of_frame(frame: Frame, name: str = NAME) -> Batches:
 
 
 def to_document(report: AttackReport, model: str) -> dict[str, Any]:
-    """Make the document of an attack, for archives and for other programs. CONFIDENTIAL.
-
-    Version 1 holds ``confidential``, true; the fields of ``AttackReport`` and of its parts by their names; ``format``,
-    ``version``, ``software`` and ``model``, the SHA-256 of the model's document; and ``holds``, whether nothing exceeds
-    the bound, null without a bound, and ``exceeded``, what does.
-    """
+    """Make the document of an attack, with the SHA-256 of the model's document. CONFIDENTIAL."""
     return {
         "confidential": True,
         "format": "dpnb_columnar attack on a model",
@@ -643,11 +638,7 @@ def _normal_logs(attribute: Numeric, means: Sequence[float], deviations: Sequenc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AttackedRows:
-    """Rows as arrays. Confidential.
-
-    Attributes:
-        cells: Per attribute of the model, the cell of each row (``_LogTable.cell``).
-    """
+    """Rows as arrays, and per attribute of the model their cells (``_LogTable.cell``). Confidential."""
 
     keys: NDArray[np.uint64]
     classes: NDArray[np.int16]

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
@@ -56,12 +57,7 @@ MOST_ROWS_OF_COPIES = 1
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Amount of work per configuration.
-
-    Attributes:
-        scouted: Releases of each database by which the most telling pairs are chosen; 0 to take the first ones.
-        members: Most rows of a unit, where databases are of units.
-    """
+    """Amount of work per configuration; ``scouted`` releases choose the most telling pairs, 0 takes the first."""
 
     rows: int
     duplicates: tuple[int, ...]
@@ -135,15 +131,25 @@ def attack_units(configuration: Configuration, universe: UnitUniverse, effort: E
         compared = exhaustive.compare(configuration, universe, [NeighbourGroup(near, sizes)], claim)
         pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
         counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
+    return _outcome(configuration, claim, [compared], counted)
+
+
+def _outcome(
+    configuration: Configuration,
+    claim: Approximate,
+    compared: Sequence[exhaustive.Compared],
+    counted: epsilon_bounds.Bounds,
+    findings: Sequence[Finding] = (),
+) -> Outcome:
     return Outcome(
         configuration=configuration,
         claim=claim,
-        loss=compared.loss,
+        loss=max(each.loss for each in compared),
         number_bound=counted.number,
         model_bound=counted.model,
-        pairs=compared.pairs,
+        pairs=sum(each.pairs for each in compared),
         releases=counted.releases,
-        findings=(*compared.findings, *counted.findings),
+        findings=(*(finding for each in compared for finding in each.findings), *counted.findings, *findings),
     )
 
 
@@ -162,20 +168,10 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
         counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, error / 2)
         records = [counted.records, *(_released_again(configuration, each) for each in universes[1:])]
-        findings = [finding for each in compared for finding in each.findings]
-        findings += counted.findings
+        findings: list[Finding] = []
         for each, released in zip(universes, records, strict=True):
             findings += _bit_patterns(configuration, each, released, error / (2 * len(universes)))
-    return Outcome(
-        configuration=configuration,
-        claim=claim,
-        loss=max(each.loss for each in compared),
-        number_bound=counted.number,
-        model_bound=counted.model,
-        pairs=sum(each.pairs for each in compared),
-        releases=counted.releases,
-        findings=tuple(findings),
-    )
+    return _outcome(configuration, claim, compared, counted, findings)
 
 
 def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:

@@ -17,7 +17,6 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.registry import extension
 
 if TYPE_CHECKING:
-    from dpnb_columnar.core.budget import Approximate
     from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
 
 BROKEN = 1
@@ -166,7 +165,8 @@ def _report(audit: Audit) -> None:
                 outcome.configuration.budget.neighbours,
                 outcome.configuration.attribute_weights,
                 _protected(outcome.configuration),
-                _claimed(outcome.claim),
+                number_text(outcome.claim.epsilon)
+                + (f", {float(outcome.claim.delta):.0e}" if outcome.claim.delta else ""),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 _bits(outcome),
                 outcome.pairs,
@@ -201,7 +201,3 @@ def _bits(outcome: Outcome) -> str:
     if outcome.configuration.few:
         return ""
     return "differ" if outcome.broken(*CHECKS) else "alike"
-
-
-def _claimed(claim: Approximate) -> str:
-    return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")

@@ -153,11 +153,7 @@ class ScoreThreshold:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a release.
-
-    Attributes:
-        swapped: Whether it happens more often with the second database.
-    """
+    """An event of a release; ``swapped`` where it happens more often with the second database."""
 
     name: str
     condition: HasShape | ScoreThreshold
@@ -246,12 +242,7 @@ RECORDED = 300
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Lower confidence bounds on epsilon from counting releases.
-
-    Attributes:
-        number: Best bound from single numbers; 0 where the releases show nothing.
-        records: Some of the releases, with their draws.
-    """
+    """Lower confidence bounds on epsilon from counting releases, 0 where they show nothing, and some releases."""
 
     number: float
     model: float
@@ -389,7 +380,10 @@ def check_reachable(configuration: Configuration, universe: Universe, pair: Adve
     plan = configuration.plan(universe.domain)
     records = [record(plan, universe.counted(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)]
     for place, draws in enumerate(zip(*(each.draws for each in records), strict=False)):
-        for point in _window(draws):
+        unit = Fraction(1, 2 ** draws[0].grid_bits)
+        centres = {round(drawn.location / unit) for drawn in draws}
+        for near in sorted({centre + by for centre in centres for by in range(-WINDOW, WINDOW + 1)}):
+            point = near * unit
             missing = [drawn for drawn in draws if drawn.scale > 0 and not reachable(drawn, point)]
             if missing:
                 seen = (
@@ -408,12 +402,6 @@ def check_repeats(configuration: Configuration, universe: Universe, pair: Advers
     if not all(each.guarantee.private for each in releases):
         return [Finding(REPEATS, pair.name, "a release says that its noise can be repeated")]
     return []
-
-
-def _window(draws: Sequence[Drawn]) -> list[Fraction]:
-    unit = Fraction(1, 2 ** draws[0].grid_bits)
-    centres = {round(drawn.location / unit) for drawn in draws}
-    return [point * unit for point in sorted({near + by for near in centres for by in range(-WINDOW, WINDOW + 1)})]
 
 
 def _off_grid(domain: Domain, records: Sequence[Record]) -> Iterator[Finding]:

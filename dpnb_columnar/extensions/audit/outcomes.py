@@ -413,11 +413,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Measurements of a whole audit.
-
-    Attributes:
-        outcomes: Per configuration.
-    """
+    """Measurements of a whole audit."""
 
     findings: tuple[Finding, ...]
     outcomes: tuple[Outcome, ...]

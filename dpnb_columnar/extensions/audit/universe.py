@@ -40,9 +40,11 @@ Database = tuple[int, ...]
 NAN, INFINITY = float("nan"), float("inf")
 
 
-def _domain(name: str, attributes: Mapping[str, object], classes: Sequence[str] = ("a", "b"), **more: object) -> Domain:
+def _domain(
+    name: str, attributes: object, classes: Sequence[str] = ("a", "b"), more: Mapping[str, object] | None = None
+) -> Domain:
     label = {"column": "label", "classes": [*classes]}
-    return read_domain(name, {"label": label, **more, "attributes": attributes}, "audit")
+    return read_domain(name, {"label": label, **(more or {}), "attributes": attributes}, "audit")
 
 
 YEARS = _domain(
@@ -115,11 +117,7 @@ ENGINES = ("Polars", "DuckDB")
 
 @dataclass(frozen=True, eq=False)
 class Universe:
-    """Kinds of rows that the statistics distinguish.
-
-    Attributes:
-        cells: Per kind, the engine's counts of one such row; nothing where the row does not count.
-    """
+    """Kinds of rows that the statistics distinguish, and the engine's counts of one such row, if it counts."""
 
     domain: Domain
     rows: tuple[Row, ...]
@@ -313,12 +311,7 @@ _WEIGHTS = (40, -7)
 
 @dataclass(frozen=True, slots=True)
 class NeighbourGroup:
-    """Pairs of neighbours, and the released sizes that are forced upon all of them.
-
-    Attributes:
-        sizes: Per scenario, the released class counts, class by class, and after them the released sums of weights, and
-            the released numbers of values.
-    """
+    """Pairs of neighbours, and per scenario the counts, sums of weights and numbers of values forced on them."""
 
     pairs: Sequence[Pair]
     sizes: Sequence[tuple[int, ...]]
@@ -482,16 +475,12 @@ def homes(rows: int | None, *, weighted: bool) -> Domain:
         "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
         "category": {"values": ["p"], "missing": "category"},
     }
-    return _domain("homes", attributes, **unit, **weight)
+    return _domain("homes", attributes, more={**unit, **weight})
 
 
 @dataclass(frozen=True, eq=False)
 class UnitUniverse:
-    """Kinds of units, or of rows that have a weight.
-
-    Attributes:
-        together: Statistics of databases that were counted before.
-    """
+    """Kinds of units, or of rows that have a weight; ``together`` holds statistics that were counted before."""
 
     domain: Domain
     rows: tuple[UnitRows, ...]
@@ -569,8 +558,7 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{half}.parquet" for half in range(2)]
         for half, file in enumerate(files):
-            # Of which none is a copy of the other.
-            rows[half::2].with_columns(file=pl.lit(str(file))).write_parquet(file)
+            rows[half::2].with_columns(file=pl.lit(str(file))).write_parquet(file)  # none is a copy of the other
         return LocalFiles(files).check(domain).answer(CellQuery(domain))
 
 
@@ -586,7 +574,9 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
         if (number := int(counted.class_counts.sum())) > (most := rows or 1):
             findings.append(Finding("units", _described(unit), f"{number} of its rows count, of at most {most}"))
         if counted.weight_sums is not None and len(unit) == 1:
-            found, declared = int(counted.weight_sums.sum()), _declared_weight(unit[0])
+            ((label, *_, weight),) = unit
+            declared = 0 if label is None else LACKING if weight is None else min(int(weight), CAP)
+            found = int(counted.weight_sums.sum())
             if found != declared:
                 findings.append(Finding("weights", _described(unit), f"it weighs {found}, and {declared} is declared"))
     for (first, one), (second, two) in combinations_with_replacement(zip(kinds, alone, strict=True), 2):
@@ -595,11 +585,6 @@ def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple
             seen = "they count otherwise together than each alone"
             findings.append(Finding("units", universe.description(database), seen))
     return universe, findings[:MOST_FINDINGS]
-
-
-def _declared_weight(member: Member) -> int:
-    label, *_, weight = member
-    return 0 if label is None else LACKING if weight is None else min(int(weight), CAP)
 
 
 def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:

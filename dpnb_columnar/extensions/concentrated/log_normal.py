@@ -97,9 +97,7 @@ Term = tuple[arb, arb, arb]
 class Score(Protocol):
     """A standard shape's density and score as analytic functions of a coordinate x of |X|, at a parameter sigma.
 
-    Attributes:
-        sigma: A number for which E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0.
-        start: Where the panels start.
+    For sigma E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0. Panels begin at ``start``.
     """
 
     @property
@@ -151,11 +149,8 @@ class Cumulants:
 
     Attributes:
         terms: Nodes of all panels, bounds of their errors, and the mass before the first panel.
-        tilt: beta/sigma.
-        beta: Largest rate of the scale's logarithm.
-        speed: Shift in units of the scale, 1/c.
-        reach: W, for the mass beyond the last panel.
-        shift_beyond: Bound of B there.
+        tilt, speed: beta/sigma, and the shift in units of the scale, 1/c.
+        reach, shift_beyond: W, for the mass beyond the last panel, and the bound of B there.
         farthest: Beyond these, minus a number and a number, the condition holds by itself.
     """
 
@@ -417,11 +412,7 @@ def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) ->
 
 
 def _ratio_squared(rho: Fraction, beta: Fraction) -> Fraction:
-    """Return (beta/kappa)^2, raised to a whole millionth.
-
-    Noise for a larger beta serves a smaller one, and queries with the same ratio share a calibration whatever the last
-    digit of their beta is.
-    """
+    """Return (beta/kappa)^2, raised to a whole millionth: noise for a larger beta serves a smaller one."""
     return Fraction(math.ceil(10**6 * beta**2 / (2 * rho)), 10**6)
 
 
@@ -469,14 +460,6 @@ def _speed(shape: Shape, beta: float, nodes: int, orders: int, tolerance: float)
 def variate(uniform: arb) -> arb | None:
     """Map a uniform number, by a falling function, to a standard normal one; None while the ball is too wide."""
     return arb(2).sqrt() * (2 * uniform).erfcinv() if uniform > 0 and uniform < 1 else None
-
-
-def log_mills(w: Floats) -> Floats:
-    """Compute the logarithm of Mills' ratio, the probability beyond w divided by the density at w."""
-    from scipy import special
-
-    ratio: Floats = special.log_ndtr(-w) + w**2 / 2 + math.log(2 * math.pi) / 2
-    return ratio
 
 
 STEPS = 120
@@ -706,7 +689,8 @@ class StandardUniformLogNormal:
         sigma = float(self.sigma)
         w = np.linspace(sigma - 37 / sigma, sigma + reach, nodes)
         log_x = sigma * (w - sigma)
-        log_rate = -log_mills(w) - math.log(sigma)
+        log_mills = special.log_ndtr(-w) + w**2 / 2 + math.log(2 * math.pi) / 2
+        log_rate = -log_mills - math.log(sigma)
         log_weights = log_x + special.log_ndtr(-w)  # x dw times the density
         return ScoreQuadrature.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
 

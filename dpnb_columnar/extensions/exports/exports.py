@@ -73,13 +73,7 @@ Term = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a block.
-
-    Attributes:
-        match: Which rows of data it is for.
-        value: The number or the text that ``match`` compares with.
-        terms: Per class, and of the number of skipped attributes.
-    """
+    """A cell of a block: the rows it is for (``match``, ``value``), and terms per class, then of skipped attributes."""
 
     match: str
     value: str | float

@@ -51,12 +51,7 @@ PANIC = "PanicException"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LakeTable:
-    """The live rows of one snapshot of a lake table, whatever is written to the table meanwhile.
-
-    Attributes:
-        place: Where it is, for a ledger.
-        read: Reads the columns of these names, batch by batch, in the same order each time. Confidential.
-    """
+    """The live rows of one snapshot of a lake table; ``read`` has the same order each time. Confidential."""
 
     kind: TableFormat
     table: str

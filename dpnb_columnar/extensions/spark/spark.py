@@ -56,11 +56,7 @@ READERS = 16
 
 @dataclass(frozen=True, slots=True)
 class SparkFile:
-    """A Parquet file, by its footer.
-
-    Attributes:
-        part: Its digest (``file_parts.footer_part``); None for a file without rows.
-    """
+    """A Parquet file, by its footer, with its digest (``file_parts.footer_part``); None for a file without rows."""
 
     name: str
     address: str
@@ -464,7 +460,7 @@ def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
     """
     from pyspark.sql import types as known
 
-    usual = {
+    usual: dict[Kind | None, Any] = {
         Kind.INTEGER: known.LongType(),
         Kind.UNSIGNED: known.DecimalType(20, 0),
         Kind.FLOAT: known.DoubleType(),

@@ -120,12 +120,7 @@ INSTRUCTED_CODE = re.compile(r"-?\d{1,20}(\.\d{1,20})?", re.ASCII)
 
 @dataclass(slots=True)
 class VariableElement:
-    """One ``var`` element, as far as it has been read.
-
-    Attributes:
-        location: Attributes of ``location``.
-        category: ``catValu`` and ``labl`` of the ``catgry`` that is open.
-    """
+    """One ``var`` element, as far as it has been read; ``category`` is the ``catgry`` that is open."""
 
     attributes: Mapping[str, str]
     location: Mapping[str, str] = field(default_factory=dict)

@@ -32,11 +32,7 @@ ADULT_LIKE = "adult-like"
 
 @dataclass(frozen=True, slots=True)
 class TechnicalRule:
-    """A rule for variables that describe the record, not the person (``technical.toml``).
-
-    Attributes:
-        unlisted: Whether the rule holds only for variables without a list of codes.
-    """
+    """A rule for variables that describe the record, not the person (``technical.toml``)."""
 
     reason: str
     collections: tuple[str, ...] = ()
@@ -222,11 +218,7 @@ FEWEST_AMOUNTS = 10
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A variable that is no attribute.
-
-    Attributes:
-        reason: Why it is left out, in words that continue "left out:".
-    """
+    """A variable that is no attribute, and why, in words that continue ``left out:``."""
 
     name: str
     reason: str
@@ -316,8 +308,7 @@ def _attribute(variable: Variable, collection: str) -> Attribute | str:
     """Build the attribute of a variable, or return the reason why there is none."""
     if reason := technical_reason(variable, collection):
         return reason
-    continuous = variable.measure is Measure.CONTINUOUS
-    if variable.form is Form.NUMBER and (continuous or spells_numbers(variable)):
+    if variable.form is Form.NUMBER and (variable.measure is Measure.CONTINUOUS or spells_numbers(variable)):
         return numeric_attribute(variable, amount_fact(variable, collection))
     if variable.codes:
         return categorical_attribute(variable)
