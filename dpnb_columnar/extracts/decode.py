@@ -367,17 +367,13 @@ class RecordLayout:
             try:
                 columns.append(decode_column(table[:, start:end], variable, self.codebook.encoding))
             except MalformedFieldError as malformed:
-                raise self._malformed(variable, int(numbers[malformed.row])) from None
+                wanted = f"{self.codebook.encoding} text" if variable.form is Form.TEXT else "a number or blanks"
+                raise DataError(
+                    f"{self.source}, line {int(numbers[malformed.row])}: {variable.name}, characters {start + 1} to "
+                    f"{end}, is not {wanted}; the line is damaged, or {self.codebook.source} is the codebook of "
+                    f"another extract: get both again, or name the right one with {option('codebook')}"
+                ) from None
         return columns
-
-    def _malformed(self, variable: Variable, line: int) -> DataError:
-        start, end = variable.span
-        wanted = f"{self.codebook.encoding} text" if variable.form is Form.TEXT else "a number or blanks"
-        return DataError(
-            f"{self.source}, line {line}: {variable.name}, characters {start + 1} to {end}, is not {wanted}; the "
-            f"line is damaged, or {self.codebook.source} is the codebook of another extract: get both again, or name "
-            f"the right one with {option('codebook')}"
-        )
 
 
 @dataclass(slots=True)
@@ -413,7 +409,9 @@ class Hierarchy:
         columns: list[pa.Array] = []
         enclosing = np.zeros(len(rows), np.int64)
         for layout, latest, its_lines in zip(outer, self._latest, positions, strict=False):
-            numbers, characters = self._after_latest(layout, latest, lines, its_lines)
+            before = [latest.number] if latest.number else []
+            numbers = np.concatenate([np.array(before, np.int64), its_lines + lines.first])
+            characters = np.concatenate([latest.characters, lines.table(layout.width, its_lines)])
             # Each row belongs to the last line of the outer type before it; position -1 stands for none.
             owners = np.searchsorted(its_lines, rows) + (len(numbers) - len(its_lines)) - 1
             owner_numbers = np.concatenate([[0], numbers])[owners + 1]
@@ -452,14 +450,6 @@ class Hierarchy:
                 f"this extract with {option('codebook')}, or get the file again"
             )
         return indices
-
-    def _after_latest(
-        self, layout: RecordLayout, latest: _LatestRecord, lines: Lines, its_lines: Integers
-    ) -> tuple[Integers, npt.NDArray[np.uint8]]:
-        """Numbers and characters of an outer type's lines, after its last line of the blocks before, if any."""
-        before = [latest.number] if latest.number else []
-        numbers = np.concatenate([np.array(before, np.int64), its_lines + lines.first])
-        return numbers, np.concatenate([latest.characters, lines.table(layout.width, its_lines)])
 
     def _check_owned(
         self, layout: RecordLayout, lines: Lines, rows: Integers, owners: Integers, enclosing: Integers

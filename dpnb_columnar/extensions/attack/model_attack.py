@@ -499,7 +499,7 @@ def attack(
     second = [_scores(model, attributes, reference, rows) for rows in (tested_members, tested_others)]
     areas = {name: _ranking(first[0][name], first[1][name]).area for name in first[0]}
     best = max(areas, key=lambda name: areas[name])
-    implied = _implied(model.guarantee)
+    implied, relation = _implied(model.guarantee), model.guarantee.neighbours
     part = len(trained.keys) / (len(trained.keys) + len(fresh.keys))
     flagged = tuple(
         _flagged(name, aim, [each[name] for each in first], [each[name] for each in second], implied, part)
@@ -515,7 +515,7 @@ def attack(
     measured = {name: _ranking(second[0][name], second[1][name]) for name in areas}
     return AttackReport(
         guarantee=statement(model.guarantee),
-        relation="" if implied is None else _relation(model.guarantee),
+        relation="" if relation is None or implied is None else relation_text(relation, model.guarantee.unit),
         members=len(trained.keys),
         others=len(fresh.keys),
         left_out=every - len(trained.keys) - len(fresh.keys),
@@ -902,8 +902,3 @@ def _implied(guarantee: Guarantee) -> Implied | None:
     return Implied(
         epsilon, delta, largest_advantage(epsilon, delta), largest_area(epsilon, delta), largest_curve(epsilon, delta)
     )
-
-
-def _relation(guarantee: Guarantee) -> str:
-    assert guarantee.neighbours is not None
-    return relation_text(guarantee.neighbours, guarantee.unit)
