@@ -192,6 +192,9 @@ def _bit_patterns(
     yield from epsilon_bounds.check_repeats(configuration, universe, pairs[0])
 
 
+FORMAT, VERSION = "dpnb_columnar audit", 1
+
+
 def to_document(audit: Audit) -> dict[str, Any]:
     """Make the document of an audit, for archives and for other programs; nothing in it is confidential.
 
@@ -213,8 +216,8 @@ def to_document(audit: Audit) -> dict[str, Any]:
                              "findings": [{"check", "pair", "seen"}, ...]}, ...]}
     """
     return {
-        "format": "dpnb_columnar audit",
-        "version": 1,
+        "format": FORMAT,
+        "version": VERSION,
         "software": software(),
         "confidence": audit.confidence,
         "holds": audit.holds,
