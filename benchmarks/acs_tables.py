@@ -24,7 +24,7 @@ from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extensions.datasets.prepare import acs_persons, checksum, raw_files, verify
+from dpnb_columnar.extensions.datasets.datasets import acs_persons, checksum, raw_files, verify
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import domain_of
 

@@ -19,8 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.tuning import folds
-from dpnb_columnar.advice.expectation import CANDIDATES, METHODS
-from dpnb_columnar.advice.recommendation import MAJORITY, advise
+from dpnb_columnar.advice.rehearsal import CANDIDATES, MAJORITY, METHODS, advise
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named

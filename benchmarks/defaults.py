@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tuning import folds
-from dpnb_columnar.advice.expectation import BELOW
+from dpnb_columnar.advice.rehearsal import BELOW
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.releases.attribute_weights import AUTO

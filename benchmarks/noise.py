@@ -22,7 +22,6 @@ from dpnb_columnar.core.budget.costs import concentrated_within
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.extensions.audit.exhaustive import claimed, measured
-from dpnb_columnar.report.drawing import figure_file
 from dpnb_columnar.report.figures import (
     DISTINCT,
     NONE,
@@ -32,6 +31,7 @@ from dpnb_columnar.report.figures import (
     Point,
     Reference,
     Series,
+    figure_file,
     logarithmic,
     style,
 )

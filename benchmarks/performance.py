@@ -20,8 +20,7 @@ import polars as pl
 from benchmarks.measurements import Measurements, millions, read_measurements, targets
 from benchmarks.series import COUNTS_DUCKDB, DIFFPRIVLIB, IPUMSPY, LIGHTGBM, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
 from benchmarks.wide_series import INGEST, PREDICT, TRAIN
-from dpnb_columnar.report.drawing import figure_file
-from dpnb_columnar.report.figures import DISTINCT, Axis, Panel, Point, Series
+from dpnb_columnar.report.figures import DISTINCT, Axis, Panel, Point, Series, figure_file
 from dpnb_columnar.report.figures import Figure as Drawing
 
 SUMMARY, DOCUMENT = "performance.md", "journal/speed.md"

@@ -1,4 +1,4 @@
-"""The expected error of a planned release, and attributes of which it says nothing, from public facts alone."""
+"""What a planned release asks of the rows, its expected error, and attributes of which it says nothing. Public."""
 
 from __future__ import annotations
 
@@ -9,16 +9,72 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.budget import Share, total
+from dpnb_columnar.core.budget.composition import GRADIENT, budget_part
 from dpnb_columnar.core.code_limits import squares_shift
-from dpnb_columnar.core.measurement import COUNTS, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CALIBRATION, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.baselines import CONSTANT_MOMENTS
 from dpnb_columnar.core.mechanisms.smooth import MOMENTS, moment_noise
 from dpnb_columnar.core.mechanisms.tuning import sample_size, trim
+from dpnb_columnar.core.queries.query import Answer, Query
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.core.sensitivity import RunLengthColumn, end_to_end, search_beta
 from dpnb_columnar.domain import Domain, Numeric, Transform
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.model.query_noise import LEVEL, moments_noise, query_noise
+from dpnb_columnar.model.score_calibration import planned_margins
+from dpnb_columnar.model.weight_rounds import planned_gradient
 from dpnb_columnar.releases.model_plan import ReleasePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query to the rows, as a release plans it: a later one lacks its scores, which released values tell. Public."""
+
+    query: Query[Answer]
+    passes: int
+    part: float
+
+    @property
+    def words(self) -> str:
+        return self.query.words if self.passes == 1 else f"in {self.passes} passes, {self.query.words}"
+
+
+def rows_asked(domain: Domain, shares: Sequence[Share]) -> list[Asked]:
+    """List what a release asks of the rows, in order."""
+    by_query: dict[Query[Answer], list[Share]] = {}
+    for share in shares:
+        by_query.setdefault(_asked(domain, share), []).append(share)
+    whole = total(shares)
+    return [
+        Asked(query, len(own) if query.later else 1, sum(budget_part(share.cost, whole) for share in own))
+        for query, own in by_query.items()
+    ]
+
+
+def _asked(domain: Domain, share: Share) -> Query[Answer]:
+    """Return the query whose answer a share draws noise on."""
+    if share.query == CALIBRATION:
+        return planned_margins(domain)
+    if share.query.startswith(GRADIENT):
+        return planned_gradient(domain, share.values - 1)
+    return CellQuery(domain)
+
+
+def asked_table(domain: Domain, shares: Sequence[Share]) -> tuple[list[str], list[list[object]]]:
+    """Write what is asked of the rows as a header and rows."""
+    header = ["asked of the rows", "numbers", "what one row changes", "of the budget"]
+    return header, [
+        [asked.words, asked.query.cells, asked.query.parallel.reason, f"{asked.part:.1%}"]
+        for asked in rows_asked(domain, shares)
+    ]
+
+
+def unit_remark(domain: Domain) -> str:
+    """Say what a whole unit changes; nothing where the guarantee is for one row."""
+    unit = domain.unit
+    return "" if unit is None else f"one unit ({named(unit.columns)}) changes as much as {unit.rows} of its rows"
+
 
 REFERENCE_RUNS = 1000
 """Most distinct values of the reference column."""
@@ -32,14 +88,8 @@ USUAL_SIZES = (USUAL_SIZE, 1_000_000)
 def expected_error(domain: Domain, share: Share, size: int) -> float:
     """Compute the bound below which 95 % of the noise of one query stays.
 
-    Where the sensitivity is a public constant, the bound is exact. Where noise follows the smooth sensitivity of the
-    data, it is that of a public reference column instead, whose values fill the middle tenth of the declared range
-    evenly.
-
-    Returns:
-        The bound, in rows for counts, in the weight's unit for sums of weights, in the attribute's unit for means and
-        deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
-        decide.
+    Where noise follows the smooth sensitivity of the data, it is that of a public reference column, whose values fill
+    the middle tenth of the declared range evenly.
     """
     noise = query_noise(domain, share, [size])
     if noise is not None:
@@ -56,14 +106,7 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SmallCells:
-    """A table whose noise is larger than its counts are on average. Public facts alone.
-
-    Attributes:
-        attribute: Name of the categorical attribute.
-        categories: Number of its categories.
-        rows: Rows of a class that each of them has on average.
-        error: Rows that 95 % of the noise stays below.
-    """
+    """A table whose noise (95 % stays below ``error`` rows) is larger than its counts are on average. Public."""
 
     attribute: str
     categories: int
@@ -75,49 +118,23 @@ def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[Sma
     """Find the tables whose noise hides what a category has on average."""
     tables = {each.name: each.size for each in domain.categorical}
     found = (
-        SmallCells(
-            share.attribute,
-            tables[share.attribute],
-            size / tables[share.attribute],
-            expected_error(domain, share, size),
-        )
+        SmallCells(name, tables[name], size / tables[name], expected_error(domain, share, size))
         for share in shares
-        if share.attribute is not None and share.attribute in tables and share.query == COUNTS
+        if share.query == COUNTS and (name := share.attribute or "") in tables
     )
     return tuple(each for each in found if each.rows < each.error)
 
 
 def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:
-    """Compute the bound below which 95 % of the noise of a moment stays.
-
-    Args:
-        filled: First and last code of its scale that the values fill evenly. Only noise that follows the smooth
-            sensitivity of the data depends on them.
-
-    Returns:
-        The bound, in the attribute's unit for means and deviations, in its square for variances.
-    """
+    """Compute the bound below which 95 % of the noise of a moment stays."""
     if (constant := moments_noise(attribute, share, [size])) is not None:
         return constant.quantile()
     cells, size = attribute.scale.cells, sample_size(size)
-    column, noise = _reference_column(size, *filled), moment_noise(share)
-    bound = noise.quantile(1 - LEVEL)
-    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * bound
-
-
-def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
-    """Compute the smooth sensitivity of a moment of the reference column."""
-    moment, noise = MOMENTS[share.query], moment_noise(share)
-    columns = moment.columns_of(end_to_end([sample], [cells]))
-    return moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
-
-
-def _unit(attribute: Numeric, query: str) -> float:
-    """Return the length of one unit of a released number on the attribute's scale, or on its square."""
-    step = attribute.scale.step
-    if query == "mean":
-        return step
-    return step**2 * (2 ** squares_shift(attribute.scale.cells) if MOMENTS[query].squares else 1)
+    moment, noise, step = MOMENTS[share.query], moment_noise(share), attribute.scale.step
+    columns = moment.columns_of(end_to_end([_reference_column(size, *filled)], [cells]))
+    smooth = moment.search(columns, np.array([trim(size, noise)]), np.array([search_beta(noise.beta)]))[0]
+    unit = step if share.query == "mean" else step**2 * (2 ** squares_shift(cells) if moment.squares else 1)
+    return smooth * unit * noise.quantile(1 - LEVEL)
 
 
 def _reference_column(size: int, low: int, high: int) -> RunLengthColumn:
@@ -155,7 +172,6 @@ class WideRange:
     """An attribute whose declared range is too wide for a release to say anything about it.
 
     Attributes:
-        attribute: The attribute.
         hidden: Differences of up to so many units are hidden by the noise.
         suggested: The widest round bounds under which it hides less than half of ``DIFFERENCE``; those of ``NARROWEST``
             where the rows are too few for any.
@@ -167,10 +183,7 @@ class WideRange:
 
 
 def wide_ranges(plan: ReleasePlan, size: int) -> tuple[WideRange, ...]:
-    """Find the attributes whose moments are released with noise that hides what amounts differ by.
-
-    Histograms are not asked: the bins of an amount grow with its distance from zero, however wide it is declared.
-    """
+    """Find the attributes whose moments are released with noise that hides what amounts differ by."""
     found = []
     for attribute in plan.domain.numeric:
         shares = [

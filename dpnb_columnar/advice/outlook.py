@@ -2,8 +2,6 @@
 
 It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
 numbers of rows.
-
-What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone.
 """
 
 from __future__ import annotations
@@ -13,22 +11,38 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.expected_error import (
     USUAL_SIZES,
     SmallCells,
     WideRange,
+    asked_table,
     expected_error,
+    rows_asked,
     small_cells,
+    unit_remark,
     wide_ranges,
 )
 from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise, what_auto_takes
-from dpnb_columnar.advice.rows_asked import rows_asked
+from dpnb_columnar.advice.rehearsal import (
+    WIDE,
+    Advice,
+    Expectation,
+    Prospect,
+    Remedy,
+    advise,
+    expect,
+    rehearsals,
+    releases,
+    releases_to_advise,
+    remedies,
+    what_auto_takes,
+    worst,
+)
 from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
+from dpnb_columnar.core.measurement import PRESENCE
 from dpnb_columnar.domain import Missing, Unit
 from dpnb_columnar.domain.declared_domain import Declaration, Titles, weight_document
 from dpnb_columnar.domain.domain_text import (
@@ -42,12 +56,14 @@ from dpnb_columnar.domain.domain_text import (
 )
 from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import command, option
+from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import relation_text, scope
+from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
+from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
-    from dpnb_columnar.advice.expected_error import SmallCells, WideRange
     from dpnb_columnar.model.parameters import PublicSource
     from dpnb_columnar.releases.public_weights import PublicWeights
 
@@ -81,15 +97,6 @@ def mechanism_line(plan: ReleasePlan) -> str:
     return f"mechanism {plan.mechanism.name}: chosen by auto, since {plan.mechanism_reason}"
 
 
-def asked_lines(plan: ReleasePlan) -> Iterator[str]:
-    """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
-    from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
-
-    yield from table_lines(*asked_table(plan.domain, plan.shares))
-    if remark := unit_remark(plan.domain):
-        yield remark
-
-
 def composition_lines(
     shares: Sequence[Share],
     header: Sequence[str] = (),
@@ -113,18 +120,8 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def shares_line(plan: ReleasePlan) -> str:
-    """Say how the attributes' part of the budget is divided among them by their size."""
-    from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
-
-    numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if plan.released.numeric else ""
-    return f"shares by size: an attribute's part is in proportion to the cube root of the number of its cells{numeric}"
-
-
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
-    from dpnb_columnar.core.measurement import PRESENCE
-
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
         parts = {s.attribute: budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE}
@@ -170,8 +167,6 @@ def narrower_ranges(wide: Sequence[WideRange]) -> str:
 
 def weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
-
     if plan.public is not None:
         return public_line(plan.public)
     count = len(plan.domain.attributes)
@@ -195,8 +190,6 @@ def weights_line(plan: ReleasePlan) -> str:
 
 def source_text(source: PublicSource) -> str:
     """Return what is known of a public file, and which attributes it leaves out."""
-    from dpnb_columnar.model.document import DECLARED_PUBLIC
-
     left_out = f"; left out, since they tell nothing: {named(source.left_out)}" if source.left_out else ""
     return f"{source.name} (SHA-256 {source.digest}, {DECLARED_PUBLIC}){left_out}"
 
@@ -284,15 +277,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a rehearsal says. Public facts alone.
-
-    Attributes:
-        plan: The planned release.
-        expectations: What is expected of it, by scenario.
-        worst: The scenario in which it is furthest below the largest class; None if it is nowhere.
-        remedies: What would help there.
-        advice: The advice on mechanisms.
-    """
+    """What a rehearsal says; ``worst`` is None where no scenario is below the largest class. Public facts alone."""
 
     plan: ReleasePlan
     expectations: Sequence[Expectation]
@@ -310,7 +295,6 @@ class Rehearsal:
         return found + ("to be better: " + ", or ".join(helpful) if helpful else "nothing that was rehearsed is better")
 
     def _options(self, remedy: Remedy) -> str:
-        """Write the options that differ from the plan's."""
         options = []
         if remedy.mechanism != self.plan.mechanism.name:
             options.append(option("mechanism", remedy.mechanism))
@@ -322,11 +306,7 @@ class Rehearsal:
 
 
 def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int | None) -> Rehearsal:
-    """Rehearse a planned release and the mechanisms to choose among.
-
-    Args:
-        rows: Public number of rows.
-    """
+    """Rehearse a planned release and the mechanisms to choose among."""
     automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
     if plan.mechanism_reason is not None:
         automatic = replace(automatic, mechanism=plan.mechanism.name)
@@ -355,12 +335,7 @@ def outlook(
     class_shares: str | None = None,
     rehearsed: bool = True,
 ) -> Outlook:
-    """Look ahead to a planned release.
-
-    Args:
-        sizes: Rows of a class to expect errors for; the first is assumed of every class where no rows are declared.
-            None for the average class of the declared rows, or for ``USUAL_SIZES``.
-    """
+    """Look ahead to a planned release."""
     classes = len(plan.domain.classes)
     if sizes is None:
         sizes = USUAL_SIZES if known is None else (max(known.rows // classes, 1),)
@@ -444,17 +419,26 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.mechanism_reason is not None:
         yield mechanism_line(planned)
     if planned.automatic:
-        yield _automatic_line(outlook)
+        known = outlook.known
+        rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
+        yield (
+            f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for "
+            f"{len(planned.domain.attributes)} attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
+        )
     yield ""
     yield from _unit_lines(planned)
-    yield from asked_lines(planned)
+    yield from table_lines(*asked_table(planned.domain, planned.shares))
+    if remark := unit_remark(planned.domain):
+        yield remark
     yield ""
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     header = [f"error at {size} rows" for size in outlook.sizes]
     yield from composition_lines(planned.shares, header, cells, planned.domain.titles)
     yield ""
     if planned.by_size and planned.public is None:
-        yield shares_line(planned)
+        numeric = f", of which a numeric one has at most {NUMERIC_CELLS}" if planned.released.numeric else ""
+        size = "an attribute's part is in proportion to the cube root of the number of its cells"
+        yield f"shares by size: {size}{numeric}"
     yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
     if planned.domain.weight is not None:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
@@ -511,16 +495,6 @@ def narrower(outlook: Outlook) -> str | None:
     return f"declare {narrower_ranges(outlook.wide)} {outlook.place}" if outlook.wide else None
 
 
-def _automatic_line(outlook: Outlook) -> str:
-    """Say which attribute weights auto chose, and from what."""
-    planned, known = outlook.plan, outlook.known
-    rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
-    return (
-        f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for {len(planned.domain.attributes)} "
-        f"attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
-    )
-
-
 def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
     yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
@@ -532,9 +506,9 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
         )
         yield ""
     if rehearsal.warning:
-        yield (rehearsal.warning)
+        yield rehearsal.warning
         yield ""
-    yield ("rehearsed, each mechanism with its default noise and the attribute weights that suit it best:")
+    yield "rehearsed, each mechanism with its default noise and the attribute weights that suit it best:"
     yield ""
     header = ["mechanism", "attribute weights", *(column for figure in FIGURES for column in (figure, "wide"))]
     best, *others = rehearsal.advice.ranked
@@ -542,18 +516,14 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     yield from table_lines(header, [_row(prospect) for prospect in (best, *others)])
     yield ""
     beside = ", ".join(f"{other.mechanism} {other.accuracy:.3f}" for other in others[:ALSO_NAMED])
+    worse = f"; auto takes {automatic}, which is expected to be worse than the largest class"
     yield (
         f"recommended: {best.mechanism} with attribute weights {best.weights} (accuracy on average {best.accuracy:.3f}"
-        f"{beside and '; ' + beside})"
-        + (
-            ""
-            if best.mechanism == automatic
-            else f"; auto takes {automatic}, which is expected to be worse than the largest class"
-        )
+        f"{beside and '; ' + beside}){'' if best.mechanism == automatic else worse}"
     )
-    yield (f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of")
-    yield ("logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the")
-    yield ("made-up rows; the real ones were not read")
+    yield f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of"
+    yield "logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the"
+    yield "made-up rows; the real ones were not read"
 
 
 def outlook_document(outlook: Outlook) -> dict[str, object]:
@@ -642,21 +612,13 @@ def _rehearsal_document(rehearsal: Rehearsal | None) -> dict[str, object]:
     }
 
 
-def _dependence(expected: Expectation) -> str:
-    family = expected.outcome.family
-    return "independent" if family == 1 else f"in families of {family}"
-
-
-def _bounds(expected: Expectation) -> str:
-    looseness = expected.scenario.looseness
-    return "tight" if looseness == 1 else f"{looseness} times too wide"
-
-
 def _expected_row(expected: Expectation) -> list[object]:
-    outcome = expected.outcome
+    outcome, looseness = expected.outcome, expected.scenario.looseness
+    dependence = "independent" if outcome.family == 1 else f"in families of {outcome.family}"
+    bounds = "tight" if looseness == 1 else f"{looseness} times too wide"
     figures = (outcome.largest_class, outcome.accuracy, outcome.low)
     verdict = "worse than the largest class" if expected.worse else ""
-    return [_dependence(expected), _bounds(expected), *(f"{figure:.3f}" for figure in figures), verdict]
+    return [dependence, bounds, *(f"{figure:.3f}" for figure in figures), verdict]
 
 
 def _row(prospect: Prospect) -> list[object]:

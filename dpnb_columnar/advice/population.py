@@ -105,14 +105,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """An invented population.
-
-    Attributes:
-        domain: The declared domain.
-        looseness: How many times as wide as the values' range the bounds are.
-        class_sizes: Per class, its size in proportion to the others'.
-        distributions: Per attribute, its values.
-    """
+    """An invented population; the sizes of its classes are in proportion to each other."""
 
     domain: Domain
     looseness: int
@@ -155,11 +148,7 @@ def family_size(attributes: int) -> int:
 
 
 def population(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...]) -> Population:
-    """Invent the population of a domain.
-
-    Args:
-        class_sizes: Per class, its size in proportion to the others'.
-    """
+    """Invent the population of a domain."""
     count = len(domain.attributes)
     family = family_size(count)
     # The means of a family's attributes add up, and the variance of their sum is 1 + (family - 1) LIKENESS times that
@@ -187,7 +176,7 @@ def _distribution(attribute: Attribute, shifts: Floats, looseness: int) -> Distr
     if isinstance(attribute, Categorical):
         return _categories(attribute.size, shifts)
     low, high, zero = _range(attribute, looseness)
-    if _is_amount(attribute):
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and attribute.cells > AMOUNT_CODES:
         means = (high - low) / DEVIATIONS * np.exp(shifts)
         reach = zero + LONGEST_TAIL * float(means.max())
         return _numbers(attribute, zero, reach, lambda place: -np.expm1(-np.maximum(place - zero, 0) / means[:, None]))
@@ -209,10 +198,7 @@ def _categories(size: int, shifts: Floats) -> Distribution:
 
 
 def _range(attribute: Numeric, looseness: int) -> tuple[float, float, float]:
-    """Codes of the attribute's scale that the values fill, and that of zero, or of the bound nearest to it.
-
-    Bounds are loose on the far side of zero: there nobody knows where values end.
-    """
+    """Codes that the values fill, and that of zero or of the bound nearest; bounds are loose on the far side of it."""
     cells = attribute.cells
     zero = min(max(float(-attribute.lower / attribute.step), 0.0), float(cells))
     codes = max(cells / looseness, min(cells, FEWEST_CODES))
@@ -221,18 +207,8 @@ def _range(attribute: Numeric, looseness: int) -> tuple[float, float, float]:
     return float(ends[0]), float(max(ends[1], ends[0] + 1)), float(ends[2])
 
 
-def _is_amount(attribute: Numeric) -> bool:
-    return attribute.transform is Transform.IDENTITY and attribute.step >= 1 and attribute.cells > AMOUNT_CODES
-
-
 def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable[[Floats], Floats]) -> Distribution:
-    """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid.
-
-    Args:
-        low: Smallest code of its scale; what lies below goes to it.
-        high: Largest code of its scale; what lies above goes to it.
-        distribution: From places on its scale, shape (places,), to cumulative probabilities, shape (classes, places).
-    """
+    """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid."""
     places = np.linspace(low, min(high, attribute.scale.cells), RESOLUTION)
     codes = np.unique(_grid_codes(attribute, places))
     scaled = scale_codes(attribute, codes).astype(np.float64)
@@ -241,7 +217,6 @@ def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable
 
 
 def _grid_codes(attribute: Numeric, places: Floats) -> Integers:
-    """Codes of the grid nearest to places on the attribute's scale."""
     if attribute.transform is Transform.IDENTITY:
         return np.rint(places).astype(np.int64)
     values = np.expm1(attribute.scale.origin + attribute.scale.step * places)
@@ -250,7 +225,6 @@ def _grid_codes(attribute: Numeric, places: Floats) -> Integers:
 
 
 def _completed(cumulative: Floats) -> Floats:
-    """Give the last value the probability that is left."""
     cumulative[:, -1] = 1
     return cumulative
 
@@ -264,7 +238,6 @@ class InventedRows:
     """Rows of an invented population.
 
     Attributes:
-        population: The population.
         family: Number of attributes that say much the same; 1 where all are independent within a class.
         classes: Shape (rows,), int64: class codes.
         places: Per attribute, shape (rows,), int64: position of each row's code among the distribution's.
@@ -277,7 +250,6 @@ class InventedRows:
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return len(self.classes)
 
     def answer(self, query: Query[Any], class_counts: Integers) -> LaterAnswer:
@@ -308,18 +280,13 @@ class InventedRows:
         return GradientSums(query, np.rint(sums).astype(np.int64), class_counts)
 
     def _scores(self, table: ScoreTable) -> Integers:
-        """Look up the score of every row in one table."""
         steps = np.searchsorted(table.starts, self.population.distributions[table.attribute].codes, side="right")
         scores: Integers = np.array(table.scores, dtype=np.int64)[steps - 1].take(self.places[table.attribute])
         return scores
 
 
 def whole(cumulative: Floats, size: int) -> Integers:
-    """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2.
-
-    Args:
-        size: Number of rows, below 2**53.
-    """
+    """Round expected numbers of rows to whole ones that add up to ``size``; cumulative ones are off by 1/2 at most."""
     totals = np.rint(cumulative * size).astype(np.int64)
     counts: Integers = totals - np.append(0, totals[:-1])
     return counts
@@ -342,17 +309,13 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
 
 
 def sample(population: Population, family: int) -> InventedRows:
-    """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random.
-
-    Within a class, each attribute's values are dealt out in the order of a normal variable of its own; in families, of
-    one that has the correlation ``LIKENESS`` with those of the other members.
-    """
+    """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random."""
     generator = np.random.default_rng(SEED)
     class_counts = whole(population.class_shares, SAMPLE_ROWS)
     classes = np.repeat(np.arange(len(class_counts)), class_counts)
     common, places = np.zeros(SAMPLE_ROWS), {}
     for number, (name, distribution) in enumerate(population.distributions.items()):
-        own = generator.standard_normal(SAMPLE_ROWS)
+        own = generator.standard_normal(SAMPLE_ROWS)  # correlated by ``LIKENESS`` in a family
         if family > 1:
             if number % family == 0:
                 common = generator.standard_normal(SAMPLE_ROWS)

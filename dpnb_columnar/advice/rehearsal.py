@@ -1,4 +1,9 @@
-"""Releases from an invented population: the errors of their tables, and how well their models classify its rows."""
+"""Releases from an invented population: the errors of their tables, and how well their models classify its rows.
+
+``expect``: how well the models of a planned release would classify invented rows, and what would help. ``advise``: what
+each mechanism would lose, and which one to choose. No public fact says how attributes depend on each other, how unequal
+classes are (unless that is declared) or how tightly bounds are declared. So these are rehearsed.
+"""
 
 from __future__ import annotations
 
@@ -15,38 +20,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.advice.population import (
+    RARE,
+    USUAL,
     InventedRows,
     Population,
     accuracy,
     expected_statistics,
     family_size,
+    one_large_class,
     population,
     sample,
 )
 from dpnb_columnar.core.budget import Budget
+from dpnb_columnar.core.code_limits import LARGEST_SIZE
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
+from dpnb_columnar.errors import UsageError, option
+from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, TEMPERED
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.releases.attribute_weights import attribute_weights
+from dpnb_columnar.releases.attribute_weights import AUTO, NONE, attribute_weights, resolved_method
+from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.runtime.row_progress import report_work
+from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan
+from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes: Integers) -> Floats:
-    """Compute the log-likelihood of every code within every class, up to a number common to all of them.
-
-    Args:
-        codes: Shape (values,), int64: grid codes or category codes.
-
-    Returns:
-        Shape (classes, values).
-    """
+    """Compute the log-likelihood of every code within every class, up to a number common to all of them."""
     if isinstance(parameters, Table):
         return np.array(cell_terms(parameters))[:, codes]
     assert isinstance(attribute, Numeric)
@@ -66,7 +72,6 @@ NOT_PRIVATE = "none"
 
 BAD_DRAWS = 0.05
 """Part of the releases that is called bad luck."""
-
 
 MANY_CLASSES, MANY_COUNTS = 100, 20_000
 """Releases take time in proportion to the classes, and to the counts of the largest table: of more than this fewer are
@@ -92,10 +97,7 @@ def families(domain: Domain) -> list[int]:
 
 
 class RepeatableNoise:
-    """Noise for invented counts, from a seed: Laplace noise in floating point, other noise by the exact sampler.
-
-    There is nobody to protect, and most noise of a release is that of counts.
-    """
+    """Noise for invented counts, from a seed: Laplace noise in floating point, as there is nobody to protect."""
 
     private = False
 
@@ -137,14 +139,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalOutcome:
-    """How well the models of several releases classify invented rows.
-
-    Attributes:
-        family: Number of attributes of the rows that say much the same; 1 where all are independent within a class.
-        accuracies: Per release, the share of the rows that its model classifies correctly.
-        without_noise: Accuracy of ordinary naive Bayes without noise.
-        largest_class: Share of the rows that are of the largest class.
-    """
+    """How well the models of several releases classify rows of which ``family`` attributes say much the same."""
 
     family: int
     accuracies: tuple[float, ...]
@@ -153,7 +148,6 @@ class RehearsalOutcome:
 
     @property
     def accuracy(self) -> float:
-        """Mean over the releases."""
         return averages.fmean(self.accuracies)
 
     @property
@@ -169,13 +163,7 @@ class RehearsalOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Release:
-    """A release from invented rows.
-
-    Attributes:
-        model: The model.
-        ratios: Per released attribute, shape (classes - 1, values): log-likelihood ratio of every other class to the
-            first, of every value of the population.
-    """
+    """A release from invented rows; log-ratios to the first class are per attribute, shape (classes - 1, values)."""
 
     model: NaiveBayes
     ratios: Mapping[str, Floats]
@@ -185,7 +173,6 @@ class Stage:
     """An invented population, ready for releases."""
 
     def __init__(self, population: Population, rows: int) -> None:
-        """Compute what is released from, and what models are scored on."""
         self._population = population
         self._statistics = expected_statistics(population, rows)
         self._samples = [sample(population, family) for family in families(population.domain)]
@@ -227,7 +214,12 @@ class Stage:
             for mean, deviation, exact_mean, exact_deviation in pairs:
                 means.append(((mean - exact_mean) / exact_deviation) ** 2)
                 variances.append(2 * abs(math.log(deviation / exact_deviation)))
-        ratio = self._ratio_error(drawn)
+        ratio_errors = []  # an attribute that a model leaves out has the log-ratio 0
+        for each in drawn:
+            for name, known in self._exact.ratios.items():
+                difference = each.ratios[name] - known if name in each.ratios else known
+                ratio_errors.append(float(np.mean(np.abs(difference) @ self._masses[name])))
+        ratio = averages.median(ratio_errors)
         if not means:
             return Errors(None, None, ratio)
         return Errors(math.sqrt(averages.fmean(means)), averages.median(variances), ratio)
@@ -235,18 +227,16 @@ class Stage:
     def _release(self, planned: ReleasePlan, seed: int) -> _Release:
         """Carry out a release once: tables are the same however they are weighted, if that costs nothing."""
         key = planned.mechanism.name, planned.noise, planned.shares, seed
-        if key not in self._released:
-            self._released[key] = self._new_release(planned, seed)
-        return self._released[key]
-
-    def _new_release(self, planned: ReleasePlan, seed: int) -> _Release:
+        if key in self._released:
+            return self._released[key]
         model = release(self._statistics, planned, RepeatableNoise(seed))
         ratios = {}
         for parameters in model.attributes:
             codes = self._population.distributions[parameters.attribute].codes
             terms = log_likelihoods(model.domain[parameters.attribute], parameters, codes)
             ratios[parameters.attribute] = terms[1:] - terms[:1]
-        return _Release(model, ratios)
+        self._released[key] = _Release(model, ratios)
+        return self._released[key]
 
     def _score(self, drawn: _Release, planned: ReleasePlan, rows: InventedRows, seed: int) -> float:
         """Score a model on rows, after a later pass over them if one is planned."""
@@ -265,17 +255,304 @@ class Stage:
             released = later.draw(rows.answer(later.query, self._statistics.class_counts), noise)
         return accuracy(model, drawn.ratios, rows)
 
-    def _ratio_error(self, drawn: Sequence[_Release]) -> float:
-        """Compute the median error of the log-ratios; those of an attribute that a model leaves out count as 0."""
-        errors = []
-        for each in drawn:
-            for name, exact in self._exact.ratios.items():
-                difference = each.ratios[name] - exact if name in each.ratios else exact
-                errors.append(float(np.mean(np.abs(difference) @ self._masses[name])))
-        return averages.median(errors)
-
 
 @lru_cache(maxsize=8)
 def stage(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...], rows: int) -> Stage:
     """Prepare an invented population; the advice and the rehearsal of one plan share it."""
     return Stage(population(domain, looseness, class_sizes), rows)
+
+
+WIDE = 10
+"""How many times too wide bounds are where they are not tight."""
+
+RELEASES = 20
+FEWEST_RELEASES = 8
+MOST_ATTRIBUTES = 40
+"""Releases of a plan in each scenario; of more attributes than this fewer, in proportion, so that nobody waits."""
+
+MOST_CLASSES = 20
+"""Of more classes than this, ``expected_below`` rehearses nothing."""
+
+LEAST_RELEASES = 2
+"""Releases of a plan of very many classes."""
+
+BELOW = 0.002
+"""A model is called worse than always predicting the largest class if it is less accurate by more than this."""
+
+MORE_EPSILON = 10
+"""How many times the epsilon is tried where nothing else helps."""
+
+CANDIDATES = tuple(name for name, record in OWN.items() if record.preference is not None and record.attributes)
+"""Mechanisms that are advised; the others are there to compare with."""
+
+METHODS = (NONE, TEMPERED, CALIBRATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Circumstances that no public fact decides: how many times too wide bounds are, and proportions of classes."""
+
+    looseness: int
+    class_sizes: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of a planned release."""
+
+    scenario: Scenario
+    outcome: RehearsalOutcome
+
+    @property
+    def worse(self) -> bool:
+        """Whether the models are expected to be worse than always predicting the largest class."""
+        return is_worse(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Another release that is no worse than always predicting the largest class."""
+
+    mechanism: str
+    weights: str
+    epsilon: Fraction
+    accuracy: float
+
+
+def usual_scenarios(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[Scenario]:
+    """List the scenarios with class sizes as declared or, where they are not, of 3:1."""
+    sizes = class_sizes or one_large_class(len(domain.classes), USUAL)
+    return [Scenario(looseness, sizes) for looseness in ((1, WIDE) if domain.numeric else (1,))]
+
+
+def releases(domain: Domain) -> int:
+    """Choose how many releases of a plan are rehearsed in each scenario."""
+    attributes = len(domain.attributes)
+    few_classes = max(FEWEST_RELEASES, RELEASES * MOST_ATTRIBUTES // max(attributes, MOST_ATTRIBUTES))
+    return fewer(few_classes, domain, LEAST_RELEASES)
+
+
+def _outcome(planned: ReleasePlan, scenario: Scenario, rows: int, draws: int, family: int) -> RehearsalOutcome:
+    prepared = stage(planned.domain, scenario.looseness, scenario.class_sizes, min(rows, LARGEST_SIZE))
+    return prepared.outcome(planned, draws, family)
+
+
+def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
+    """Rehearse a planned release in every scenario, from fixed seeds: independent attributes in the first alone."""
+    draws = releases(planned.domain)
+    return tuple(
+        Expectation(scenario, _outcome(planned, scenario, rows, draws, family))
+        for scenario, family in rehearsals(planned.domain, class_sizes)
+    )
+
+
+def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[tuple[Scenario, int]]:
+    """List the scenarios that ``expect`` rehearses, each with the families of its attributes."""
+    scenarios = usual_scenarios(domain, class_sizes)
+    if class_sizes is None:
+        scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
+    most = families(domain)[-1]
+    return [(scenarios[0], family) for family in families(domain)[:-1]] + [(each, most) for each in scenarios]
+
+
+def expected_below(planned: ReleasePlan, rows: int) -> Expectation | None:
+    """Rehearse a planned release that no calibration guards; None where it is not expected below the largest class."""
+    # A calibrated model predicts the largest class where its counts show no other one to be right more often. Of many
+    # attributes or classes a rehearsal takes longer than a release, and is left to ``plan``.
+    domain = planned.domain
+    many = len(domain.attributes) > MOST_ATTRIBUTES or len(domain.classes) > MOST_CLASSES
+    if not planned.mechanism.private or planned.calibration is not None or planned.public is not None or many:
+        return None
+    draws = draws_to_compare(domain)
+    two = rehearsals(domain, None)[-2:]
+    return worst([Expectation(each, _outcome(planned, each, rows, draws, family)) for each, family in two])
+
+
+def worst(expectations: Sequence[Expectation]) -> Expectation | None:
+    """Find the scenario in which models are furthest below the largest class; None if they are nowhere below it."""
+    return min(
+        (each for each in expectations if each.worse),
+        key=lambda each: each.outcome.accuracy - each.outcome.largest_class,
+        default=None,
+    )
+
+
+def remedies(planned: ReleasePlan, expected: Expectation, rows: int, automatic: str | None = None) -> list[Remedy]:
+    """Find what would help where a planned release is worse than always predicting the largest class."""
+    budget, planned_name = planned.budget, planned.mechanism.name
+    own = [(planned_name, method, planned.noise, budget) for method in METHODS]
+    pure = replace(budget, delta=Fraction(0))
+    others = [(name, method, None, pure) for name in CANDIDATES if name != planned_name for method in METHODS]
+    default = [choice for choice in others if choice[0] == automatic]
+    others = [choice for choice in others if choice not in default]
+    weights = planned.attribute_weights or NONE
+    larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
+    with track_work((len(own) + len(default) + len(others)) * draws_to_compare(planned.domain), "releases"):
+        best_own, best_default = (_best(planned.domain, choices, expected, rows) for choices in (own, default))
+        best_other = best_default or _best(planned.domain, others, expected, rows)
+        found = [best for best in (best_own, best_other) if best is not None]
+    if not found:
+        choice = (planned.mechanism.name, weights, planned.noise, larger)
+        found = [best for best in [_best(planned.domain, [choice], expected, rows)] if best is not None]
+    return found
+
+
+def _best(
+    domain: Domain, choices: Sequence[tuple[str, str, str | None, Budget]], expected: Expectation, rows: int
+) -> Remedy | None:
+    """Rehearse choices of mechanism, weights, noise and budget in one scenario, and return the best if it helps."""
+    draws, found = draws_to_compare(domain), []
+    for mechanism, weights, noise, budget in choices:
+        try:
+            planned = plan(domain, budget, mechanism, noise, weights)
+        except UsageError:  # the weights do not suit the mechanism, or the budget is too small
+            report_work(draws)
+            continue
+        outcome = _outcome(planned, expected.scenario, rows, draws, expected.outcome.family)
+        if not is_worse(outcome):
+            found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
+    return max(found, key=lambda remedy: remedy.accuracy, default=None)
+
+
+def is_worse(outcome: RehearsalOutcome) -> bool:
+    """Return whether models are expected to be worse than always predicting the largest class."""
+    return outcome.accuracy < outcome.largest_class - BELOW
+
+
+MAJORITY = "majority"
+"""The floor."""
+
+PREFERRED_WEIGHTS = (CALIBRATED, LEARNED, TEMPERED, NONE)
+"""Chosen first among what is as good: the weights first, then the mechanism (``MechanismRecord.preference``). Those
+whose noise follows smooth sensitivity come first, since they bear loose bounds."""
+
+TIE = 0.003
+"""Accuracies that are no further apart are as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One mechanism with one way to weight attributes, on tight bounds and, if any are numeric, on wide ones."""
+
+    mechanism: str
+    weights: str
+    errors: tuple[Errors, ...]
+    outcomes: tuple[RehearsalOutcome, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return averages.fmean(outcome.accuracy for outcome in self.outcomes)
+
+    @property
+    def lost(self) -> float:
+        """Accuracy lost against ordinary naive Bayes without noise, averaged likewise."""
+        return averages.fmean(outcome.lost for outcome in self.outcomes)
+
+    @property
+    def worse(self) -> bool:
+        """Whether its models are expected to be worse than always predicting the largest class, on any bounds."""
+        return any(map(is_worse, self.outcomes))
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """What ``auto`` takes."""
+
+    mechanism: str
+    weights: str
+
+
+def what_auto_takes(domain: Domain, budget: Budget, rows: int | None, noise: str | None = None) -> Automatic:
+    """Resolve the mechanism, and the attribute weights for it, that ``auto`` takes."""
+    epsilon = by_unit(budget, domain).row_epsilon
+    name = resolved_mechanism(AUTO, domain, epsilon, rows, noise).name
+    method = resolved_method(AUTO, mechanism_named(name), domain, epsilon, rows, repeatable=True)
+    return Automatic(name, method or NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a rehearsal says."""
+
+    rows: int
+    prospects: tuple[Prospect, ...]
+    automatic: Automatic
+
+    @property
+    def best(self) -> Prospect:
+        """What ``auto`` takes; if it is worse than the largest class other weights, else another mechanism as well."""
+        own = [prospect for prospect in self.prospects if prospect.mechanism == self.automatic.mechanism]
+        default = [prospect for prospect in own if prospect.weights == self.automatic.weights]
+        for prospects in (default, own):
+            if prospects and not (chosen := _preferred(prospects)).worse:
+                return chosen
+        return _preferred([prospect for prospect in self.prospects if not prospect.worse] or self.prospects)
+
+    @property
+    def ranked(self) -> tuple[Prospect, ...]:
+        """Each mechanism with the weights that suit it best: the recommended one, then from the best to the worst."""
+        losses = sorted(self.prospects, key=lambda prospect: prospect.lost)
+        found = {self.best.mechanism: self.best}
+        for prospect in losses:
+            found.setdefault(prospect.mechanism, prospect)
+        return tuple(found.values())
+
+    @property
+    def recommended(self) -> str:
+        return self.best.mechanism
+
+    @property
+    def recommended_weights(self) -> str:
+        return self.best.weights
+
+
+def _preferred(prospects: Sequence[Prospect]) -> Prospect:
+    """Choose the preferred one of those that are as good as the one that loses least."""
+    least = min(prospect.lost for prospect in prospects)
+    return min(
+        (prospect for prospect in prospects if prospect.lost <= least + TIE),
+        key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), OWN[one.mechanism].preference or 0),
+    )
+
+
+@lru_cache
+def advise(
+    domain: Domain,
+    budget: Budget,
+    rows: int,
+    class_sizes: tuple[Fraction, ...] | None = None,
+    automatic: Automatic | None = None,
+) -> Advice:
+    """Rehearse the candidates on invented rows in families; cached, as plans of several mechanisms need the same."""
+    automatic = automatic or what_auto_takes(domain, budget, rows)
+    pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
+    stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
+    family, prospects = stages[0].families[-1], []
+    draws = draws_to_compare(domain)
+    for mechanism, weights in _choices(automatic):
+        try:
+            planned = plan(domain, pure, mechanism, attribute_weights=weights)
+        except UsageError:  # the budget is too small for it, or the weights do not suit it
+            report_work(draws * len(stages))
+            continue
+        if weights == NONE:
+            errors = tuple(each.errors(planned, draws) for each in stages)
+        outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
+        prospects.append(Prospect(mechanism, weights, errors, outcomes))
+    if not prospects:
+        raise UsageError(
+            f"epsilon is too small for every mechanism; raise {option('epsilon')}, or declare fewer attributes"
+        )
+    return Advice(rows, tuple(prospects), automatic)
+
+
+def _choices(automatic: Automatic) -> list[tuple[str, str]]:
+    """List mechanisms and weights to rehearse: learned weights, which take the longest, only if ``auto`` takes them."""
+    mechanisms = (*CANDIDATES, MAJORITY)
+    own = {each: (automatic.weights,) if each == automatic.mechanism else () for each in mechanisms}
+    return [(each, weights) for each in mechanisms for weights in dict.fromkeys((*METHODS, *own[each]))]
+
+
+def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None, automatic: Automatic) -> int:
+    """Return how many releases ``advise`` rehearses at most."""
+    return len(_choices(automatic)) * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)

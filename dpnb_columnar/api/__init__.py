@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.outlook import Outlook
     from dpnb_columnar.evaluation.evaluation import Evaluation
     from dpnb_columnar.extracts.convert import Conversion
+    from dpnb_columnar.report.figures import Page
     from dpnb_columnar.report.findings import Findings
-    from dpnb_columnar.report.page import Page
 
 
 Part = TypeVar("Part")

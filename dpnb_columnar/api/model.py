@@ -22,7 +22,7 @@ from dpnb_columnar.runtime.confinement import confined
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.evaluation.evaluation import Evaluation
-    from dpnb_columnar.report.page import Page
+    from dpnb_columnar.report.figures import Page
     from dpnb_columnar.rows.sources import DialectName
 
 FrameT = TypeVar("FrameT", bound=Frame)
@@ -321,7 +321,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.model.document import document_digest
         from dpnb_columnar.papers.release_papers import read_papers
         from dpnb_columnar.papers.release_sheet import release_sheet, write_release_sheet
-        from dpnb_columnar.report.page import check_single_page
+        from dpnb_columnar.report.figures import check_single_page
 
         papers = read_papers(
             self,

@@ -310,8 +310,8 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
     if plan.public is not None:
         yield public_line(plan.public), "public file", public_facts(plan.public)
     if rows is not None and plan.calibration is None and plan.given is None:
-        from dpnb_columnar.advice.expectation import expected_below  # loads numpy and scipy
         from dpnb_columnar.advice.outlook import below_line
+        from dpnb_columnar.advice.rehearsal import expected_below  # loads numpy and scipy
 
         if (below := expected_below(plan, rows)) is not None:
             yield below_line(below), "expected below the largest class", {}

@@ -1,6 +1,6 @@
 """The conversion of extracts, Parquet among them, and their codebooks to one Parquet file that carries its domain.
 
-Columns and rows may be selected.
+Columns and rows may be selected. The domain is made of codebooks, and of names and types of columns: no row is read.
 """
 
 from __future__ import annotations
@@ -8,41 +8,37 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, digest
 from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.editing import Number
-from dpnb_columnar.domain.field_reader import parse_condition
-from dpnb_columnar.domain.names import did_you_mean, named
+from dpnb_columnar.domain.field_reader import LARGEST_DOCUMENT, parse_condition, parse_toml
+from dpnb_columnar.domain.names import check_dataset, did_you_mean, named
 from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, select_attributes, united
-from dpnb_columnar.errors import ConfigurationError, DataError, UsageError, excerpt, option
-from dpnb_columnar.extracts.codebook_domain import first_names, left_out_lines, shared_codebook_domain
-from dpnb_columnar.extracts.codebooks.codebook import Codebook, Flag, ImputedValues
-from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
+from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt, option
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Flag, Form, ImputedValues, Variable
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
-from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, flags_of
-from dpnb_columnar.extracts.delimited import read_names
-from dpnb_columnar.extracts.described_extract import (
-    DescribedExtract,
-    check_alike,
-    check_types,
-    describe,
-    output_schema,
-    read_batches,
-    read_types,
-    types_of,
-    undeclared_columns,
+from dpnb_columnar.extracts.codebooks.to_domain import (
+    ADULT_LIKE,
+    LeftOut,
+    adult_like,
+    domain_of,
+    flags_of,
+    is_list_of_words,
 )
-from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, refuse_changed
+from dpnb_columnar.extracts.decode import column_type, read_delimited, read_fixed_width, read_header, read_names
+from dpnb_columnar.extracts.extract_files import Extract, FileKind, Progress, open_extract, refuse_changed
 from dpnb_columnar.extracts.persons import PersonCounts, Persons, with_persons
-from dpnb_columnar.rows.parquet import own_declaration
+from dpnb_columnar.rows.parquet import own_declaration, read_schema
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
@@ -52,7 +48,349 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain.column_kinds import Kind
 
 
+DEFAULT_ENCODING = "utf-8"
+
+
+@dataclass(frozen=True)
+class DescribedExtract:
+    """An extract whose columns are known; no row has been read.
+
+    Attributes:
+        codebook: Codebook of the extract; None where an extract that names its columns has none.
+        schema: Columns of Parquet, and the metadata of the file; None of text.
+    """
+
+    extract: Extract
+    codebook: Codebook | None
+    names: tuple[str, ...]
+    header: bool = True
+    schema: pa.Schema | None = None
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
+
+    @property
+    def encoding(self) -> str:
+        return DEFAULT_ENCODING if self.codebook is None else self.codebook.encoding
+
+    @property
+    def universe(self) -> str:
+        """Who the persons of Parquet are by the domain that it carries; empty where nothing says it."""
+        return "" if self.schema is None else stated_universe(self.extract.path)
+
+    def unused(self) -> Iterator[LeftOut]:
+        """List the columns of Parquet that its codebook does not declare as they are."""
+        if self.schema is not None and self.codebook is not None:
+            yield from unused_names(self.codebook, self.types)
+
+    def notes_on(self, domain: UnlabelledDomain) -> Iterator[str]:
+        """Say what rows and values of Parquet have to be, where its codebook and its types leave it open."""
+        if self.schema is not None and self.codebook is not None:
+            yield from notes_on(self.codebook, domain, self.types)
+
+    @cached_property
+    def variables(self) -> Mapping[str, Variable]:
+        """The codebook's declarations of columns."""
+        if self.codebook is None:
+            return {}
+        return {name: variable for name, (_, variable) in self.codebook.column_sources().items()}
+
+
+def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...] | None = None) -> DescribedExtract:
+    """Find the columns of an extract: in its header or footer if it has one, else in the codebook."""
+    if names is not None and extract.kind is not FileKind.DELIMITED:
+        raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; this is {extract.kind}")
+    if extract.kind is FileKind.PARQUET:
+        return _describe_parquet(extract, codebook)
+    if extract.kind is FileKind.DELIMITED:
+        if codebook is not None and codebook.record_types:
+            raise ConfigurationError(
+                f"{extract}: {codebook.source} describes lines of the record types {named(codebook.record_types)}, "
+                "which a CSV file does not have; give the .dat file, or the codebook of the CSV file"
+            )
+        if names is not None:
+            return DescribedExtract(extract, codebook, names, header=False)
+        with open_extract(extract) as stream:
+            if codebook is None:
+                names = read_header(stream, str(extract), DEFAULT_ENCODING)
+            else:
+                names = read_header(stream, str(extract), codebook.encoding, frozenset(codebook.columns))
+        return DescribedExtract(extract, codebook and codebook.in_spelling_of(names), names)
+    if codebook is None:
+        raise ConfigurationError(
+            f"{extract}: fixed-width text does not name its columns; put its codebook beside it, as "
+            f"{extract.path.with_suffix('').stem}.xml, or give it with {option('codebook')}"
+        )
+    if any(variable.start is None for variable in codebook.variables):
+        raise ConfigurationError(
+            f"{extract}: {codebook.source} gives no positions in a line; give the codebook of the .dat file with "
+            f"{option('codebook')}"
+        )
+    return DescribedExtract(extract, codebook, codebook.columns)
+
+
+def _describe_parquet(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
+    """Find the columns of Parquet in its footer, and those of its folders."""
+    from dpnb_columnar.rows.holdout import batches_of_files
+
+    types, schema = read_schema(extract.path), batches_of_files([extract.path]).schema
+    book = None if codebook is None else for_columns(codebook, types)
+    return DescribedExtract(extract, book, tuple(schema.names), schema=schema, types=types)
+
+
+def read_batches(
+    described: DescribedExtract, schema: pa.Schema, progress: Progress | None = None
+) -> Generator[pa.RecordBatch]:
+    """Read the rows of an extract, in its order. Confidential."""
+    source = str(described.extract)
+    if described.extract.kind is FileKind.PARQUET:
+        yield from _read_parquet(described.extract, schema, progress)
+        return
+    with open_extract(described.extract, progress) as stream:
+        if described.extract.kind is FileKind.DELIMITED or described.codebook is None:
+            yield from read_delimited(
+                stream, source, schema, described.encoding, described.names, header=described.header
+            )
+        else:
+            yield from read_fixed_width(stream, source, described.codebook, schema.names)
+
+
+def _read_parquet(extract: Extract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    """Read the wanted columns of Parquet, a row group's batches at a time; the rows' part of its bytes is reported."""
+    from dpnb_columnar.rows.holdout import batches_of_files
+
+    rows = batches_of_files([extract.path], columns=schema.names)
+    size, total, read = extract.path.stat().st_size, rows.size() or 1, 0
+    for batch in rows.batches:
+        yield pa.RecordBatch.from_arrays(batch.select(schema.names).columns, schema=schema)
+        if progress is not None:
+            progress(size * (read + len(batch)) // total - size * read // total)
+        read += len(batch)
+
+
+# The columns of the output and their types, on which all extracts must agree. Parquet has its types, and a codebook
+# declares those of text. Without one they are what a file of types or a catalogue's entry says, else text; never what
+# the rows say: one row with a word would change the type of its column, and how all other rows are read.
+
+TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "text": pa.string()}
+"""Types that a file may name, as columns are written."""
+
+
+def read_types(path: Path) -> dict[str, pa.DataType]:
+    """Read a TOML file of types, such as ``AGE = "integer"``."""
+    try:
+        with path.open("rb") as stream:
+            document = parse_toml(stream.read(LARGEST_DOCUMENT + 1))
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    except ValueError as error:
+        raise ConfigurationError(f'{path}: not a TOML file of types such as AGE = "integer": {error}') from None
+    for name, type_ in document.items():
+        if not isinstance(type_, str) or type_ not in TYPES:
+            raise ConfigurationError(
+                f"{path}: {excerpt(name)}: expected one of {', '.join(TYPES)}, found {excerpt(type_)}; write such as "
+                'AGE = "integer"'
+            )
+    return {name: TYPES[type_] for name, type_ in document.items()}
+
+
+def check_types(
+    types: Mapping[str, pa.DataType], extract: Extract, names: Sequence[str], undeclared: Sequence[str], source: str
+) -> None:
+    """Refuse types of columns that the extracts do not have, or whose type a codebook or Parquet declares."""
+    for name in types:
+        if name not in names:
+            hint = did_you_mean(name, names, f"it has {named(names)}")
+            raise UsageError(f"{source}: {extract} has no column {excerpt(name)}; {hint}")
+        if name not in undeclared:
+            raise UsageError(f"{source}: the type of {excerpt(name)} is declared already; take the column out")
+
+
+def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> None:
+    """Refuse extracts that lack a column, or declare it otherwise than the first does."""
+    first, *others = extracts
+    for other in others:
+        if absent := [name for name in names if name not in other.names]:
+            raise DataError(
+                f"{other.extract}: has no column {named(absent)}, as {first.extract} has; choose columns that all "
+                f"extracts have with {option('columns')}, or ingest them apart"
+            )
+        for name in names:
+            mine, theirs = _declared_type(first, name), _declared_type(other, name)
+            if mine != theirs:
+                raise DataError(
+                    f"{other.extract}: {name} is {theirs or 'not declared'}, and {mine or 'not declared'} in "
+                    f"{first.extract}; give one codebook for all with {option('codebook')}, or ingest them apart"
+                )
+
+
+def undeclared_columns(extract: DescribedExtract, names: Sequence[str]) -> tuple[str, ...]:
+    """Select the columns whose type neither a codebook nor a Parquet file says."""
+    return tuple(name for name in names if _declared_type(extract, name) is None)
+
+
+def _declared_type(extract: DescribedExtract, name: str) -> pa.DataType | None:
+    if extract.schema is not None:
+        return extract.schema.field(name).type
+    variable = extract.variables.get(name)
+    return None if variable is None else column_type(variable)
+
+
+NAMES_SHOWN = 4
+"""Columns that are named for one reason; the others are counted."""
+
+
+def shared_codebook_domain(
+    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None = None
+) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
+    """Build the domain of some columns, on which all codebooks must agree."""
+    if not codebooks:
+        return None, ()
+    domain, left_out = domain_of(codebooks[0], names)
+    domains = [domain]
+    for codebook in codebooks[1:]:
+        domains.append(domain_of(codebook, names)[0])
+        if domains[-1].attributes != domain.attributes:
+            raise ConfigurationError(
+                f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
+                f"one codebook for all extracts with {option('codebook')}, or ingest them apart"
+            )
+    if not domain.attributes:
+        return None, left_out
+    return replace(united(domains), name=_dataset(codebooks) if name is None else check_dataset(name)), left_out
+
+
+def _dataset(codebooks: Sequence[Codebook]) -> str:
+    """Name the data set by its codebooks, never by the output: a copy must not get a budget of its own."""
+    name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
+    try:
+        return check_dataset(name)
+    except UsageError:
+        raise UsageError(
+            f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
+            f"with {option('name')}"
+        ) from None
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """Yield a line for each reason why columns are left out of a domain."""
+    reasons: dict[str, list[str]] = {}
+    for left in left_out:
+        reasons.setdefault(left.reason, []).append(left.name)
+    for reason, names in reasons.items():
+        yield f"left out of the domain: {first_names(names)}: {reason}"
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
+    more = len(names) - NAMES_SHOWN
+    return named(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
 # Parquet that another program made of an extract: its columns are the codebook's, by their names.
+
+
+@dataclass(frozen=True, slots=True)
+class CodebookDomain:
+    """The domain that a codebook declares for a Parquet file, or for any with all of its variables."""
+
+    domain: UnlabelledDomain
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDomain:
+    """Read the domain that a codebook declares; of a file, the footer alone is read."""
+    book = read_codebook(codebook)
+    types: Mapping[str, pl.DataType] = {}
+    if file is not None:
+        types = read_schema(file)
+        book = for_columns(book, types)
+    variables = _first_of_a_name(book)
+    unused: dict[str, LeftOut] = {}
+    if file is not None:
+        unused = {left.name: left for left in unused_names(book, types)}
+    domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused])
+    left_out = (*left_out, *unused.values())
+    if domain is None:
+        columns = "" if file is None else f" of the columns of {file}"
+        raise ConfigurationError(
+            "\n  ".join([f"{book.source}: declares no attribute{columns}", *left_out_lines(left_out)])
+            + "\n  give the codebook of these rows, or declare their domain yourself (docs/domain.md)"
+        )
+    if file is not None:
+        domain = replace(domain, universe=stated_universe(file))
+    return CodebookDomain(domain, left_out, tuple(notes_on(book, domain, types)))
+
+
+def _first_of_a_name(book: Codebook) -> dict[str, Variable]:
+    """Return variables by name: of a name on several record types the first, as for ``domain_of``."""
+    variables: dict[str, Variable] = {}
+    for variable in book.variables:
+        variables.setdefault(variable.name, variable)
+    return variables
+
+
+def stated_universe(file: Path) -> str:
+    """Return who the persons of a Parquet file are by its present domain; empty where that does not say it."""
+    try:
+        carried = own_declaration(file)
+    except ConfigurationError:  # faulty, and about to be replaced by the codebook's
+        return ""
+    return "" if carried is None else carried.universe
+
+
+def for_columns(book: Codebook, types: Mapping[str, pl.DataType]) -> Codebook:
+    """Return the codebook for the columns of a Parquet file: in their spelling, with words as values of R's factors."""
+    import polars as pl
+
+    def in_words(variable: Variable) -> Variable:
+        if not isinstance(types.get(variable.name), pl.Categorical | pl.Enum) or not is_list_of_words(variable):
+            return variable
+        codes = tuple(replace(code, value=code.value and code.label.strip()) for code in variable.codes)
+        return replace(variable, form=Form.TEXT, codes=codes)
+
+    book = book.in_spelling_of(types)
+    return replace(book, variables=tuple(map(in_words, book.variables)))
+
+
+def unused_names(book: Codebook, types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
+    """List the variables that no column of a Parquet file holds, and the columns that are no variables."""
+    import polars as pl
+
+    variables = _first_of_a_name(book)
+    known = {name.casefold() for name in variables}
+    columns = {column.casefold() for column in types}
+    for name, variable in variables.items():
+        if name in types:
+            if variable.form is Form.NUMBER and isinstance(types[name], pl.Categorical | pl.Enum):
+                yield LeftOut(
+                    name,
+                    "a factor in the file, and its words do not tell its codes apart; write the codes in their place",
+                )
+        elif name.casefold() in columns:
+            yield LeftOut(name, "in several spellings of upper and lower case; rename all columns but one")
+        else:
+            yield LeftOut(name, "not in the file")
+    for column in types:
+        if column.casefold() not in known:
+            yield LeftOut(column, "not in the codebook")
+
+
+def notes_on(book: Codebook, domain: UnlabelledDomain, types: Mapping[str, pl.DataType]) -> Iterator[str]:
+    """Say what rows and values have to be, where codebook and types of columns leave it open."""
+    from dpnb_columnar.domain.column_kinds import Kind, kind_of
+
+    variables = _first_of_a_name(book)
+    weight = [] if domain.available_weight is None else [domain.available_weight.column]
+    counted = [name for name in (*domain.columns, *weight) if name in types and variables[name].form is Form.NUMBER]
+    if texts := [name for name in counted if kind_of(types[name]) is Kind.TEXT]:
+        yield f"{first_names(texts)}: text in the file: codes match by their value (1, 001), words for them do not"
+    if whole := [name for name in counted if variables[name].decimals and types[name].is_integer()]:
+        yield (
+            f"{first_names(whole)}: whole numbers in the file, and the codebook implies decimals: they have to be "
+            "applied (12, not 1200), as ipumsr, ipumspy and the Parquet of IPUMS have it"
+        )
+    if book.record_types:
+        yield "the codebook is of a hierarchical extract: each row has to be a person, with what its household has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +416,11 @@ class Selection:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Columns to read: those whose values matter, and their flags."""
         return tuple(dict.fromkeys((*self.valued, *(flag.column for flag in self.flags.values()))))
 
 
 def select(available: Sequence[str], columns: str | None, where: str | None) -> Selection:
-    """Parse the options that select columns and rows.
-
-    Raises:
-        UsageError: If a column does not exist or is named twice, or the condition cannot be parsed.
-    """
+    """Parse the options that select columns and rows."""
     roles: tuple[str, ...] = ()
     if columns is None:
         wanted = tuple(available)
@@ -119,16 +452,10 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
 
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
-    """Make allocated values null, and select the columns to write, and the rows for which the condition holds then.
+    """Make allocated values null, and select columns, and the rows for which the condition holds then. Confidential.
 
     Each row of the result is a function of one row. A condition of values before they are null would let the answer of
     a donor decide which rows with its copies are there (``docs/privacy.md``, Lemma 2.16).
-
-    Args:
-        batches: Batches with all columns that are read. Confidential.
-
-    Yields:
-        Batches of the columns to write. Confidential.
     """
     if selection.condition is None and not selection.flags:
         yield from batches
@@ -148,14 +475,7 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
 
 def without_allocated(batch: pa.RecordBatch, flags: Mapping[str, Flag], kinds: Mapping[str, Kind]) -> pa.RecordBatch:
-    """Make null every value that its flag says was allocated: a rule on one row.
-
-    Args:
-        batch: Rows with the flags. Confidential.
-
-    Returns:
-        The rows, columns and types as they were. Confidential.
-    """
+    """Make null every value that its flag says was allocated: a rule on one row. Confidential."""
     import numpy as np
 
     from dpnb_columnar.rows.row_rules import has_one_of
@@ -201,7 +521,6 @@ def _kinds(schema: pa.Schema, names: Iterable[str]) -> dict[str, Kind]:
 
 
 def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Parse a list of columns."""
     names = [name.strip() for name in columns.split(",")]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise UsageError(f"{option('columns')}: {', '.join(twice)} is named twice")
@@ -234,15 +553,10 @@ class Conversion:
     """Everything to read and write, known before a row is read.
 
     Attributes:
-        extracts: At least one, alike in the columns that are read.
-        selection: Columns and rows wanted.
         domain: Domain of the columns to write by the codebooks, its label still to be chosen; None where they declare
             no attribute.
-        left_out: Declared columns that are no attributes, and why.
         undeclared: Columns of text that neither a codebook nor ``types`` declares; they are kept as text.
-        types: Types of columns that no codebook declares.
         persons: The weight of units that is written; None for none.
-        notes: What rows and values of Parquet have to be, where its codebook and its types leave it open.
         flagged: Columns to write whose allocated values count, though flags tell them.
     """
 
@@ -274,14 +588,7 @@ def plan_conversion(
     header: bool = True,
     names: Path | None = None,
 ) -> Conversion:
-    """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read.
-
-    Args:
-        codebook: File or packaged layout that describes all extracts; if None, the codebook beside each that carries no
-            domain.
-        dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
-        names: File of the names of the columns of CSV without a header.
-    """
+    """Find the codebooks, the columns and the domain; only headers and footers of the extracts are read."""
     if header != (names is None):
         raise UsageError(f"{option('no-header')} and {option('names', 'FILE')} go together: the file names the columns")
     codebooks: dict[str, Codebook] = {}
@@ -322,8 +629,10 @@ def plan_conversion(
     if domain is not None:
         notes = [note for extract in described for note in extract.notes_on(domain)]
         domain = united(replace(domain, universe=extract.universe) for extract in described)
-        if selection.flags:
-            domain = _without_allocated(domain, selection.flags)
+        if selection.flags:  # for people, and for what a guarantee is about
+            by_flag = ", ".join(f"{each} ({flag.column})" for each, flag in selection.flags.items())
+            said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
+            domain = replace(domain, provenance=replace(domain.provenance or Provenance(), allocated=said))
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     if any(carried):
@@ -335,7 +644,8 @@ def plan_conversion(
                 f"{option('dataset')} {excerpt(dataset)}: the extracts get the domain of their codebook; drop it"
             )
         domain = entry_named(dataset).declared
-        given = types_of(domain)
+        numeric = {attribute.name for attribute in domain.attributes if isinstance(attribute, Numeric)}
+        given = {each: TYPES["number" if each in numeric else "text"] for each in domain.columns}
         named_by = f"{option('dataset')} {excerpt(dataset)}"
         check_types(given, described[0].extract, selection.columns, selection.columns, named_by)
     if types is not None:
@@ -379,13 +689,6 @@ def _flags(codebooks: Sequence[Codebook], selection: Selection, first: Described
     return found[0] if found else {}
 
 
-def _without_allocated(domain: UnlabelledDomain, flags: Mapping[str, Flag]) -> UnlabelledDomain:
-    """Say in a domain which values are null, by which flags: for people, and for what a guarantee is about."""
-    by_flag = ", ".join(f"{name} ({flag.column})" for name, flag in flags.items())
-    said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
-    return replace(domain, provenance=replace(domain.provenance or Provenance(), allocated=said))
-
-
 def _shared_domain(carried: Sequence[Declaration | None], first: Extract, columns: Sequence[str]) -> Declaration:
     """Return the domain that Parquet files carry, as that of some of their columns."""
     domains = [each for each in carried if each is not None]
@@ -411,7 +714,6 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
 
 
 def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
-    """Add the columns that the weight of units is made of."""
     _check_known(option("persons-cap"), persons.columns, available)
     if UNIT_WEIGHT in selection.columns:
         raise UsageError(
@@ -421,20 +723,15 @@ def _with_persons(selection: Selection, persons: Persons, available: Sequence[st
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
-    """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows.
-
-    Reading, decoding and writing go on side by side.
-
-    Args:
-        progress: Called with the number of bytes just read from disk.
-    """
+    """Read the extracts into one Parquet file, rows in their order. Memory does not grow with the rows."""
     check_output(output, overwrite)
     selection = conversion.selection
-    schema = output_schema(conversion.extracts, selection.read, conversion.types)
+    first, types = conversion.extracts[0], conversion.types
+    schema = pa.schema([(each, _declared_type(first, each) or types.get(each, pa.string())) for each in selection.read])
     metadata = _metadata(conversion)
     if selection.condition is not None:
         check_condition(selection.condition, schema)
-    check_flags(selection.flags, schema, str(conversion.extracts[0].extract))
+    check_flags(selection.flags, schema, str(first.extract))
     written = pa.schema([schema.field(name) for name in selection.columns])
     read = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
     rows, check = keep_rows(read, selection, schema), None
@@ -506,11 +803,7 @@ def write_parquet(
     overwrite: bool,
     check: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write rows in their order. The file is confidential, and readable by its owner alone.
-
-    Args:
-        groups: Row groups. Confidential.
-    """
+    """Write rows in their order. The file is confidential, and readable by its owner alone."""
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         with parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer:
             for group in groups:

@@ -46,7 +46,6 @@ BUFFER = 2**20
 BEGINNING = 2**16
 """Bytes by which extracts of one size are told apart before they are compared to the end."""
 
-
 FileState: TypeAlias = tuple[int, int, int]
 """Number, size and time of the last change of a file."""
 
@@ -61,14 +60,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """One file of rows.
-
-    Attributes:
-        path: File on disk.
-        member: File within an archive; None where ``path`` is not an archive.
-        kind: How it is laid out.
-        state: What tells the file on disk from another of its name, when it was found.
-    """
+    """One file of rows; ``member`` is a file within an archive, None where ``path`` is none."""
 
     path: Path
     member: str | None
@@ -76,7 +68,6 @@ class Extract:
     state: FileState | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """Name the file for messages."""
         return f"{self.path}" if self.member is None else f"{self.path} ({named([self.member])})"
 
 
@@ -120,7 +111,6 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _extracts_at(path: Path) -> Iterator[Extract]:
-    """List the files of rows at one path, by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
@@ -163,11 +153,7 @@ def _person_files(path: Path) -> list[str]:
 
 
 def refuse_copies(extracts: Sequence[Extract]) -> None:
-    """Refuse extracts of which one has the content of another: plain, compressed or in an archive.
-
-    Only extracts of equal size and beginning are read to the end. What a gzip file of several members holds has no size
-    that could be known at once; it is compared by the size of its last member.
-    """
+    """Refuse extracts of which one has the content of another: plain, compressed or in an archive."""
     beginning = partial(_content_digest, most=BEGINNING)
     for first, second, *_ in find_copies(extracts, _content_size, beginning, _content_digest):
         raise DataError(
@@ -208,11 +194,7 @@ def bytes_on_disk(extracts: Sequence[Extract]) -> int:
 
 @contextmanager
 def open_extract(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
-    """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program.
-
-    Args:
-        progress: Called with the number of bytes just read from disk.
-    """
+    """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program."""
     with (
         _file_errors(extract.path),
         _CountedFile(extract.path, progress) as disk,

@@ -38,14 +38,7 @@ DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
 @dataclass(frozen=True, slots=True)
 class Persons:
-    """What the weight is made of. Public.
-
-    Attributes:
-        unit: Columns of the unit.
-        cap: The most rows of a unit that are counted.
-        own: Weight of a row itself, whose cap is that of the product; None where a row is one person.
-        declared: The weight that is written.
-    """
+    """What the weight is made of; ``own`` is that of a row itself, None where a row is one person. Public."""
 
     unit: tuple[str, ...]
     cap: int
@@ -54,23 +47,17 @@ class Persons:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read for it."""
         return self.unit if self.own is None else (*self.unit, self.own.column)
 
     @property
     def field(self) -> pa.Field:
-        """The column that is written: whole numbers where the steps are."""
         return pa.field(UNIT_WEIGHT, pa.int64() if self.declared.step.denominator == 1 else pa.float64())
 
 
 def with_persons(
     domain: DeclarationT, unit: str | None, cap: int, weight: str | None, weight_cap: Number | None
 ) -> tuple[DeclarationT, Persons]:
-    """Declare the unit, one row of which counts, and the weight that is written for it.
-
-    Args:
-        domain: The domain, with a label or without.
-    """
+    """Declare the unit, one row of which counts, and the weight that is written for it."""
     if not 1 <= cap <= MOST_WEIGHT_STEPS:
         raise UsageError(
             f"{option('persons-cap', cap)}: choose a whole number from 1 to {MOST_WEIGHT_STEPS}, such as 8"
@@ -86,12 +73,7 @@ def with_persons(
 
 
 class PersonCounts:
-    """The weights of rows that stream by.
-
-    Args:
-        persons: What they are made of.
-        kinds: The kind of each column.
-    """
+    """The weights of rows that stream by."""
 
     def __init__(self, persons: Persons, kinds: Mapping[str, Kind]) -> None:
         from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS
@@ -161,7 +143,6 @@ class PersonCounts:
         return self._weighed(rows.slice(0, end), np.repeat(numbers, sizes)[:end])
 
     def _look_at(self, units: pl.DataFrame) -> None:
-        """See whether units that begin come after smaller ones alone."""
         import polars as pl
 
         units = units.drop_nulls()
@@ -175,7 +156,6 @@ class PersonCounts:
         self._checked = both[-1:] if len(both) else None
 
     def _weighed(self, rows: pa.Table, numbers: np.ndarray) -> pa.Table:
-        """Add the weight of rows whose units have so many."""
         import polars as pl
 
         from dpnb_columnar.rows.row_rules import weight_steps

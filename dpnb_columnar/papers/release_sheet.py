@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.advice.expected_error import expected_error
-from dpnb_columnar.advice.rows_asked import asked_table, unit_remark
+from dpnb_columnar.advice.expected_error import asked_table, expected_error, unit_remark
 from dpnb_columnar.core.budget import Neighbours, Share, total
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
@@ -57,9 +56,8 @@ from dpnb_columnar.model.probability_intervals import prior_intervals
 from dpnb_columnar.model.query_noise import in_unit, query_noise
 from dpnb_columnar.papers.release_papers import NO_PAPERS, ReleasePapers
 from dpnb_columnar.papers.signing import signing_content
-from dpnb_columnar.report.figures import PLAIN
+from dpnb_columnar.report.figures import PLAIN, Page, single_page, write_single_page
 from dpnb_columnar.report.informative_attributes import TINY, beyond_noise, bin_texts, informative_attributes, line_text
-from dpnb_columnar.report.page import Page, single_page, write_single_page
 
 MOST_CELLS = 16
 """Categories or bins drawn of one attribute: those in which the classes differ most."""

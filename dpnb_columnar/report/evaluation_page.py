@@ -34,8 +34,7 @@ from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.guarantee_text import drawn_from, statement
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.query_noise import Interval
-from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
-from dpnb_columnar.report.page import write_single_page
+from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series, write_single_page
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Ticks of parts."""
@@ -52,20 +51,13 @@ REACH = 13.0
 PROBABILITIES = (-8, -4, 0, 4, 8)
 """Log-odds of the ticks of a histogram, which are labelled by probability."""
 
-
 HEIGHT = 330
 """Height of a drawing, so that its axes are about as high as wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistogram:
-    """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact.
-
-    Attributes:
-        name: The class.
-        others: Rows of other classes.
-        own: Its own rows.
-    """
+    """Rows by bin of a class's log-odds (``released_scores.EDGES``): confidential if exact."""
 
     name: str
     others: Sequence[float]
@@ -74,13 +66,7 @@ class ScoreHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing, and its numbers.
-
-    Attributes:
-        panel: What is drawn.
-        note: How to read it.
-        tables: Caption, header and rows of each.
-    """
+    """A drawing, and its numbers."""
 
     panel: Panel
     note: str
@@ -214,17 +200,10 @@ PARTS = (
 def write_evaluation_page(
     evaluation: Evaluation, domain: Domain, output: Path, name: str, *, overwrite: bool = False
 ) -> None:
-    """Write exact figures as one page that needs nothing else, readable by its owner alone.
-
-    Args:
-        evaluation: The figures. Confidential.
-    """
+    """Write exact figures as one page that needs nothing else, readable by its owner alone."""
     shown = shown_classes([each.rows for each in evaluation.classes], every=False)
-    drawn = _classes_to_draw(evaluation, domain)
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    others = len(long) - len(shown)
-    rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(evaluation.confusion, shown), strict=True)
+    drawn, long = _classes_to_draw(evaluation, domain), class_texts(domain)
+    confusion = _confusion_table(domain, evaluation.confusion, shown)
     by_name = {each.name: each for each in evaluation.classes}
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
@@ -233,11 +212,8 @@ def write_evaluation_page(
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws."
         + (f" AUC {error}." if (error := error_text(evaluation.auc_error)) else ""),
         "figures": list(_exact_figures(evaluation, domain)),
-        "weighted": _weighted_table(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
-        "confusion": (
-            ["true \\ predicted", *(short[code] for code in shown), *rest],
-            [[name, *(f"{count:,}" for count in row)] for name, row in matrix],
-        ),
+        "weighted": _weighted_table(evaluation, domain, shown, [name for name, *_ in confusion[1]]),
+        "confusion": confusion,
         "classes": (
             ["class", "rows", "predicted", "recall", "precision", "AUC"],
             [
@@ -248,7 +224,7 @@ def write_evaluation_page(
                 for code, each in ((code, evaluation.classes[code]) for code in shown)
             ],
         ),
-        "omitted": others,
+        "omitted": len(long) - len(shown),
         "undrawn": len(evaluation.scores) - len(drawn),
         "groups": group_parts(evaluation.groups, domain),
         "by_chance": BY_CHANCE,
@@ -258,16 +234,9 @@ def write_evaluation_page(
 
 
 def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwrite: bool = False) -> None:
-    """Write released scores as one page; the arguments are those of ``write_evaluation_page``.
-
-    Scores without a guarantee are as confidential as the rows, so their page is readable by its owner alone.
-    """
+    """Write released scores as one page, readable by its owner alone where they have no guarantee."""
     figures, domain, private = scores.figures, scores.domain, scores.guarantee.private
-    shown = shown_classes([sum(row) for row in figures.confusion], every=False)
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    others = len(long) - len(shown)
-    rest = [f"{others} others"] if others else []
-    matrix = zip([*(long[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
+    shown, long = shown_classes([sum(row) for row in figures.confusion], every=False), class_texts(domain)
     low, high = figures.rows_interval
     header, rows = composition_table(scores.guarantee.composition)
     largest = value_with_label(figures.majority_class, domain.class_labels)
@@ -288,15 +257,12 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "figures": [
             [each, number_text(estimate.value), interval_text(estimate.interval)] for each, estimate in named.items()
         ],
-        "confusion": (
-            ["true \\ predicted", *(short[code] for code in shown), *rest],
-            [[each, *(f"{count:,}" for count in row)] for each, row in matrix],
-        ),
+        "confusion": _confusion_table(domain, figures.confusion, shown),
         "classes": (
             ["class", "recall", "precision"],
             [[long[code], str(figures.recall[code]), str(figures.precision[code])] for code in shown],
         ),
-        "omitted": others,
+        "omitted": len(long) - len(shown),
         "undrawn": 0,
         "statement": statement(scores.guarantee),
         "noise": f"{figures.noise:.3g}",
@@ -308,8 +274,20 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
     _write(output, domain, content, confidential=not private, overwrite=overwrite)
 
 
+def _confusion_table(
+    domain: Domain, confusion: Sequence[Sequence[int]], shown: Sequence[int]
+) -> tuple[list[str], list[list[str]]]:
+    """Tabulate the confusion of some classes, and of all others together."""
+    others = len(domain.classes) - len(shown)
+    names, header = (
+        [*(texts[code] for code in shown), *([f"{others} others"] if others else [])]
+        for texts in (class_texts(domain), class_texts(domain, SHORT))
+    )
+    rows = zip(names, fold_classes(confusion, shown), strict=True)
+    return ["true \\ predicted", *header], [[name, *(f"{count:,}" for count in row)] for name, row in rows]
+
+
 def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confidential: bool, overwrite: bool) -> None:
-    """Write the page."""
     guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
     weighted = [("weighted", "By weight")] if content.get("weighted") else []
     groups = [("groups", "For whom is it worse")] if content.get("groups") else []
@@ -340,7 +318,6 @@ def _plots(
     variance: float,
     of_one: float = 1,
 ) -> dict[str, object]:
-    """Draw the classes' scores."""
     classes = [
         ScoreHistogram(value_with_label(klass, domain.class_labels, SHORT), others, own)
         for klass, (others, own) in drawn.items()
@@ -363,7 +340,6 @@ def _released_plots(scores: ReleasedScores) -> dict[str, object]:
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
-    """Tabulate the figures over all rows."""
     largest = value_with_label(evaluation.majority_class, domain.class_labels)
     named = {
         "accuracy": evaluation.accuracy,
@@ -376,14 +352,8 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
         "calibration error": evaluation.calibration_error,
     }
     keys = {"difference": "gain", "AUC": "auc"}
-    return [
-        [
-            name,
-            number_text(value),
-            interval_text(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower()))),
-        ]
-        for name, value in named.items()
-    ]
+    intervals = {name: evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())) for name in named}
+    return [[name, number_text(value), interval_text(intervals[name])] for name, value in named.items()]
 
 
 def _weighted_table(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
@@ -422,15 +392,7 @@ LONGEST_TICK = 9
 
 @dataclass(frozen=True, slots=True)
 class DivisionPart:
-    """What a page has of one division of the rows into groups.
-
-    Attributes:
-        title: The columns.
-        tables: Caption, header and rows of each table.
-        remark: Which groups are left out.
-        worse: The groups for which the model is worse by the whole interval.
-        plot: Their accuracies, drawn; None where nothing is known of any group.
-    """
+    """What a page has of one division of the rows into groups; no plot where nothing is known of any group."""
 
     title: str
     tables: list[tuple[str, list[str], list[list[str]]]]
@@ -440,7 +402,6 @@ class DivisionPart:
 
     @property
     def verdict(self) -> str:
-        """For which groups the model is worse, and which are left out."""
         below = f"is below that of all rows by the whole interval for: {self.worse}."
         nobody = "of no group is below that of all rows by the whole interval."
         return f"By {self.title}, the accuracy {below if self.worse else nobody} {self.remark}".rstrip()
@@ -452,7 +413,6 @@ def group_parts(divisions: Sequence[DivisionFigures], domain: Domain) -> list[Di
 
 
 def _division_part(division: DivisionFigures, domain: Domain) -> DivisionPart:
-    """Write the figures of one division's groups."""
     title = printable(" and ".join(division.columns))
     groups, columns = division.known, division.columns
     names = [group_text(domain, columns, each.values, LONGEST_SHOWN) for each in groups]
@@ -478,7 +438,8 @@ def _group_plot(division: DivisionFigures, domain: Domain) -> Plot:
     points, ticks = [], []
     for place, group in enumerate(drawn, 1):
         gap = group.accuracy_difference
-        ticks.append((float(place), _tick(group.values)))
+        text = printable(", ".join("none" if value is None else value for value in group.values))
+        ticks.append((float(place), text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 2]}.."))
         if gap.value is not None:
             points += [Point(place - 0.2, gap.value), Point(place, gap.value, *gap.interval)]
             points += [Point(place + 0.2, gap.value), Point(place + 0.2, math.nan)]
@@ -492,17 +453,10 @@ def _group_plot(division: DivisionFigures, domain: Domain) -> Plot:
     return Plot(Panel(title, x, y, (Series("", PLAIN[0], tuple(points)), zero), height=HEIGHT), note, [])
 
 
-def _tick(values: Sequence[str | None]) -> str:
-    """Write a group in a few characters: its values, without their labels."""
-    text = printable(", ".join("none" if value is None else value for value in values))
-    return text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 2]}.."
-
-
 def _known(estimate: Estimate | None) -> str:
     """Write a figure with its interval; none where nothing is known."""
     return str(estimate) if estimate is not None and is_known(estimate) else "none"
 
 
 def _text(value: float | None, interval: Interval | None) -> str:
-    """Write a figure with its interval, if it has one."""
     return f"{number_text(value)} {interval_text(interval)}".rstrip()

@@ -1,15 +1,25 @@
-"""Content of a figure, before anything is drawn: panels of series on common axes, and the same numbers as a table."""
+"""Figures (panels of series on common axes, and the same numbers as a table), their SVG, and pages of templates."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dpnb_columnar.errors import UsageError, printable
 from dpnb_columnar.mechanisms import OWN
+from dpnb_columnar.runtime.outputs import atomic_output, check_output
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 # Styles of mechanisms: one colour, marker and line in every figure, distinct without colour too.
 
@@ -24,11 +34,8 @@ class Style:
     """Look of one line.
 
     Attributes:
-        colour: Name of a colour in ``COLOURS``.
-        marker: Its letter in ``drawing.MARKERS``, or ``o``; empty for none.
+        marker: Its letter in ``MARKERS``, or ``o``; empty for none.
         line: On and off lengths of the dashes, in widths of the line; none for an unbroken line.
-        width: Width of the line.
-        hollow: Whether markers are drawn as outlines.
     """
 
     colour: str
@@ -124,15 +131,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value.
-
-    Attributes:
-        x: Place on the horizontal axis.
-        y: The value; where it is not a number, the line is parted.
-        low: Lower end of its bar; None where there is no bar.
-        high: Upper end.
-        text: The value and its bar in a table.
-    """
+    """One value, with a bar from ``low`` to ``high`` if it has one."""
 
     x: float
     y: float
@@ -165,8 +164,6 @@ class Axis:
     """A scale.
 
     Attributes:
-        name: Column of the data.
-        label: Text along the axis.
         ticks: Places and their labels, which may be empty; without any the drawing chooses.
         logarithmic: Whether equal ratios are equal distances.
         limits: First and last value; None to take them from the points.
@@ -215,16 +212,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes and the lines drawn on it.
-
-    Attributes:
-        title: What stands above it.
-        x: The horizontal axis.
-        y: The vertical axis.
-        series: Lines through points; one without a label is in no legend.
-        references: Horizontal lines.
-        height: Height of the drawing, which is 360 wide.
-    """
+    """One pair of axes and the lines drawn on it."""
 
     title: str
     x: Axis
@@ -234,12 +222,10 @@ class Panel:
     height: int = 256
 
     def description(self) -> str:
-        """Describe the panel for readers who do not see it."""
         labels = [*(label for label, _ in self.legend()), *(line.label for line in self.references)]
         return f"{self.title}: {self.y.label} against {self.x.label}: {', '.join(labels)}"
 
     def legend(self) -> list[tuple[str, Style]]:
-        """List labels and styles of the series that have a label."""
         return [(line.label, line.style) for line in self.series if line.label]
 
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -260,15 +246,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Panels under one caption.
-
-    Attributes:
-        name: Stem of its files, and its anchor.
-        title: Plain text.
-        caption: One or two sentences on what the numbers show.
-        notes: How to read it: what the bars are.
-        panels: At least one.
-    """
+    """Panels under one caption."""
 
     name: str
     title: str
@@ -282,7 +260,6 @@ class Figure:
         return list(styles.items())
 
     def data(self) -> pl.DataFrame:
-        """Collect all numbers of the figure."""
         x, y = self.panels[0].x.name, self.panels[0].y.name
         rows: list[tuple[object, ...]] = []
         for panel in self.panels:
@@ -344,3 +321,224 @@ def slug(name: str, taken: set[str]) -> str:
         unique = f"{plain}-{number}"
     taken.add(unique.casefold())
     return unique
+
+
+WIDTH = 360
+"""Width of a panel. A phone shows this unit at about one pixel, so that text stays legible."""
+LEFT, RIGHT, NAMED, BOTTOM, TOP = 56, 12, 58, 44, 26
+"""Margins of a panel: left, right, right where horizontal lines are named, below and above."""
+ACROSS, HEADING, ENTRY, SAMPLE = 3, 36, 20, 36
+"""Of a file: panels side by side, heights of its title and of a line of its legend, width of a piece of a line."""
+DODGE = 1.2
+"""Distance of neighbouring series at one x, so that their bars are distinct."""
+FONTS = "system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, DejaVu Sans, sans-serif"
+
+Colour = Callable[[str], str]
+Place = tuple[float, float]
+GAP = (0.0, math.nan)
+"""Parts two lines of one path."""
+
+_PLUS = [(-0.3, -1.2), (0.3, -1.2), (0.3, -0.3), (1.2, -0.3), (1.2, 0.3), (0.3, 0.3)]
+_PLUS += [(-x, -y) for x, y in _PLUS]
+_STAR = [(turn * math.pi / 5, 0.6 if turn % 2 else 1.4) for turn in range(10)]
+MARKERS: Mapping[str, Sequence[Place]] = {
+    "s": [(-1, -1), (1, -1), (1, 1), (-1, 1)],
+    "^": [(0, -1.1), (1.1, 1), (-1.1, 1)],
+    "v": [(0, 1.1), (1.1, -1), (-1.1, -1)],
+    "D": [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
+    "P": _PLUS,
+    "X": [((x - y) * 0.75, (x + y) * 0.75) for x, y in _PLUS],
+    "x": [(-1, -1), (1, 1), (0, 0), (1, -1), (-1, 1), (0, 0)],
+    "*": [(radius * math.sin(angle), -radius * math.cos(angle)) for angle, radius in _STAR],
+}
+"""Corners of each marker around its place; ``o`` is a circle."""
+
+
+def embedded_panel(panel: Panel, titled: bool = True) -> str:
+    """Make an element of a page from a panel: no legend, no background, read aloud by its description."""
+    above, words = (0 if titled else TOP - 10), printable(panel.description())
+    size, title = f"0 {above} {WIDTH} {panel.height - above}", _title(panel, _variable) if titled else ""
+    return _tag("svg", title + _panel(panel, _variable), viewBox=size, role="img", aria_label=words)
+
+
+def embedded_sample(style: Style) -> str:
+    """Make an element of a page for a legend: a piece of a line with one marker."""
+    size = f"0 0 {SAMPLE} 14"
+    return _tag("svg", _sample(style, _variable), class_="sample", viewBox=size, aria_hidden="true")
+
+
+def figure_file(figure: Figure) -> str:
+    """Draw a whole figure with its title and its legend, as a file of its own, on white."""
+    across, lines = min(ACROSS, len(figure.panels)), figure.lines()
+    rows = [figure.panels[at : at + across] for at in range(0, len(figure.panels), across)]
+    tops = [*accumulate((max(panel.height for panel in row) for row in rows), initial=HEADING)]
+    width = WIDTH * across
+    entry = SAMPLE + 24 + 6 * max((len(label) for label, _ in lines), default=0)
+    columns = max(1, (width - LEFT) // entry)
+    height = tops[-1] + ENTRY * math.ceil(len(lines) / columns) + 8
+    parts = [_tag("title", escape(printable(figure.title))), _tag("desc", escape(printable(figure.caption)))]
+    parts.append(_tag("rect", width=width, height=height, fill="white"))
+    parts.append(_text(figure.title, LEFT, 24, _light, "start", 13))
+    for number, panel in enumerate(figure.panels):
+        place = f"translate({WIDTH * (number % across)} {tops[number // across]})"
+        parts.append(_tag("g", _title(panel, _light) + _panel(panel, _light), transform=place))
+    for number, (label, style) in enumerate(lines):
+        place = f"translate({LEFT + entry * (number % columns)} {tops[-1] + ENTRY * (number // columns)})"
+        parts.append(_tag("g", _sample(style, _light) + _text(label, SAMPLE + 8, 11, _light, "start"), transform=place))
+    space, size = "http://www.w3.org/2000/svg", {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
+    return _tag("svg", "\n".join(parts), xmlns=space, role="img", **size, font_family=FONTS) + "\n"
+
+
+def _variable(name: str) -> str:
+    """Name a colour as the CSS variable that a page defines for light and dark."""
+    return f"var(--{name})"
+
+
+def _light(name: str) -> str:
+    return COLOURS[name][0]
+
+
+def _title(panel: Panel, colour: Colour) -> str:
+    return _text(panel.title, LEFT, TOP - 9, colour, "start", 11.5)
+
+
+def _panel(panel: Panel, colour: Colour) -> str:
+    """Draw axes, and on them horizontal lines and series, of which the first lies on top."""
+    right, bottom = WIDTH - (NAMED if panel.references else RIGHT), panel.height - BOTTOM
+    across, along = panel.limits()
+    x, y = _scale(panel.x, across, LEFT, right), _scale(panel.y, along, bottom, TOP)
+    grid: list[Place] = []
+    axes: list[Place] = [(LEFT, TOP), (LEFT, bottom), (right, bottom)]
+    texts = [_text(panel.x.label, (LEFT + right) / 2, bottom + 31, colour)]
+    turned = f"translate(14 {(TOP + bottom) / 2}) rotate(-90)"
+    texts.append(_tag("g", _text(panel.y.label, 0, 0, colour), transform=turned))
+    for value, label in panel.y.ticks_between(*along):
+        grid += [(LEFT, y(value)), (right, y(value)), GAP]
+        axes += [GAP, (LEFT - 3.5, y(value)), (LEFT, y(value))]
+        texts.append(_text(label, LEFT - 6, y(value) + 3.8, colour, "end"))
+    for value, label in panel.x.ticks_between(*across):
+        grid += [] if panel.x.logarithmic else [(x(value), TOP), (x(value), bottom), GAP]
+        axes += [GAP, (x(value), bottom), (x(value), bottom + 3.5)]
+        texts.append(_text(label, x(value), bottom + 15.5, colour))
+    parts, lowest = [_path(grid, colour("grid"), 0.8), _path(axes, colour("muted"), 0.8), *texts], -math.inf
+    for line in sorted(panel.references, key=lambda line: -line.value):
+        lowest = max(y(line.value) + 3.6, lowest + 12)  # names are moved apart where they would touch
+        parts.append(_line([(LEFT, y(line.value)), (right, y(line.value))], line.style, colour))
+        parts.append(_text(line.label, right + 4, lowest, colour, "start", 10))
+    for number, series in reversed([*enumerate(panel.series)]):
+        aside = DODGE * (number - (len(panel.series) - 1) / 2) if series.style.marker else 0.0
+        bars: list[Place] = []
+        places = [(x(point.x) + aside, y(point.y)) for point in series.points]
+        for (at, _), point in zip(places, series.points, strict=True):
+            if point.low is not None and point.high is not None:
+                low, high = y(point.low), y(point.high)
+                bars += [(at - 2, low), (at + 2, low), (at, low), (at, high), (at + 2, high), (at - 2, high), GAP]
+        parts += [_path(bars, colour(series.style.colour), 0.9), _line(places, series.style, colour)]
+    return "".join(parts)
+
+
+def _scale(axis: Axis, limits: tuple[float, float], start: float, end: float) -> Callable[[float], float]:
+    """Return the place of a value between the ends of an axis; what lies beyond is put at the end."""
+    low, high = (math.log(limit) if axis.logarithmic else limit for limit in limits)
+
+    def place(value: float) -> float:
+        part = ((math.log(value) if axis.logarithmic else value) - low) / (high - low)
+        return start + (part if math.isnan(part) else min(max(part, 0.0), 1.0)) * (end - start)
+
+    return place
+
+
+def _sample(style: Style, colour: Colour) -> str:
+    line = _line([(1, 7), (SAMPLE - 1, 7)], replace(style, marker=""), colour)
+    return line + _markers([(SAMPLE / 2, 7)], style, colour)
+
+
+def _line(places: Sequence[Place], style: Style, colour: Colour) -> str:
+    return _path(places, colour(style.colour), style.width, style.dashes) + _markers(places, style, colour)
+
+
+def _markers(places: Sequence[Place], style: Style, colour: Colour) -> str:
+    size, drawn = (2.5 if style.width < 2 else 3.25), ""
+    for x, y in places if style.marker else ():
+        if style.marker == "o":
+            arc = f"a{size} {size} 0 1 0"
+            drawn += f"M{x - size:.1f} {y:.1f}{arc}{2 * size} 0{arc}{-2 * size} 0z"
+        else:
+            corners = [f"{x + size * dx:.1f} {y + size * dy:.1f}" for dx, dy in MARKERS[style.marker]]
+            drawn += f"M{'L'.join(corners)}z"
+    inside = colour("paper-white" if style.hollow else style.colour)
+    edge = {"stroke": colour(style.colour), "stroke_width": 1.2, "stroke_linejoin": "round"}
+    return _tag("path", d=drawn, fill=inside, **edge) if drawn else ""
+
+
+def _path(places: Sequence[Place], colour: str, width: float, dashes: str = "") -> str:
+    """Join places by lines; one that is not a number parts them."""
+    drawn, command = "", "M"
+    for x, y in places:
+        drawn, command = (drawn, "M") if math.isnan(y) else (f"{drawn}{command}{x:.1f} {y:.1f}", "L")
+    look = {"stroke": colour, "stroke_width": width, "stroke_dasharray": dashes, "stroke_linejoin": "round"}
+    return _tag("path", d=drawn, fill="none", **look) if drawn else ""
+
+
+def _text(text: str, x: float, y: float, colour: Colour, anchor: str = "middle", size: float = 10.5) -> str:
+    """Write a text at a place; larger ones, which are titles, are bold."""
+    weight = "bold" if size > 11 else ""
+    look: dict[str, object] = {"text_anchor": anchor, "font_size": size, "font_weight": weight, "fill": colour("ink")}
+    return _tag("text", escape(printable(text)), x=round(x, 1), y=round(y, 1), **look) if text else ""
+
+
+def _tag(name: str, inside: str = "", /, **attributes: object) -> str:
+    """Write an element around markup; an empty attribute is left out."""
+    given = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value != ""}
+    return (
+        f"<{name}" + "".join(f' {key}="{escape(str(value))}"' for key, value in given.items()) + f">{inside}</{name}>"
+    )
+
+
+PAGE_SUFFIX = ".html"
+
+
+class Page(str):
+    """The text of a page; a notebook shows it in a frame of its own, whose styles are not the notebook's."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe style="width: 100%; height: 48rem; border: 0" srcdoc="{escape(self)}"></iframe>'
+
+
+def check_single_page(output: Path, overwrite: bool) -> None:
+    """Refuse a page without figures' files that could not be written, before any long work."""
+    if output.suffix != PAGE_SUFFIX:
+        raise UsageError(f"{output}: a report is a page; choose a name that ends in {PAGE_SUFFIX}")
+    check_output(output, overwrite)
+
+
+def write_single_page(
+    output: Path, package: str, template: str, content: Mapping[str, object], *, overwrite: bool, confidential: bool
+) -> None:
+    """Write a page without figures' files, of a template of a package; ``check_single_page`` has accepted it."""
+    with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
+        partial.write_text(single_page(package, template, content), encoding="utf-8")
+
+
+def single_page(package: str, template: str, content: Mapping[str, object]) -> Page:
+    """Make a page without figures' files, of a template of a package."""
+    return Page(templates(package).get_template(template).render(content))
+
+
+def templates(package: str) -> Environment:
+    """Open the templates of a package and, for those that they extend, of this one; every text is escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, __package__))]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
+    )
+    environment.filters |= {"panel": embedded_panel, "sample": embedded_sample}
+    environment.globals |= {"colours": COLOURS, "style": style}
+    return environment

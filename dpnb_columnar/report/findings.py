@@ -40,11 +40,7 @@ MANY = 0.05
 
 
 def advice(diagnosis: Diagnosis, domain: Domain, place: str, least_rows: int) -> Iterator[str]:
-    """Yield remarks on losses of rows and of accuracy, each with its remedy.
-
-    Args:
-        diagnosis: The diagnosis. Confidential.
-    """
+    """Yield remarks on losses of rows and of accuracy, each with its remedy. Confidential."""
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], place)
@@ -69,10 +65,7 @@ FORMS: Mapping[str, Callable[[str], str]] = {
 
 
 def _alike(diagnosis: Diagnosis, domain: Domain) -> dict[str, set[str]]:
-    """Return by what undeclared values differ from declared ones, column by column, where it is a matter of form.
-
-    Values are looked for by one form, then by two of them together, then by all.
-    """
+    """Return by what undeclared values differ from declared ones, column by column, where it is a matter of form."""
     found: dict[str, set[str]] = {}
     for undeclared in diagnosis.undeclared:
         categories = domain.label.categories if undeclared.column in domain.label.columns else domain[undeclared.column]
@@ -88,18 +81,13 @@ def _alike(diagnosis: Diagnosis, domain: Domain) -> dict[str, set[str]]:
 
 
 def _plain(value: str, forms: Sequence[str]) -> str:
-    """Take differences of some forms away."""
     for name in forms:
         value = FORMS[name](value)
     return value
 
 
 def faults(diagnosis: Diagnosis, domain: Domain, place: str) -> Iterator[str]:
-    """Yield faults that must be corrected before a release, each with its remedy.
-
-    Args:
-        diagnosis: The diagnosis. Confidential.
-    """
+    """Yield faults that must be corrected before a release, each with its remedy. Confidential."""
     label = ", ".join(domain.label.columns)
     alike = _alike(diagnosis, domain)
     if alike:
@@ -280,14 +268,9 @@ class Findings:
 def find(data: Source, resolved: ResolvedDomain, epsilon: object, place: str, files: int = 0) -> Findings:
     """Compare the rows with the declared domain."""
     domain = resolved.domain
-    least_rows = _least_rows(domain, epsilon)
+    counts = plan(domain, Budget(parse_epsilon(epsilon)), attribute_weights=AUTO).shares[0]
+    least_rows = math.ceil(USEFUL * expected_error(domain, counts, 1))
     result = diagnose(data, domain)
     repeats = count_repeats(data, result.rows)
     notes = tuple(advice(result, domain, place, least_rows))
     return Findings(domain, resolved.origin, files, result, repeats, notes, tuple(faults(result, domain, place)))
-
-
-def _least_rows(domain: Domain, epsilon: object) -> int:
-    """Compute the rows that a class needs so that the noise in its count is below a tenth."""
-    counts = plan(domain, Budget(parse_epsilon(epsilon)), attribute_weights=AUTO).shares[0]
-    return math.ceil(USEFUL * expected_error(domain, counts, 1))

@@ -1,6 +1,4 @@
-"""Rank the attributes of a released model by what they tell about the class. Public: from released values alone.
-
-What a noisy table of counts tells beyond its noise: bits of information, and the values that speak for a class.
+"""Rank the attributes of a released model by what they tell about the class, beyond the noise of their counts. Public.
 
 Released counts are N = n + e: n rows of a class have a value, e is noise of a public scale. Plain figures of them show
 noise as fact: information is 0 or more, so noise alone has some; and of many values the one that seems to tell most is
@@ -64,7 +62,6 @@ class NoisyTable:
         prior_scale: Scale of the Laplace noise in each prior.
         sizes: Shape (classes,): rows of each class that have a value, where that is known better than by the sum of the
             noisy counts.
-        sizes_deviation: Standard deviation of the noise in them.
     """
 
     counts: Floats
@@ -107,19 +104,13 @@ class NoisyTable:
         return not self.scale.any()
 
     def of_classes(self, chosen: NDArray[np.bool_]) -> NoisyTable:
-        """Return the table of some classes."""
         sizes = None if self.sizes is None else self.sizes[chosen]
         return replace(self, counts=self.counts[chosen], prior=self.prior[chosen], sizes=sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Information about the class in bits, less what noise adds on average, with its 95 % interval.
-
-    Attributes:
-        estimate: The figure, at least 0.
-        low, high: Ends of the interval, equal only without noise. The low one is 0 where noise may be all there is.
-    """
+    """Information about the class in bits, less what noise adds on average, with its 95 % interval."""
 
     estimate: float
     low: float
@@ -135,12 +126,7 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A value that speaks for a class.
-
-    Attributes:
-        value: Its place among the table's values.
-        low, high: How many times as likely it is within the class as in all rows, at least and at most.
-    """
+    """A value that speaks for a class: how many times as likely it is there as in all rows, at least and at most."""
 
     value: int
     low: float
@@ -172,14 +158,10 @@ class Evidence:
 def information(table: NoisyTable) -> Bits:
     """Estimate the information of a class and a value without the bias of noise, with an interval.
 
-    The interval is that of a parametric bootstrap: noise is added to a table that tells as many bits as are estimated,
-    which is the released one, moved so far towards independence of class and value (information grows with the square
-    of the distance); the errors of these estimates are those of the released one. Where more than noise is left, the
-    upper end is reckoned again from tables of as many bits as it says, since what tells more has larger errors; and as
-    errors of all bits, those included that rare values have and the parabola does not see.
-
-    Classes that noise hides are left out: telling the others apart is a part of the information, and it has at most the
-    entropy of a hidden class, or of which one it is, in addition.
+    The interval is that of a parametric bootstrap: noise is added to the released table, moved so far towards
+    independence that it tells as many bits as are estimated. Where more than noise is left, the upper end is reckoned
+    again from tables of as many bits as it says, since what tells more has larger errors. Classes that noise hides are
+    left out: they add at most the entropy of a hidden class, or of which one it is.
     """
     hidden = table.prior[~table.clear]
     if len(hidden) and not table.exact:
@@ -213,18 +195,11 @@ def information(table: NoisyTable) -> Bits:
 
 
 def _entropy(probability: Floats) -> float:
-    """Compute an entropy in bits."""
     positive = probability[probability > 0]
     return float(-(positive * np.log2(positive)).sum())
 
 
 def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth: float = SMOOTH) -> Floats:
-    """Compute the information of tables of counts in bits.
-
-    Args:
-        counts: Shape (..., classes, values).
-        smooth: Scales of the noise below which probabilities count by a parabola.
-    """
     prior, totals = table.prior, table.totals
     factors = (prior / totals)[:, None]
     joint, variance_of_counts = factors * counts, table.variance
@@ -277,11 +252,7 @@ def _bits(table: NoisyTable, counts: Floats, *, corrected: bool = False, smooth:
 
 
 def speaking_values(tables: Sequence[NoisyTable]) -> list[list[Evidence | None]]:
-    """Find, per table and class, the value that speaks for the class most often, beyond the noise.
-
-    Of the values whose whole interval is above 1 it is the one that adds most to the class's expected log-ratio: often
-    and clearly, not the rarest of all.
-    """
+    """Find, per table and class, the value whose whole interval is above 1 that adds most to the expected log-ratio."""
     claims = [_claims(table) for table in tables]
     chances = [_chances(claim) for claim in claims]
     sizes = np.array([2 * table.counts.size for table in tables])
@@ -310,8 +281,6 @@ class _Claims:
     """That values are more likely within a class than in all rows. Shapes: (claims,), or (claims, ...).
 
     Attributes:
-        value, klass: What is claimed to speak for which class.
-        count: Released count of the value in the class.
         shares: Shape (claims, classes): P(v|c') of the value.
         totals: Likewise: the rows of each class.
         prior: Likewise.
@@ -337,7 +306,6 @@ class _Claims:
     clear: NDArray[np.bool_]
 
     def take(self, places: Integers) -> _Claims:
-        """Return some of the claims."""
         return _Claims(*(getattr(self, field.name)[places] for field in fields(self)))
 
     @property
@@ -388,7 +356,6 @@ class _Claims:
 
 
 def _claims(table: NoisyTable) -> _Claims:
-    """List the claims of every value for every class."""
     classes, values = table.counts.shape
     value, klass = np.tile(np.arange(values), classes), np.repeat(np.arange(classes), values)
     if table.sizes is None:
@@ -417,7 +384,6 @@ def _claims(table: NoisyTable) -> _Claims:
 
 
 def _joined(claims: Sequence[_Claims]) -> _Claims:
-    """Put claims of several tables together."""
     return _Claims(*(np.concatenate([getattr(each, field.name) for each in claims]) for field in fields(_Claims)))
 
 
@@ -473,15 +439,9 @@ def _end(claims: _Claims, levels: Floats, outside: Floats, inside: Floats, sign:
 def tail(sizes: Floats, weights: Floats, copies: Floats) -> Floats:
     """Compute the probability that sums of weighted Laplace variables of scale 1 are at least as large as some sizes.
 
-    By the saddlepoint approximation of Lugannani and Rice (1980), from the logarithm of the moment generating function,
-    K(s) = -sum m log(1 - s^2 w^2): with the s at which K'(s) is the size, and z^2/2 = s K'(s) - K(s), the probability
-    is 1 - Phi(z) + phi(z) (1/(s sqrt(K''(s))) - 1/z). It is within 6 % of the exact one, and above it where one
-    variable or two decide.
-
-    Args:
-        sizes: Shape (sums,), above 0.
-        weights: Shape (sums, terms); not all 0 of a sum.
-        copies: Shape (sums, terms): m, how many variables have the weight.
+    By the saddlepoint approximation of Lugannani and Rice (1980), from K(s) = -sum m log(1 - s^2 w^2): with the s at
+    which K'(s) is the size, and z^2/2 = s K'(s) - K(s), it is 1 - Phi(z) + phi(z) (1/(s sqrt(K''(s))) - 1/z). It is
+    within 6 % of the exact one, and above it where one variable or two decide.
     """
     squares = weights**2
     largest = squares.max(axis=1)
@@ -510,7 +470,6 @@ Integers = NDArray[np.int64]
 Noises = Mapping[Key, QueryNoise | None]
 """Of the queries of a model; without an entry where there is no noise, and None where it is not told."""
 
-
 WITHIN_NOISE = "within the noise"
 """In place of bits: noise alone may be all that they are."""
 
@@ -535,12 +494,10 @@ class InformativeAttribute:
     """What an attribute tells about the class, beyond the noise of the release.
 
     Attributes:
-        name: Attribute name.
         bits: Mutual information of the class and the attribute: how much of the class's entropy knowing the value
             takes away, on average; less what noise adds on average. As it is in the model where that is not known.
         interval: Ends between which the bits of the exact numbers are, for 95 % of all draws of the noise; the low one
             is 0 where noise alone may be all that there is. None where noise could not be subtracted.
-        weight: Weight of the attribute in the score.
         telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
             it is within this class as in all rows, at least and at most; ``NOTHING`` where all that may be noise. Of an
             attribute released as mean and deviation, the class's released mean (``mean_texts``).
@@ -573,10 +530,7 @@ class InformativeAttribute:
 
 
 def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
-    """List the attributes of a model, those that move its score most first: by bits times size of the weight.
-
-    What noise adds is subtracted from the bits, and values are named where they are beyond it (``noisy_tables``).
-    """
+    """List the attributes of a model, those that move its score most first: by bits times size of the weight."""
     noises = model_noise(model)
     noisy = noises.get((CLASS_COUNTS, None)) is not None
     sizes = class_sizes(model.domain, model.measured) if noisy else None
@@ -623,12 +577,7 @@ def line_text(model: NaiveBayes) -> str:
 
 
 def mutual_information(prior: Floats, probability: Floats) -> float:
-    """Compute the mutual information of a class and a discrete value, in bits.
-
-    Args:
-        prior: Shape (classes,): probability of each class.
-        probability: Shape (classes, values): probability of each value within each class.
-    """
+    """Compute the mutual information of a class and a discrete value, in bits."""
     joint = prior[:, None] * probability
     positive = joint > 0
     # Logarithms are subtracted: the product of two tiny probabilities would be 0.
@@ -639,13 +588,7 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
 def _noisy_table(
     model: NaiveBayes, part: AttributeParameters, noises: Noises, sizes: ClassSizes | None
 ) -> NoisyTable | None:
-    """Return the released counts of an attribute's values, missing ones last, with their noise.
-
-    Of an attribute released as mean and deviation they are those of the rows with a value, and without one.
-
-    Args:
-        sizes: What all counts say of the classes' sizes; None without noise.
-    """
+    """Return the released counts of an attribute's values, missing ones last, with their noise."""
     released = [] if isinstance(part, Normal) else [(COUNTS, np.array(model.counts(COUNTS, part.attribute)))]
     asked = not isinstance(part, Table) and part.presence is not None
     presence = np.array(model.counts(PRESENCE, part.attribute)) if asked else None
@@ -687,20 +630,13 @@ def _described(
     table: NoisyTable | None,
     evidence: Sequence[Evidence | None],
 ) -> InformativeAttribute:
-    """Describe an attribute: what is counted of it by its table, and what is released as mean and deviation.
-
-    The information of the latter is that of having a value and, times the part of the rows that have one, that of the
-    value among these (the chain rule); the noises in the two are independent.
-
-    Args:
-        evidence: Per class, what in the table speaks for it.
-    """
+    """Describe an attribute: what is counted of it by its table, and what is released as mean and deviation."""
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     prior, counted = np.array(model.priors), None if table is None else information(table)
     if isinstance(part, Normal):
         present = prior * (1 - steps.absent)
         bits, means = _normal_bits(model, noises, part, steps), mean_texts(model, part, noises)
-        if bits is not None and steps.absent.any():
+        if bits is not None and steps.absent.any():  # the chain rule; the noises in the two are independent
             bits = None if counted is None else counted.plus(bits, present.sum())
         texts = [
             f"{mean}{'' if each is None or each.value == 0 else f'; missing ({ratio_text(each)})'}"
@@ -746,13 +682,9 @@ def _rounded(number: float, digits: int, rounding: Callable[[float], int]) -> st
 def _normal_bits(model: NaiveBayes, noises: Noises, part: Normal, steps: LogRatios) -> Bits | None:
     """Estimate what the value of an attribute released as mean and deviation tells of the class, among rows with one.
 
-    Where the noise is public, releases are simulated: noise is added to the released moments, and parameters are made
-    of them as the release does. What noise adds to the bits of the model on average is subtracted from them. It is
+    Where the noise is public, releases are simulated. What noise adds to the bits on average is subtracted. It is
     reckoned twice, as is the interval: first about the released moments, then about moments that tell as many bits as
     are left, moved towards those that all classes have in common (the bits grow with the square of the distance).
-
-    Returns:
-        The bits; None where the size of the noise is confidential.
     """
     attribute, mechanism = model.domain[part.attribute], model.guarantee.mechanism
     assert isinstance(attribute, Numeric)
@@ -839,15 +771,6 @@ def mean_texts(model: NaiveBayes, part: Normal, noises: Noises) -> list[str]:
 
 
 def _normal_information(attribute: Numeric, prior: Floats, means: Floats, deviations: Floats) -> Floats:
-    """Compute the bits that truncated normal distributions tell.
-
-    Args:
-        prior: Shape (classes,).
-        means: Shape (..., classes), on the attribute's scale.
-
-    Returns:
-        Shape (...).
-    """
     scale = attribute.scale
     values = scale.origin + (scale.end - scale.origin) * PLACES
     logarithms = -0.5 * ((values - means[..., None]) / deviations[..., None]) ** 2

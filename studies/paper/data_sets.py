@@ -121,7 +121,7 @@ class Published:
         file, entry = data / f"{name}.parquet", entry_named(name)
         if is_file(file):
             return file
-        raw_files = extension("datasets.prepare", "the evaluation")
+        raw_files = extension("datasets.datasets", "the evaluation")
         if not entry.raw or any(raw_files.located(data / relative) is None for relative in entry.raw):
             return None
         made = work / file.name

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.report.drawing import figure_file
-from dpnb_columnar.report.figures import Figure, slug
-from dpnb_columnar.report.page import check_single_page, templates
+from dpnb_columnar.report.figures import Figure, check_single_page, figure_file, slug, templates
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.unfinished import exists, is_folder
 

@@ -11,9 +11,20 @@ from support.people import people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import rehearsal
-from dpnb_columnar.advice.expectation import Expectation, expect, releases, remedies, worst
-from dpnb_columnar.advice.recommendation import Advice, Automatic, Prospect, advise, what_auto_takes
-from dpnb_columnar.advice.rehearsal import Errors, RehearsalOutcome
+from dpnb_columnar.advice.rehearsal import (
+    Advice,
+    Automatic,
+    Errors,
+    Expectation,
+    Prospect,
+    RehearsalOutcome,
+    advise,
+    expect,
+    releases,
+    remedies,
+    what_auto_takes,
+    worst,
+)
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
@@ -125,8 +136,8 @@ def test_mechanisms_that_the_budget_is_too_small_for_are_left_out() -> None:
 
 
 def test_no_mechanism_left_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpnb_columnar.advice.recommendation.CANDIDATES", ())
-    monkeypatch.setattr("dpnb_columnar.advice.recommendation.METHODS", ())
+    monkeypatch.setattr("dpnb_columnar.advice.rehearsal.CANDIDATES", ())
+    monkeypatch.setattr("dpnb_columnar.advice.rehearsal.METHODS", ())
     with pytest.raises(UsageError, match="too small"):
         advice("1", 12_345)
 

@@ -15,7 +15,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.domain import Domain, UnlabelledDomain
-from dpnb_columnar.simulation.census import COLUMN_TYPES
+from dpnb_columnar.simulation import COLUMN_TYPES
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

@@ -37,7 +37,7 @@ from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
-from dpnb_columnar.extracts.described_extract import read_batches
+from dpnb_columnar.extracts.convert import read_batches
 from dpnb_columnar.releases import plan as release_plan
 from dpnb_columnar.releases.automatic_choice import MechanismChoice
 from dpnb_columnar.rows.holdout import parts_of

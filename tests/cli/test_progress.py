@@ -25,7 +25,7 @@ from support.tables import into_duckdb, into_postgres, into_sqlite
 from support.watching import Watching, progress_of
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.advice import recommendation
+from dpnb_columnar.advice import rehearsal
 from dpnb_columnar.cli import console
 from dpnb_columnar.core.noise import sampler
 from dpnb_columnar.core.queries.statistics import CellQuery
@@ -248,7 +248,7 @@ def test_a_server_says_about_how_many_rows_a_table_has(postgres: PostgresServer,
 @pytest.mark.parametrize("shares", [None, "15:1"])
 def test_plan_reports_its_rehearsals(shares: str | None, folder: Path) -> None:
     watching = Watching()
-    recommendation.advise.cache_clear()
+    rehearsal.advise.cache_clear()
     with watch_progress(watching):
         planned = dpnb.plan(domain=people_domain(), epsilon="0.01", rows=500, class_shares=shares)
         assert planned.rehearsal is not None

@@ -15,7 +15,7 @@ from support.people import people, people_domain, write_people
 from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting import local
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.extensions.lakes.lake_table import LakeTable
+from dpnb_columnar.extensions.lakes.lakes import LakeTable
 from dpnb_columnar.rows.sources import DELTA, ICEBERG, TableFormat
 
 ROWS = people(500, 6)

@@ -29,8 +29,7 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.extensions.spark import spark as spark_engine
-from dpnb_columnar.extensions.spark.spark import open_files
-from dpnb_columnar.extensions.spark.spark_files import read_footers
+from dpnb_columnar.extensions.spark.spark import open_files, read_footers
 from dpnb_columnar.extensions.spark.spark_session import counting_session
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks import codebook as checks
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
-from dpnb_columnar.extracts.codebooks.ddi import read_ddi
+from dpnb_columnar.extracts.codebooks.read import read_ddi
 
 TOWN = codebook(
     [
@@ -286,7 +286,7 @@ def test_numbers_of_variables_and_codes_are_bounded(tmp_path: Path, monkeypatch:
     path = written(tmp_path, "town.xml", ddi_of(TOWN))
     for limit in ("MOST_VARIABLES", "MOST_CODES"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"dpnb_columnar.extracts.codebooks.ddi.{limit}", 2)
+            patch.setattr(f"dpnb_columnar.extracts.codebooks.read.{limit}", 2)
             assert "has more than" in refused(path)
         with monkeypatch.context() as patch:
             patch.setattr(checks, limit, 2)

@@ -10,10 +10,9 @@ import pytest
 from support.codebook_cases import codebook, codes, ddi_of, variable, written
 from support.real_data import FOLDER
 
-from dpnb_columnar.extracts.codebooks import facts
+from dpnb_columnar.extracts.codebooks import to_domain
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Meaning, Measure, meaning_of
-from dpnb_columnar.extracts.codebooks.ddi import read_ddi
-from dpnb_columnar.extracts.codebooks.read import read_pums_dictionary
+from dpnb_columnar.extracts.codebooks.read import read_ddi, read_pums_dictionary
 from dpnb_columnar.extracts.codebooks.to_domain import flags_of
 
 NOT_IN_UNIVERSE = [
@@ -60,7 +59,7 @@ def test_meaning_of_a_label(label: str, meaning: Meaning) -> None:
 
 
 COLLECTIONS = {"usa.ipums.org", "cps.ipums.org", "international.ipums.org", "census.gov"}
-LISTS = Path(facts.__file__).parent
+LISTS = Path(to_domain.__file__).parent / "facts"
 
 
 def entries(name: str, key: str) -> list[dict[str, Any]]:
@@ -77,11 +76,11 @@ def test_every_technical_pattern_is_reached(rule: dict[str, Any]) -> None:
     assert rule.get("names") or rule.get("labels") or rule.get("concepts")
     for collection in rule.get("collections", ["elsewhere.org"]):
         for pattern in rule.get("names", []):
-            assert facts.technical_reason(variable(filled(pattern)), collection) == rule["reason"], pattern
+            assert to_domain.technical_reason(variable(filled(pattern)), collection) == rule["reason"], pattern
     for key in ("label", "concept"):
         for pattern in rule.get(f"{key}s", []):
             one = variable("SOMETHING", **{key: filled(pattern)})
-            assert facts.technical_reason(one, "elsewhere.org") == rule["reason"]
+            assert to_domain.technical_reason(one, "elsewhere.org") == rule["reason"]
 
 
 @pytest.mark.parametrize("fact", entries("amounts", "fact"), ids=lambda fact: fact["names"][0])
@@ -89,14 +88,14 @@ def test_every_fact_about_amounts_is_reached(fact: dict[str, Any]) -> None:
     assert set(fact["collections"]) <= COLLECTIONS
     for collection in fact["collections"]:
         for pattern in fact["names"]:
-            found = facts.amount_fact(variable(filled(pattern), measure=Measure.CONTINUOUS), collection)
+            found = to_domain.amount_fact(variable(filled(pattern), measure=Measure.CONTINUOUS), collection)
             assert pattern in found.names
             assert found.lower is None or found.upper is None or found.lower < found.upper
 
 
 def test_what_nothing_is_known_of() -> None:
-    assert facts.amount_fact(variable("INCWAGE"), "elsewhere.org") == facts.AmountFact()
-    assert facts.technical_reason(variable("SERIAL"), "elsewhere.org") is None
+    assert to_domain.amount_fact(variable("INCWAGE"), "elsewhere.org") == to_domain.AmountFact()
+    assert to_domain.technical_reason(variable("SERIAL"), "elsewhere.org") is None
 
 
 USA = "usa.ipums.org"

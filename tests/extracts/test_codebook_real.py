@@ -19,9 +19,8 @@ from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain.declared_domain import ValueLabels
 from dpnb_columnar.domain.words import applicable_labels
 from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
-from dpnb_columnar.extracts.codebooks.facts import adult_like, amount_fact
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
-from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, adult_like, amount_fact, domain_of
 
 EXTRACTS = {
     "cps_00006": (8, 43),

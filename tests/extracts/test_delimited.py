@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts import delimited
-from dpnb_columnar.extracts.decode import MalformedFieldError
-from dpnb_columnar.extracts.delimited import convert_texts, read_delimited, read_header
+from dpnb_columnar.extracts import decode
+from dpnb_columnar.extracts.decode import MalformedFieldError, convert_texts, read_delimited, read_header
 from dpnb_columnar.runtime.confinement import confined
 
 SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
@@ -56,7 +55,7 @@ def test_encodings_and_a_byte_order_mark() -> None:
 )
 @pytest.mark.parametrize("block", [16, 2**20])
 def test_damaged_rows(row: bytes, message: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
+    monkeypatch.setattr(decode, "BLOCK_BYTES", block)
     with pytest.raises(DataError) as caught:
         read(b"A,B,C\n1,1,x\n1,1,x\n" + row + b"\n1,1,x\n")
     assert message in str(caught.value)
@@ -67,7 +66,7 @@ def test_damaged_rows(row: bytes, message: str, block: int, monkeypatch: pytest.
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n1,1,x\n"])
 def test_a_line_that_is_too_long_is_called_so(end: bytes, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoding is wrong with it."""
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(decode, "BLOCK_BYTES", 64)
     with pytest.raises(DataError, match=r"^town.csv: has a line of more than 64 bytes; lines end in LF or CRLF"):
         read(b"A,B,C\n1,1,x\n1,1," + b"x" * 200 + end, encoding=encoding)
 
@@ -109,7 +108,7 @@ def test_an_unclosed_quote_swallows_no_row(
     end: bytes, block: int, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever column is wanted, and whether or not another quote follows."""
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
+    monkeypatch.setattr(decode, "BLOCK_BYTES", block)
     for later in (b"", b'6,1,"z"\n' * 20, b'6,1,z"\n'):
         content = b'A,B,C\n1,1,"x"\n2,1,"y""y"\n3,1,"z' + (end or b"") + (later if end else b"")
         with pytest.raises(DataError, match=r"^town.csv, line 4: has a quote that is not closed on that line"):
@@ -124,7 +123,7 @@ def test_quoted_fields_are_read_but_for_blanks_around_them(fields: list[list[str
     file = io.StringIO(newline="")
     csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["A", "B"], *fields])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "BLOCK_BYTES", block)
+        patch.setattr(decode, "BLOCK_BYTES", block)
         rows = read(file.getvalue().encode(), pa.schema([("A", pa.string()), ("B", pa.string())]))
     assert rows == [{"A": first.strip(" ") or None, "B": second.strip(" ") or None} for first, second in fields]
 

@@ -15,8 +15,7 @@ from dpnb_columnar.domain.declared_domain import Provenance, digest, document_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks import to_domain
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
-from dpnb_columnar.extracts.codebooks.facts import adult_like, adult_roles
-from dpnb_columnar.extracts.codebooks.to_domain import domain_of
+from dpnb_columnar.extracts.codebooks.to_domain import adult_like, adult_roles, domain_of
 
 USA, CPS, CENSUS = "usa.ipums.org", "cps.ipums.org", "census.gov"
 

@@ -15,7 +15,7 @@ from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extr
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import convert as conversion
-from dpnb_columnar.extracts import fixed_width
+from dpnb_columnar.extracts import decode
 from dpnb_columnar.extracts.convert import convert, plan_conversion
 from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, open_extract
 from dpnb_columnar.runtime.workers import prefetch
@@ -60,7 +60,7 @@ def test_an_archive_that_lies_about_itself_is_named(tmp_path: Path, place: str, 
 
 
 def test_row_groups_are_of_the_size_set_and_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_width, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(decode, "LINES_BYTES", 1000)
     monkeypatch.setattr(conversion, "GROUP_ROWS", 500)
     numbered = [f"{number:04}{line[4:]}" for number, line in enumerate(PEOPLE * 500)]
     extracts = find_extracts([write_extract(tmp_path / "town.dat", TOWNSPEOPLE, numbered)])
@@ -83,7 +83,7 @@ def test_households_go_on_from_block_to_block(tmp_path: Path, monkeypatch: pytes
     extracts = find_extracts([write_extract(tmp_path / "town.dat", HOUSEHOLDS, HOUSES * 50)])
     found = []
     for size in (1, 10, 2**19):
-        monkeypatch.setattr(fixed_width, "BLOCK_BYTES", size)
+        monkeypatch.setattr(decode, "LINES_BYTES", size)
         output = tmp_path / f"{size}.parquet"
         convert(plan_conversion(extracts, None, None, None), output)
         found.append(pq.read_table(output))

@@ -16,10 +16,16 @@ from support.codebook_cases import codebook, codebooks, variable
 from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, TOWNSPEOPLE, rows_of
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts import fixed_width
+from dpnb_columnar.extracts import decode
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.extracts.decode import MalformedFieldError, column_type, decimal_numbers, read_digits, whole_numbers
-from dpnb_columnar.extracts.fixed_width import read_fixed_width
+from dpnb_columnar.extracts.decode import (
+    MalformedFieldError,
+    column_type,
+    decimal_numbers,
+    read_digits,
+    read_fixed_width,
+    whole_numbers,
+)
 
 
 def read(content: bytes, book: Codebook, names: list[str] | None = None) -> list[dict[str, object]]:
@@ -107,7 +113,7 @@ def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], 
     book, written = extract
     names = list(book.columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fixed_width, "BLOCK_BYTES", size)
+        patch.setattr(decode, "LINES_BYTES", size)
         assert read(end.join(written).encode(book.encoding), book) == rows_of(book, written, names)
 
 
@@ -228,12 +234,12 @@ def test_a_character_cut_in_two() -> None:
 
 
 def test_a_file_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_width, "LONGEST_LINE", 10)
-    monkeypatch.setattr(fixed_width, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(decode, "LONGEST_LINE", 10)
+    monkeypatch.setattr(decode, "LINES_BYTES", 4)
     assert refusal(["0" * 40], TOWNSPEOPLE).startswith("town.dat, line 1: has no end within 10 bytes")
 
 
 def test_line_numbers_go_on_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_width, "BLOCK_BYTES", 25)
+    monkeypatch.setattr(decode, "LINES_BYTES", 25)
     assert "line 9: SEX" in refusal([*PEOPLE, *PEOPLE, "2020x 34001250Ulm  "], TOWNSPEOPLE)
     assert "line 15: AGE" in refusal([*HOUSES, *HOUSES, "P001x341"], HOUSEHOLDS)

@@ -71,8 +71,8 @@ def test_contracts_are_kept() -> None:
         ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
         ("cli/verbs/train.py", "from dpnb_columnar.cli.verbs import suggest_domain"),
         ("rows/row_rules.py", "import dpnb_columnar.core.noise"),
-        ("extracts/codebooks/ddi.py", "import dpnb_columnar.core.mechanisms.mechanism"),
-        ("extracts/fixed_width.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        ("extracts/codebooks/read.py", "import dpnb_columnar.core.mechanisms.mechanism"),
+        ("extracts/decode.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/accounts.py", "import dpnb_columnar.model.document"),
         ("rows/databases.py", "import dpnb_columnar.model.document"),
         ("core/sensitivity/columns.py", "import dpnb_columnar.domain"),
@@ -84,7 +84,7 @@ def test_contracts_are_kept() -> None:
         ("ledger/accounts.py", "import dpnb_columnar.training"),
         ("api/__init__.py", "import dpnb_columnar.extensions.attack"),
         ("core/mechanisms/smooth_noise.py", "from dpnb_columnar.extensions.concentrated import log_normal"),
-        ("extensions/attack/model_attack.py", "from dpnb_columnar.extensions.audit import distinguishers"),
+        ("extensions/attack/model_attack.py", "from dpnb_columnar.extensions.audit import exhaustive"),
     ],
 )
 def test_planted_import_breaks_a_contract(module: str, line: str, copy: Path) -> None:
@@ -133,7 +133,7 @@ for mechanism in OWN:
 @pytest.mark.slow
 def test_advice_loads_no_engine() -> None:
     program = """
-from dpnb_columnar.advice.recommendation import advise
+from dpnb_columnar.advice.rehearsal import advise
 from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.domain.declaration import read_domain
 

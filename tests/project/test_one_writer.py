@@ -40,7 +40,6 @@ OTHERS = {
     "runtime/confinement.py": "standard error of native libraries goes to the null device",
     "cli/console.py": "standard output goes to the null device when nobody reads it",
     "extensions/audit/universe.py": "made-up rows that are attacked, in a folder that goes with the block",
-    "extensions/audit/unit_universe.py": "made-up rows that are attacked, in a folder that goes with the block",
 }
 """Modules that write what is no output, and why."""
 

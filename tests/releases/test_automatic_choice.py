@@ -16,7 +16,7 @@ from support.model_cases import declared, normal_of
 from support.people import PEOPLE, people_domain
 from support.running import Run
 
-from dpnb_columnar.advice.expectation import CANDIDATES
+from dpnb_columnar.advice.rehearsal import CANDIDATES
 from dpnb_columnar.core.budget import Budget, Pure
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.core.noise import ExactSampler, SeededBits

@@ -19,8 +19,7 @@ from support.releases import train
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.advice.expected_error import DIFFERENCE, wide_ranges
-from dpnb_columnar.advice.rows_asked import asked_table, rows_asked, unit_remark
+from dpnb_columnar.advice.expected_error import DIFFERENCE, asked_table, rows_asked, unit_remark, wide_ranges
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.budget.composition import row_effect

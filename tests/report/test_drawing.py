@@ -14,24 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_results import PRIVATE
 
-from dpnb_columnar.report.drawing import (
+from dpnb_columnar.report.figures import (
     BOTTOM,
+    COLOURS,
     LEFT,
     MARKERS,
     NAMED,
-    RIGHT,
-    TOP,
-    WIDTH,
-    embedded_panel,
-    embedded_sample,
-    figure_file,
-)
-from dpnb_columnar.report.figures import (
-    COLOURS,
     NOISE_MARKERS,
     ORDERED,
     OTHER,
+    RIGHT,
     STYLES,
+    TOP,
+    WIDTH,
     Axis,
     Figure,
     Panel,
@@ -39,6 +34,9 @@ from dpnb_columnar.report.figures import (
     Reference,
     Series,
     Style,
+    embedded_panel,
+    embedded_sample,
+    figure_file,
     style,
 )
 from studies.paper.averages import DIRECT

@@ -19,8 +19,8 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.errors import DataError, Error
-from dpnb_columnar.extensions.spark import spark_files
-from dpnb_columnar.extensions.spark.spark_files import read_footers
+from dpnb_columnar.extensions.spark import spark
+from dpnb_columnar.extensions.spark.spark import read_footers
 from dpnb_columnar.rows import sources
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.sources import refuse_table_files
@@ -291,7 +291,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystem:
     """A store with a folder of 30 files in three folders, one of an odd name."""
     pytest.importorskip("py4j", reason="py4j, which comes with pyspark, is not installed")
     system = FakeSystem(tmp_path)
-    monkeypatch.setattr(spark_files, "hadoop", lambda session: (FakePath, system))
+    monkeypatch.setattr(spark, "hadoop", lambda session: (FakePath, system))
     for year in ("year=2018", "year=2019", "year={20}"):
         (tmp_path / "bucket/t" / year).mkdir(parents=True)
         for number in range(10):
@@ -308,14 +308,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystem:
 def test_addresses_of_a_table_are_refused(log: str, place: str, item: str, store: FakeSystem) -> None:
     write_log(store.root / place, log)
     with pytest.raises(DataError, match=rf"belongs to the {LOGS[log]} table store:/{re.escape(place)} .*elsewhere, \w"):
-        [*spark_files._listed(None, item, set())]
+        [*spark._listed(None, item, set())]
 
 
 def test_a_store_is_asked_for_few_logs(store: FakeSystem) -> None:
     """A folder that is listed anyway tells by itself whether it holds a log."""
-    assert len([*spark_files._listed(None, "store:/bucket/t", searched := set())]) == 30
+    assert len([*spark._listed(None, "store:/bucket/t", searched := set())]) == 30
     assert len([each for each in store.asked if each != "store:/bucket/t"]) == 3  # of bucket
-    assert len([*spark_files._listed(None, "store:/bucket/t/year=2018/*.parquet", searched)]) == 10
+    assert len([*spark._listed(None, "store:/bucket/t/year=2018/*.parquet", searched)]) == 10
     assert len(store.asked) == 3 + 1  # the pattern; bucket and all below it are known
 
 
@@ -332,7 +332,7 @@ def test_a_store_that_shows_nothing_above_an_address_is_read(
         return shown(system, path)
 
     monkeypatch.setattr(FakeSystem, "globStatus", refused)
-    assert len([*spark_files._listed(None, "store:/bucket/t", set())]) == 30
+    assert len([*spark._listed(None, "store:/bucket/t", set())]) == 30
 
 
 @pytest.mark.slow

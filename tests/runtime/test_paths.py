@@ -19,7 +19,7 @@ from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 PACKAGE = Path(dpnb_columnar.__file__).parent
 QUESTIONS: tuple[Callable[[Path], bool], ...] = (exists, is_file, is_folder)
 
-OTHERS = frozenset({"runtime/resources.py", "version.py", "extensions/spark/spark_files.py"})
+OTHERS = frozenset({"runtime/resources.py", "version.py", "extensions/spark/spark.py"})
 """Modules that ask of the program's own files, whose loss another error tells, or of Spark's file systems."""
 
 

@@ -15,9 +15,7 @@ from support.memory import PEAK_MEBIBYTES
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.simulation import simulate_census
-from dpnb_columnar.simulation.census import BLOCK_ROWS
-from dpnb_columnar.simulation.marginals import Draws, Lookup, interval_indices
+from dpnb_columnar.simulation import BLOCK_ROWS, Draws, Lookup, interval_indices, simulate_census
 
 ROWS = 150_000
 SEED = 1940

@@ -24,8 +24,7 @@ from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.column_kinds import number_keys
 from dpnb_columnar.domain.names import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.exports.exported_terms import table_lines
-from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text
+from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text, table_lines
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
@@ -279,7 +278,7 @@ def _scored(line: str, width: int) -> Scored:
 def run_onnx(folder: Path, tried: Sequence[Case]) -> list[list[Scored]]:
     import onnxruntime
 
-    from dpnb_columnar.extensions.exports.onnx_graph import onnx_file
+    from dpnb_columnar.extensions.exports.exports import onnx_file
 
     onnxruntime.set_default_logger_severity(3)
     groups = []

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.domain.catalogue import CatalogueEntry
-from dpnb_columnar.extensions.datasets.prepare import Prepared, prepare
+from dpnb_columnar.extensions.datasets.datasets import Prepared, prepare
 from support.catalogue_cases import CATALOGUE
 
 ADULT_TRAIN = (

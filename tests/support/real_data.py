@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpnb_columnar.domain.catalogue import packaged_entries
-from dpnb_columnar.extensions.datasets.prepare import prepare
+from dpnb_columnar.extensions.datasets.datasets import prepare
 
 FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 

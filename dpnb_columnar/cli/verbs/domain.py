@@ -41,7 +41,7 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
                 "name a Parquet file, an entry of datasets.toml with --dataset, or a codebook with --codebook"
             )
         return find_declaration([] if source is None else [source], dataset)
-    from dpnb_columnar.extracts.codebook_domain import left_out_lines, read_codebook_domain
+    from dpnb_columnar.extracts.convert import left_out_lines, read_codebook_domain
 
     if dataset is not None:
         raise UsageError("--codebook declares the domain; leave --dataset out")

@@ -289,7 +289,7 @@ def command(
     ledger = charged.ledger_file
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
     if html is not None:
-        from dpnb_columnar.report.page import check_single_page
+        from dpnb_columnar.report.figures import check_single_page
 
         check_single_page(html, overwrite)
         check_target(html, overwrite, inputs)

@@ -134,7 +134,7 @@ def command(
         raise UsageError(f"{kinds[0]} cannot be combined with --all or --json")
     target = html or output
     if html is not None:
-        from dpnb_columnar.report.page import check_single_page
+        from dpnb_columnar.report.figures import check_single_page
 
         check_single_page(html, overwrite)
     if target is not None:

@@ -10,13 +10,62 @@ score and thresholds are chosen on one half of the rows, by a bit of each row's 
 *Attributes.* Given a row's class the attributes of a naive Bayes model are independent, so that no other attribute says
 more: the guess is the likeliest value of the class, of a normal distribution within ``NEAR`` of its mean. It depends on
 the model alone, so that all rows measure it; a correct guess counts as a flag (Yeom et al. 2018, section 5).
+
+What a guarantee says of every attack on one model: bounds on its rates, and how surely rows contradict them.
+
+The rows attacked are members or others. Assumed is that each of them came to be a member by itself, with the same
+probability q, whatever its values and whatever became of all other rows: as ``split`` divides rows, or units. An attack
+sees the model and the rows, and flags those that it takes for members.
+
+*Rates.* An (epsilon, delta)-differentially private release makes no event more than exp(epsilon) times as likely, delta
+aside, by one row more or less. Let the event be that row i is flagged, in its complement as well; then over q and noise
+
+    TPR <= exp(epsilon) FPR + delta    and    1 - FPR <= exp(epsilon) (1 - TPR) + delta                             (1)
+
+(Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy", Theorem 2.1 and its converse;
+Wasserman and Zhou 2010). The largest TPR - FPR under (1) is where both hold with equality, at FPR = a = (1 - delta) /
+(1 + exp(epsilon)), TPR = 1 - a: (exp(epsilon) - 1 + 2 delta) / (exp(epsilon) + 1), which is below the exp(epsilon) - 1
+of Yeom, Giacomelli, Fredrikson and Jha (2018, "Privacy risk in machine learning", Theorem 1). The area under the curve
+through (0, delta), (a, 1 - a), (1 - delta, 1) and (1, 1) bounds that of every ROC curve. That rates matter where FPR is
+small is the point of Carlini et al. (2022, "Membership inference attacks from first principles").
+
+*One model.* Flags of one model share its noise, so an interval that takes rows for independent draws says nothing of
+(1). This does (after Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run", who take q = 1/2).
+Let b_1, b_2, ... say who is a member, M be the model, k the number of flagged rows, a function of M and of the rows,
+and W the members among them; and q' = exp(epsilon) q / (1 - q + exp(epsilon) q). Then for every v
+
+    P(W >= v) <= min over i = 0, 1, ... of P(Bin(k, q') >= v - i) + N q (1 - q') delta / (i + 1)                    (2)
+
+Proof. Given b_1 ... b_(i-1), the law of M is P_1 if b_i = 1 and P_0 if not, each a mixture over the rows after i of
+laws that (epsilon, delta) compares pair by pair, and so comparable itself. With P = q P_1 + (1 - q) P_0 the chance p_i
+that b_i = 1, given M and the rows before, is q P_1 / P, and p_i - q' = q (1 - q') (P_1 - exp(epsilon) P_0) / P, since
+q' (1 - q) = (1 - q') exp(epsilon) q. So the mean over M of max(p_i - q', 0) is q (1 - q') times the integral of
+max(P_1 - exp(epsilon) P_0, 0), which is at most delta. Draw U_i evenly from [0, 1] for each row, and let b_i be 1 where
+U_i <= p_i, g_i where U_i <= q', x_i where q' < U_i <= p_i: b_i <= g_i + x_i. Given M the g_i are independent, so that
+those of the flagged rows add up to Bin(k, q'); the x_i of N rows have a sum of mean N q (1 - q') delta at most, and by
+Markov's inequality it is i + 1 or more with that over i + 1 at most. ∎ Rows that were looked at before, to choose
+thresholds, stand first in the order, and what was chosen is known where the others are judged.
+
+*q* is taken for the part of members among the rows. The flagged members are among those it is estimated by, which makes
+(2) hold the more surely; ``test_randomised_response_is_hardly_ever_called_broken`` measures how often it fails against
+the release that is as revealing as (1) allows.
+
+Where one row is *replaced* by another, a guarantee compares two sets of members of one size that differ in one member.
+For delta = 0, and a set of members of that size drawn evenly, the chances of W + 1 and of W members among the flagged
+ones are then at most exp(epsilon) times as far apart as in a draw without replacement (each set with W + 1 is a swap
+away from one with W), so that W is at most a noncentral hypergeometric variable of odds exp(epsilon). That is a sum of
+independent indicators, its mean is at most k q', and by Hoeffding (1956) its tail beyond the mean is at most that of
+Bin(k, q'): (2) with the observed q. For delta > 0 the second part of (2) is taken over as it stands.
+
+Of a *unit*, read unit for row: one row of each unit is attacked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,22 +77,15 @@ from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain import Attribute, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, UsageError, command, option
+from dpnb_columnar.errors import DataError, UsageError, command, option, printable
 from dpnb_columnar.evaluation.exact_evaluation import Ranking, ranking
-from dpnb_columnar.extensions.attack.attack_figures import AttackReport, Flagged, Guessed, Implied, RankedScore, Rate
-from dpnb_columnar.extensions.attack.membership_bounds import (
-    contradicted,
-    largest_advantage,
-    largest_area,
-    largest_curve,
-    largest_rate,
-    surprise,
-)
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.guarantee_text import relation_text, statement
+from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.polars_terms import prepared_value
+from dpnb_columnar.model.query_noise import Interval
 from dpnb_columnar.model.scoring import probability_column, score, small_batches
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.rows.frames import Frame, open_frame, to_polars
@@ -53,6 +95,352 @@ from dpnb_columnar.rows.row_rules import INTEGER_RANGES, class_code, row_fits
 from dpnb_columnar.rows.streaming import NAME, failed_query, query_errors
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_pass
+
+ASSUMED = (
+    "The bounds are for rows of which each came to be a member by itself, with the same probability, whatever became "
+    "of all others, as split divides them. The members are all rows that trained the model, or some of them; the "
+    "others took no part in it. Rows that depend on each other, such as a household's, are covered only where the "
+    "model declares their unit."
+)
+"""What the bounds of an attack take for granted."""
+
+MOST_GUESSES = 20
+"""Attributes that are printed one by one where there are more: those of the largest differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of some rows something holds of. Confidential.
+
+    Attributes:
+        hits: The rows that it holds of.
+        rows: Number of rows.
+        interval: Confidence interval of its probability (Clopper and Pearson's).
+    """
+
+    hits: int
+    rows: int
+    interval: Interval
+
+    @property
+    def share(self) -> float:
+        """The part of the rows; 0 of none."""
+        return self.hits / max(self.rows, 1)
+
+    def __str__(self) -> str:
+        return f"{self.share:.4f} {interval_text(self.interval)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """What the guarantee says of every attack, for each row or unit.
+
+    Attributes:
+        epsilon: The epsilon of the model's guarantee.
+        delta: Its delta.
+        advantage: The largest TPR - FPR.
+        auc: The largest area under the ROC curve.
+        curve: Points (FPR, TPR) of the largest ROC curve, which is straight between them.
+    """
+
+    epsilon: float
+    delta: float
+    advantage: float
+    auc: float
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedScore:
+    """A number by which rows are ranked: the larger, the more they look like members. Confidential.
+
+    Attributes:
+        name: What the number is.
+        auc: Area under its ROC curve, on the rows that nothing was chosen on.
+        interval: Confidence interval of the area (DeLong's).
+        chosen: Whether it is the best on the rows that the choice was made on.
+    """
+
+    name: str
+    auc: float
+    interval: Interval | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """Rows above a threshold, which was chosen on other rows. Confidential.
+
+    Attributes:
+        score: Name of the score.
+        aim: The part of the others that was to be flagged; None for the largest advantage.
+        members: Members that are flagged: the true positives.
+        others: Others that are flagged: the false positives.
+        bound: The largest rate of true positives that the guarantee allows at the upper end of the interval of the
+            false ones; None without a guarantee.
+        surprise: Bound on the probability of so many members among the flagged, if the guarantee holds
+            (``extensions.attack.model_attack``); None without one.
+    """
+
+    score: str
+    aim: float | None
+    members: Rate
+    others: Rate
+    bound: float | None
+    surprise: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """Values of an attribute, guessed from the class and the model. Confidential.
+
+    Attributes:
+        attribute: Name of the attribute.
+        members: Members whose value is guessed right, of those that have one.
+        others: Others likewise.
+        difference: The members' part less the others': what the model tells of members beyond the population.
+        interval: Confidence interval of the difference.
+        surprise: As of ``Flagged``, of the members among the rows that are guessed right.
+    """
+
+    attribute: str
+    members: Rate
+    others: Rate
+    difference: float
+    interval: Interval
+    surprise: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttackReport:
+    """An attack on one model by members and others. Confidential.
+
+    Attributes:
+        guarantee: The model's guarantee in words.
+        relation: What the bounds are for: a row, or a unit.
+        members: Members attacked.
+        others: Others attacked.
+        left_out: Rows of both that are not attacked, since another row of theirs is equal, or of the same unit.
+        chosen_on: Members, and others, on which scores and thresholds were chosen. All others measure them.
+        implied: The bounds that the guarantee implies; None without one.
+        scores: The scores, in the order in which they are described.
+        advantage: Largest advantage of the best score, measured: TPR - FPR at the threshold that was chosen.
+        advantage_interval: Its confidence interval.
+        flagged: Thresholds of the likelihood ratio and of the best score.
+        guessed: Attributes whose values were guessed.
+        roc: Points (FPR, TPR) of the likelihood ratio's curve and of the best score's, by name.
+        contradicted: The attack contradicts every guarantee of an epsilon below this, of the same delta: a lower
+            confidence bound on epsilon.
+        error: The probability that anything exceeds the bound of a guarantee that holds.
+        level: Level of the confidence intervals, of each by itself.
+    """
+
+    guarantee: str
+    relation: str
+    members: int
+    others: int
+    left_out: int
+    chosen_on: tuple[int, int]
+    implied: Implied | None
+    scores: tuple[RankedScore, ...]
+    advantage: float
+    advantage_interval: Interval
+    flagged: tuple[Flagged, ...]
+    guessed: tuple[Guessed, ...]
+    contradicted: float
+    roc: dict[str, tuple[tuple[float, float], ...]]
+    error: float
+    level: float
+
+    @property
+    def best(self) -> RankedScore:
+        """The score that was chosen."""
+        return next(score for score in self.scores if score.chosen)
+
+    @property
+    def limit(self) -> float:
+        """The ``surprise`` below which a figure exceeds its bound: the error, divided by the number of tests."""
+        return self.error / (len(self.flagged) + len(self.guessed))
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """What exceeds the bound beyond sampling error, in words."""
+        tested: list[tuple[str, Flagged | Guessed]] = [
+            *((f"flagged by {each.score} ({_aim(each.aim)})", each) for each in self.flagged),
+            *((f"whose {printable(each.attribute)} is guessed right", each) for each in self.guessed),
+        ]
+        return tuple(
+            f"{each.members.hits:,} of {each.members.hits + each.others.hits:,} rows {which} are members"
+            for which, each in tested
+            if each.surprise is not None and each.surprise < self.limit
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join(["AttackReport, CONFIDENTIAL: exact figures of rows", *summary(self)])
+
+
+def _aim(aim: float | None) -> str:
+    return "largest advantage" if aim is None else f"FPR {aim:g}"
+
+
+def _at_least(bound: float) -> str:
+    return f"{math.floor(bound * 10**4) / 10**4:.4f}"
+
+
+def _at_most(bound: float | None) -> str:
+    return "none" if bound is None else f"{math.ceil(bound * 10**4) / 10**4:.4f}"
+
+
+def verdict(report: AttackReport) -> str:
+    """Say in one sentence whether anything exceeds the bound."""
+    if report.implied is None:
+        below = f" The attack rules out any epsilon below {_at_least(report.contradicted)}."
+        return f"The model has no guarantee, so there is no bound.{below if report.contradicted else ''}"
+    if report.exceeded:
+        return (
+            "EXCEEDED: the attack does better than the guarantee allows. If the rows are what they are taken for, the "
+            f"model does not keep its guarantee; that would show by chance with probability {report.error:g} at most."
+        )
+    return (
+        "Nothing exceeds the bound of the guarantee beyond sampling error "
+        f"(a guarantee that holds is called broken with probability {report.error:g} at most)."
+    )
+
+
+def facts(report: AttackReport) -> Iterator[tuple[str, str]]:
+    """Yield what was attacked, and how well the best score does beside the bound: names and values."""
+    implied, best, (members, others) = report.implied, report.best, report.chosen_on
+    beside = (
+        ("", "") if implied is None else (f"; bound {_at_most(implied.advantage)}", f"; bound {_at_most(implied.auc)}")
+    )
+    yield "members", f"{report.members:,}, of which {members:,} chose scores and thresholds"
+    yield "others", f"{report.others:,}, of which {others:,} did"
+    if report.left_out:
+        yield "left out", f"{report.left_out:,} rows that equal another, or are of one unit with it"
+    yield "guarantee", report.guarantee
+    yield "best score", best.name
+    yield "advantage", f"{report.advantage:.4f} {interval_text(report.advantage_interval)}{beside[0]}"
+    yield "AUC", f"{best.auc:.4f} {interval_text(best.interval)}{beside[1]}"
+    shown = _at_least(report.contradicted) + ("" if implied is None else f"; claimed {implied.epsilon:g}")
+    yield "epsilon at least", f"{shown} (confidence {1 - report.error:.1%})"
+
+
+def summary(report: AttackReport) -> Iterator[str]:
+    """Yield the facts as lines, and what exceeds the bound."""
+    yield from (f"{name:<18} {value}" for name, value in facts(report))
+    yield verdict(report)
+    yield from (f"EXCEEDED: {each}" for each in report.exceeded)
+
+
+def score_table(report: AttackReport) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows: how well each score tells members from others."""
+    rows = [
+        [each.name, f"{each.auc:.4f}", interval_text(each.interval), "best" if each.chosen else ""]
+        for each in report.scores
+    ]
+    return ["score", "AUC", "interval", ""], rows
+
+
+def flagged_table(report: AttackReport) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows: rates of true and false positives at each threshold, beside the bound."""
+    rows = [
+        [
+            *(each.score, _aim(each.aim), str(each.others), str(each.members)),
+            *(() if report.implied is None else (_at_most(each.bound), f"{each.surprise:.2g}")),
+        ]
+        for each in report.flagged
+    ]
+    bound = [] if report.implied is None else ["bound of TPR", "chance"]
+    return ["score", "threshold for", "FPR", "TPR", *bound], rows
+
+
+def guessed_table(report: AttackReport, shown: Sequence[Guessed]) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows: how often values of attributes are guessed right, of members and of others."""
+    implied = report.implied
+    rows = [
+        [
+            *(printable(each.attribute), str(each.members), str(each.others)),
+            f"{each.difference:+.4f} {interval_text(each.interval)}",
+            *(() if implied is None else (_at_most(implied.advantage), f"{each.surprise:.2g}")),
+        ]
+        for each in shown
+    ]
+    bound = [] if implied is None else ["bound", "chance"]
+    return ["attribute", "members", "others", "difference", *bound], rows
+
+
+def notes(report: AttackReport) -> Iterator[str]:
+    """Yield the lines that say how to read the tables."""
+    yield f"Brackets hold {report.level:.0%} confidence intervals, of rows as independent draws."
+    yield "Flagged are the rows above a threshold; TPR is the part of the members, FPR that of the others."
+    if report.implied is None:
+        return
+    yield (
+        "Bound of TPR: the most that the guarantee allows at the upper end of FPR. Chance: of so many members among "
+        f"the flagged, or guessed right, at most, if the guarantee holds; below {report.limit:.2g} it is exceeded."
+    )
+    yield f"The guarantee is for {report.relation}. {ASSUMED}"
+
+
+def shown_guesses(report: AttackReport) -> list[Guessed]:
+    """Return the attributes to show: all, or of many those of the largest differences, in declared order."""
+    if len(report.guessed) <= MOST_GUESSES:
+        return list(report.guessed)
+    largest = sorted(report.guessed, key=lambda each: -each.difference)[:MOST_GUESSES]
+    return [each for each in report.guessed if each in largest]
+
+
+MOST_EPSILON = 50.0
+"""Above this no number of rows contradicts an epsilon."""
+
+PRECISION = 1e-4
+"""Of an epsilon that is contradicted."""
+
+
+def largest_curve(epsilon: float, delta: float = 0.0) -> tuple[tuple[float, float], ...]:
+    """Return the points (FPR, TPR) between which the largest ROC curve of any attack is straight."""
+    corner = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    return (0.0, delta), (corner, 1 - corner), (1 - delta, 1.0), (1.0, 1.0)
+
+
+def largest_advantage(epsilon: float, delta: float = 0.0) -> float:
+    """Compute the largest TPR - FPR of any attack."""
+    false, true = largest_curve(epsilon, delta)[1]
+    return true - false
+
+
+def largest_area(epsilon: float, delta: float = 0.0) -> float:
+    """Compute the largest area under the ROC curve of any attack."""
+    points = largest_curve(epsilon, delta)
+    return sum((end - start) * (low + high) / 2 for (start, low), (end, high) in pairwise(points))
+
+
+def largest_rate(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
+    """Compute the largest true positive rate of any attack with a rate of false positives."""
+    above = math.exp(min(epsilon, 700.0)) * false_positives + delta
+    return max(min(above, 1 - math.exp(-epsilon) * (1 - false_positives - delta), 1.0), 0.0)
+
+
+def surprise(members: int, flagged: int, rows: int, part: float, epsilon: float, delta: float = 0.0) -> float:
+    """Bound the probability of as many members among the flagged rows, or more, by (2)."""
+    from scipy.special import betainc
+
+    odds = math.exp(min(epsilon, 700.0)) * part
+    chance = odds / (1 - part + odds)
+    aside = np.arange(members + 1 if delta else 1)
+    left = members - aside
+    tails = np.where(left > 0, betainc(np.maximum(left, 1), flagged - np.maximum(left, 1) + 1, chance), 1.0)
+    return float(min((tails + rows * part * (1 - chance) * delta / (aside + 1)).min(), 1.0))
+
+
+def contradicted(members: int, flagged: int, rows: int, part: float, limit: float, delta: float = 0.0) -> float:
+    """Compute the epsilon below which every guarantee is contradicted: a lower confidence bound; 0 for none."""
+    low, high = 0.0, MOST_EPSILON  # ``surprise`` grows with epsilon
+    while high - low > PRECISION:
+        middle = (low + high) / 2
+        low, high = (middle, high) if surprise(members, flagged, rows, part, middle, delta) < limit else (low, middle)
+    return low
+
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -111,7 +499,7 @@ def attack(
     second = [_scores(model, attributes, reference, rows) for rows in (tested_members, tested_others)]
     areas = {name: _ranking(first[0][name], first[1][name]).area for name in first[0]}
     best = max(areas, key=lambda name: areas[name])
-    implied = _implied(model.guarantee)
+    implied, relation = _implied(model.guarantee), model.guarantee.neighbours
     part = len(trained.keys) / (len(trained.keys) + len(fresh.keys))
     flagged = tuple(
         _flagged(name, aim, [each[name] for each in first], [each[name] for each in second], implied, part)
@@ -127,7 +515,7 @@ def attack(
     measured = {name: _ranking(second[0][name], second[1][name]) for name in areas}
     return AttackReport(
         guarantee=statement(model.guarantee),
-        relation="" if implied is None else _relation(model.guarantee),
+        relation="" if relation is None or implied is None else relation_text(relation, model.guarantee.unit),
         members=len(trained.keys),
         others=len(fresh.keys),
         left_out=every - len(trained.keys) - len(fresh.keys),
@@ -157,12 +545,7 @@ def batches_of_frame(frame: Frame, name: str = NAME) -> Batches:
 
 
 def to_document(report: AttackReport, model: str) -> dict[str, Any]:
-    """Make the document of an attack, for archives and for other programs. CONFIDENTIAL.
-
-    Version 1 holds ``confidential``, true; the fields of ``AttackReport`` and of its parts by their names; ``format``,
-    ``version``, ``software`` and ``model``, the SHA-256 of the model's document; and ``holds``, whether nothing exceeds
-    the bound, null without a bound, and ``exceeded``, what does.
-    """
+    """Make the document of an attack, with the SHA-256 of the model's document. CONFIDENTIAL."""
     return {
         "confidential": True,
         "format": "dpnb_columnar attack on a model",
@@ -180,9 +563,6 @@ class _LogTable:
     """An attribute of the model as a table of logarithms.
 
     Attributes:
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        place: Its place among the model's cells.
         logs: Shape (classes, cells + 1): the log-probability of each cell; last, of no value, 0 where that is left out.
         right: Shape (classes, cells): the cells in which a guess from the class is right.
     """
@@ -195,13 +575,7 @@ class _LogTable:
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
         return len(self.right[0])
-
-    @property
-    def counts_missing(self) -> bool:
-        """Whether to have no value says something, and stands in no cell of the table."""
-        return missing_terms(self.parameters) is not None
 
     def cell(self, kind: Kind) -> pl.Expr:
         """Return the cell of a row; the number of cells where it has no value."""
@@ -215,7 +589,6 @@ class _LogTable:
 
 
 def _guessed_places(model: NaiveBayes, sensitive: Collection[str]) -> list[int]:
-    """Return the places of the attributes to guess."""
     names = [parameters.attribute for parameters in model.attributes]
     if unknown := [name for name in sensitive if name not in names]:
         raise UsageError(
@@ -246,7 +619,6 @@ def _table(model: NaiveBayes, place: int) -> _LogTable:
 
 
 def _middles(attribute: Numeric) -> tuple[Floats, float]:
-    """Return the middles of the cells of a scale, and their width."""
     width = (attribute.scale.end - attribute.scale.origin) / CELLS
     middles = np.linspace(attribute.scale.origin + width / 2, attribute.scale.end - width / 2, CELLS)
     return middles, width
@@ -266,15 +638,7 @@ def _normal_logs(attribute: Numeric, means: Sequence[float], deviations: Sequenc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AttackedRows:
-    """Rows as arrays. Confidential.
-
-    Attributes:
-        keys: A number of each row, or of its unit: equal where these are.
-        classes: The class of each row.
-        cells: Per attribute of the model, the cell of each row (``_LogTable.cell``).
-        odds: Log-odds of the row's own class.
-        confidences: More scores by name, which are functions of the probabilities.
-    """
+    """Rows as arrays, and per attribute of the model their cells (``_LogTable.cell``). Confidential."""
 
     keys: NDArray[np.uint64]
     classes: NDArray[np.int16]
@@ -283,7 +647,6 @@ class _AttackedRows:
     confidences: Mapping[str, Floats]
 
     def kept(self, chosen: Flags) -> _AttackedRows:
-        """Return some of the rows."""
         return _AttackedRows(
             self.keys[chosen],
             self.classes[chosen],
@@ -304,7 +667,6 @@ def _key_columns(unit: Unit | None, members: Batches, others: Batches) -> tuple[
 
 
 def _read(model: NaiveBayes, tables: Sequence[_LogTable], rows: Batches, columns: Sequence[str]) -> _AttackedRows:
-    """Read the rows that training counts, batch by batch."""
     advance, parts = begin_pass(rows.size), []
     with small_batches(model):
         for batch in rows.batches:
@@ -353,13 +715,7 @@ def _read_batch(
 
 
 def _confidences(probabilities: Floats, classes: NDArray[np.int16]) -> tuple[Floats, dict[str, Floats]]:
-    """Return the log-odds of the true class, and the other scores that are functions of the probabilities.
-
-    Of two classes margin and modified entropy rank rows as the log-odds do; of any number loss and confidence do.
-
-    Args:
-        probabilities: Shape (classes, rows).
-    """
+    """Return the log-odds of the true class, and the other scores; of two classes most rank rows as the log-odds do."""
     rows = np.arange(len(classes))
     own = probabilities[classes, rows]
     rest = probabilities.copy()
@@ -404,11 +760,7 @@ def _first_half(keys: NDArray[np.uint64]) -> Flags:
 def _reference(
     model: NaiveBayes, tables: Sequence[_LogTable], rows: _AttackedRows, *, without: int = 0
 ) -> tuple[Floats, list[Floats]]:
-    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``.
-
-    Args:
-        without: 1 for what the rows would say without the very row that is looked up: it must not speak for itself.
-    """
+    """Estimate what the population has: log-priors, and per attribute logarithms in the form of ``_LogTable.logs``."""
     size = len(model.priors)
     counts = np.bincount(rows.classes, minlength=size)
     logs = []
@@ -425,7 +777,7 @@ def _reference(
             own = np.maximum(present - without, 0) + 0.5 * cells * spread
             estimated = np.log(own / (np.maximum(present.sum(axis=1, keepdims=True) - without, 0) + 0.5 * cells))
         absent = np.zeros((size, 1))
-        if table.counts_missing:
+        if missing_terms(table.parameters) is not None:  # to have no value stands in no cell of the table
             lacking = (missing + 0.5) / (joint.sum(axis=1, keepdims=True) + 1)
             estimated, absent = estimated + np.log1p(-lacking), np.log(lacking)
         logs.append(np.hstack([estimated, absent]))
@@ -469,7 +821,6 @@ def _scores(
 
 
 def _ranking(members: Floats, others: Floats) -> Ranking:
-    """Compute the area under the ROC curve, with ties."""
     values, places = np.unique(np.concatenate([members, others]), return_inverse=True)
     own = np.arange(len(places)) < len(members)
     frame = pl.DataFrame({"own": own, "bin": places}).group_by("own", "bin").len("rows")
@@ -479,7 +830,6 @@ def _ranking(members: Floats, others: Floats) -> Ranking:
 
 
 def _threshold(members: Floats, others: Floats, aim: float | None) -> float:
-    """Choose the threshold above which rows are flagged."""
     falling = np.sort(others)[::-1]
     if aim is not None:
         return float(falling[min(int(aim * len(falling)), len(falling) - 1)])
@@ -550,14 +900,5 @@ def _implied(guarantee: Guarantee) -> Implied | None:
         return None
     epsilon, delta = float(guarantee.epsilon), float(guarantee.delta or 0)
     return Implied(
-        epsilon,
-        delta,
-        largest_advantage(epsilon, delta),
-        largest_area(epsilon, delta),
-        largest_curve(epsilon, delta),
+        epsilon, delta, largest_advantage(epsilon, delta), largest_area(epsilon, delta), largest_curve(epsilon, delta)
     )
-
-
-def _relation(guarantee: Guarantee) -> str:
-    assert guarantee.neighbours is not None
-    return relation_text(guarantee.neighbours, guarantee.unit)

@@ -1,8 +1,7 @@
 """Attacks on the program's guarantee through its public functions. Synthetic rows only: nothing here is confidential.
 
-Rows go through the engine, statistics through ``release``, and the released models are compared with the guarantee that
-they state: exactly for every pair of neighbours on small domains (``exhaustive``), by counting releases
-(``epsilon_bounds``), and bit by bit (``bit_patterns``).
+Released models are compared with the guarantee that they state: exactly for every pair of neighbours on small domains
+(``exhaustive``), by counting releases and bit by bit (``epsilon_bounds``).
 """
 
 VERBS = {"audit": "Try to break the guarantee; lower bounds on epsilon."}

@@ -9,21 +9,38 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from dpnb_columnar.core.budget import Approximate
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import number_text
-from dpnb_columnar.extensions.audit import bit_patterns, exhaustive
+from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.epsilon_bounds import count_outcomes, promising
-from dpnb_columnar.extensions.audit.neighbours import (
+from dpnb_columnar.extensions.audit.outcomes import (
+    Audit,
+    Configuration,
+    Finding,
+    Outcome,
+    Record,
+    RecordingSampler,
+    record,
+    remembered_searches,
+)
+from dpnb_columnar.extensions.audit.universe import (
+    HOURS,
+    SHOPS,
+    TRADES,
+    WAGES,
+    YEARS,
     NeighbourGroup,
+    UnitUniverse,
+    Universe,
     adversarial_pairs,
+    build_units,
+    build_universe,
     forced_sizes,
     groups,
     small_pairs,
+    unit_pairs,
 )
-from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Finding, Outcome
-from dpnb_columnar.extensions.audit.recording import Record, RecordingSampler, record, remembered_searches
-from dpnb_columnar.extensions.audit.unit_universe import UnitUniverse, build_units, unit_pairs
-from dpnb_columnar.extensions.audit.universe import HOURS, SHOPS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.workers import run_in_processes
@@ -31,10 +48,8 @@ from dpnb_columnar.runtime.workers import run_in_processes
 ERROR = 0.001
 """Probability that an audit of correct code reports any finding."""
 
-
 UNITS_TOGETHER = 2
 """Most units of the databases of units, all of which are compared, and their pairs of neighbours."""
-
 
 MOST_ROWS_OF_COPIES = 1
 """Most rows of the databases of rows with copies of an attribute, all of which are compared."""
@@ -42,19 +57,7 @@ MOST_ROWS_OF_COPIES = 1
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Amount of work per configuration.
-
-    Attributes:
-        rows: Most rows of the small databases, all of which are compared.
-        duplicates: Sizes of the databases of many equal rows.
-        scenarios: Number of forced class counts that each pair is compared under.
-        domains: Domains whose small databases are compared; models of the first are released to bound epsilon.
-        scouted: Releases of each database by which the most telling pairs are chosen; 0 to take the first ones.
-        pairs: Number of pairs of neighbours that are released.
-        releases: Number of releases of each of their databases.
-        processes: Number of processes.
-        members: Most rows of a unit, where databases are of units.
-    """
+    """Amount of work per configuration; ``scouted`` releases choose the most telling pairs, 0 takes the first."""
 
     rows: int
     duplicates: tuple[int, ...]
@@ -68,14 +71,7 @@ class Effort:
 
 
 QUICK = Effort(
-    rows=2,
-    duplicates=(12,),
-    scenarios=2,
-    domains=(YEARS, HOURS),
-    scouted=0,
-    pairs=1,
-    releases=250,
-    processes=2,
+    rows=2, duplicates=(12,), scenarios=2, domains=(YEARS, HOURS), scouted=0, pairs=1, releases=250, processes=2
 )
 FULL = Effort(
     rows=3,
@@ -91,10 +87,7 @@ FULL = Effort(
 
 
 def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
-    """Attack some configurations.
-
-    Every lower bound and every test of the whole audit holds together with probability 99.9 %.
-    """
+    """Attack some configurations: all bounds and tests hold together with probability 99.9 %."""
     wide = dict.fromkeys(filter(None, map(_wide_domain, configurations)))
     counted = [build_universe(domain) for domain in (*effort.domains, *wide)]
     universes = tuple(universe for universe, _ in counted)
@@ -138,15 +131,25 @@ def attack_units(configuration: Configuration, universe: UnitUniverse, effort: E
         compared = exhaustive.compare(configuration, universe, [NeighbourGroup(near, sizes)], claim)
         pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
         counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
+    return _outcome(configuration, claim, [compared], counted)
+
+
+def _outcome(
+    configuration: Configuration,
+    claim: Approximate,
+    compared: Sequence[exhaustive.Compared],
+    counted: epsilon_bounds.Bounds,
+    findings: Sequence[Finding] = (),
+) -> Outcome:
     return Outcome(
         configuration=configuration,
         claim=claim,
-        loss=compared.loss,
+        loss=max(each.loss for each in compared),
         number_bound=counted.number,
         model_bound=counted.model,
-        pairs=compared.pairs,
+        pairs=sum(each.pairs for each in compared),
         releases=counted.releases,
-        findings=(*compared.findings, *counted.findings),
+        findings=(*(finding for each in compared for finding in each.findings), *counted.findings, *findings),
     )
 
 
@@ -157,10 +160,7 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         claim = exhaustive.claim_of(configuration, universe)
         compared = [
             exhaustive.compare(
-                configuration,
-                each,
-                groups(each, relation, effort.rows, effort.duplicates, effort.scenarios),
-                claim,
+                configuration, each, groups(each, relation, effort.rows, effort.duplicates, effort.scenarios), claim
             )
             for each in universes
         ]
@@ -168,27 +168,17 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
         counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, error / 2)
         records = [counted.records, *(_released_again(configuration, each) for each in universes[1:])]
-        findings = [finding for each in compared for finding in each.findings]
-        findings += counted.findings
+        findings: list[Finding] = []
         for each, released in zip(universes, records, strict=True):
             findings += _bit_patterns(configuration, each, released, error / (2 * len(universes)))
-    return Outcome(
-        configuration=configuration,
-        claim=claim,
-        loss=max(each.loss for each in compared),
-        number_bound=counted.number,
-        model_bound=counted.model,
-        pairs=sum(each.pairs for each in compared),
-        releases=counted.releases,
-        findings=tuple(findings),
-    )
+    return _outcome(configuration, claim, compared, counted, findings)
 
 
 def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:
     """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
     plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
     databases = [universe.counted(database) for database in (pair.one, pair.two)]
-    return [record(plan, rows, RecordingSampler()) for rows in databases for _ in range(bit_patterns.AGAIN)]
+    return [record(plan, rows, RecordingSampler()) for rows in databases for _ in range(epsilon_bounds.AGAIN)]
 
 
 def _bit_patterns(
@@ -196,18 +186,17 @@ def _bit_patterns(
 ) -> Iterator[Finding]:
     """Yield what any check of bit patterns finds in a universe, correct code with a probability of ``error``."""
     pairs = adversarial_pairs(universe, configuration.budget.neighbours)
-    yield from bit_patterns.check_released(universe.domain, records, error)
+    yield from epsilon_bounds.check_released(universe.domain, records, error)
     for pair in pairs:
-        yield from bit_patterns.check_reachable(configuration, universe, pair)
-    yield from bit_patterns.check_repeats(configuration, universe, pairs[0])
+        yield from epsilon_bounds.check_reachable(configuration, universe, pair)
+    yield from epsilon_bounds.check_repeats(configuration, universe, pairs[0])
 
 
-FORMAT = "dpnb_columnar audit"
-VERSION = 1
+FORMAT, VERSION = "dpnb_columnar audit", 1
 
 
 def to_document(audit: Audit) -> dict[str, Any]:
-    """Make the document of an audit, for archives and for other programs.
+    """Make the document of an audit, for archives and for other programs; nothing in it is confidential.
 
     Version 1 holds::
 
@@ -225,8 +214,6 @@ def to_document(audit: Audit) -> dict[str, Any]:
                              "bit_patterns": whether all of them are public; null for units and weights,
                              "pairs", "releases": how many were compared and released,
                              "findings": [{"check", "pair", "seen"}, ...]}, ...]}
-
-    The rows are synthetic, so nothing in it is confidential.
     """
     return {
         "format": FORMAT,
@@ -256,7 +243,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),
-        "bit_patterns": None if configuration.few else not outcome.broken(*bit_patterns.CHECKS),
+        "bit_patterns": None if configuration.few else not outcome.broken(*epsilon_bounds.CHECKS),
         "pairs": outcome.pairs,
         "releases": outcome.releases,
         "findings": _plain(outcome.findings),

@@ -17,12 +17,10 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.registry import extension
 
 if TYPE_CHECKING:
-    from dpnb_columnar.core.budget import Approximate
     from dpnb_columnar.extensions.audit.outcomes import Audit, Configuration, Outcome
 
 BROKEN = 1
 """Exit code where a check does not hold."""
-
 
 OF_PROGRAM = {"quick": "--quick", "mechanism": "--mechanism"}
 """Parameters that attack the installed program, and cannot be used with --model."""
@@ -71,13 +69,11 @@ def command(
         ),
     ] = None,
     sensitive: Annotated[
-        str | None,
-        typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all"),
+        str | None, typer.Option(help="Attributes whose values are guessed.", metavar="NAME,...", show_default="all")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --model, print JSON.")] = False,
     html: Annotated[
-        Path | None,
-        typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False),
+        Path | None, typer.Option(help="With --model, write a page as well.", metavar="FILE.html", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,
@@ -119,7 +115,8 @@ def command(
     """
     if output is not None and output.suffix.lower() != ".json":
         raise UsageError(f"{output}: measurements and findings are written as JSON; end its name in .json")
-    typed = [name for name in (OF_PROGRAM | OF_MODEL) if _is_typed(context, name)]
+    sources = {name: context.get_parameter_source(name) for name in (OF_PROGRAM | OF_MODEL)}
+    typed = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if model is not None:
         if refused := [OF_PROGRAM[name] for name in typed if name in OF_PROGRAM]:
             raise UsageError(f"{refused[0]} is for attacks on the program; leave it or --model out")
@@ -155,11 +152,6 @@ def command(
         raise typer.Exit(BROKEN)
 
 
-def _is_typed(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def _report(audit: Audit) -> None:
     print_table(
         [
@@ -173,7 +165,8 @@ def _report(audit: Audit) -> None:
                 outcome.configuration.budget.neighbours,
                 outcome.configuration.attribute_weights,
                 _protected(outcome.configuration),
-                _claimed(outcome.claim),
+                number_text(outcome.claim.epsilon)
+                + (f", {float(outcome.claim.delta):.0e}" if outcome.claim.delta else ""),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 _bits(outcome),
                 outcome.pairs,
@@ -196,7 +189,6 @@ def _report(audit: Audit) -> None:
 
 
 def _protected(configuration: Configuration) -> str:
-    """Say what neighbours differ in."""
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
     classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
     return unit + ", weighted" * configuration.weighted + classes + ", groups" * bool(configuration.by)
@@ -204,12 +196,8 @@ def _protected(configuration: Configuration) -> str:
 
 def _bits(outcome: Outcome) -> str:
     """Say whether bit patterns are public; nothing for units and weights, whose draws are those of other rows."""
-    from dpnb_columnar.extensions.audit.bit_patterns import CHECKS
+    from dpnb_columnar.extensions.audit.epsilon_bounds import CHECKS
 
     if outcome.configuration.few:
         return ""
     return "differ" if outcome.broken(*CHECKS) else "alike"
-
-
-def _claimed(claim: Approximate) -> str:
-    return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")

@@ -1,19 +1,233 @@
-"""Lower confidence bounds on epsilon from many releases with the system's random bits."""
+"""What many releases with the system's random bits show: lower confidence bounds on epsilon, and bit patterns.
+
+*Bounds* follow from how often events happen that distinguish two databases. An event is chosen on one half of the
+releases and judged on the other. The bounds hold for every number of releases.
+
+*Bit patterns*: which values can be released must not depend on a row. Every released number has to lie on a public
+grid, every point of the grid has to be reachable for both of two neighbours, and the noise has to come from its stated
+source: the system's random bits, in the family's distribution.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache, partial
+from itertools import chain
 
 import numpy as np
+from flint import arb, ctx
+from numpy.typing import ArrayLike, NDArray
 
 from dpnb_columnar.core.budget import Approximate
-from dpnb_columnar.extensions.audit.distinguishers import Sample, best_of_models, best_of_numbers
-from dpnb_columnar.extensions.audit.neighbours import AdversarialPair
-from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
-from dpnb_columnar.extensions.audit.recording import Record, RecordingSampler, is_drawn, numbers, record
-from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse
-from dpnb_columnar.extensions.audit.universe import Database
+from dpnb_columnar.core.budget.composition import GRADIENT
+from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
+from dpnb_columnar.core.mechanisms.smooth import GRID_BITS
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.extensions.audit.outcomes import (
+    Answers,
+    Configuration,
+    Drawn,
+    Finding,
+    Record,
+    RecordingSampler,
+    is_drawn,
+    numbers,
+    record,
+)
+from dpnb_columnar.extensions.audit.universe import AdversarialPair, AnyUniverse, Database, Universe
+from dpnb_columnar.model.intervals import lower_bound, upper_bound
+from dpnb_columnar.model.query_noise import MOMENTS
+from dpnb_columnar.training import Release
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+THRESHOLDS = 60
+"""Thresholds tried per number."""
+
+BINS = 12
+"""Bins per number of the learned likelihood ratio."""
+
+
+def epsilon_bound(hits: ArrayLike, other: ArrayLike, trials: tuple[int, int], delta: float, error: float) -> Floats:
+    """Bound epsilon from below by how often one event happens with each of two neighbours."""
+    # P(E) <= exp(epsilon) Q(E) + delta gives epsilon >= log((P(E) - delta) / Q(E)).
+    low = lower_bound(hits, trials[0], error / 2) - delta
+    high = upper_bound(other, trials[1], error / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(low > 0, np.log(np.maximum(low, 0) / high), -np.inf)
+
+
+def band(samples: int, error: float) -> float:
+    """Compute the width of a band that the true distribution function stays within (Massart 1990)."""
+    return math.sqrt(math.log(2 / error) / (2 * samples))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Releases of one database.
+
+    Attributes:
+        shapes: Per release, the names of the model's numbers as one text; or the kind of exception.
+        values: Shape (releases, numbers): every number, NaN where the model has none.
+        drawn: Shape (numbers,): whether the number was drawn, rather than computed from drawn ones.
+    """
+
+    shapes: Sequence[str]
+    values: Floats
+    drawn: Flags
+    names: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        return len(self.shapes)
+
+    def split(self, first: int) -> tuple[Sample, Sample]:
+        """Split off the first releases from all others."""
+        parts = [(self.shapes[:first], self.values[:first]), (self.shapes[first:], self.values[first:])]
+        one, two = (Sample(shapes, values, self.drawn, self.names) for shapes, values in parts)
+        return one, two
+
+
+ReleaseScore = Callable[[Sample], Floats]
+"""A number computed from each release; shape (releases,), NaN where it has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LikelihoodRatio:
+    """A likelihood ratio of two databases by one histogram per drawn number, as draws are independent given the counts.
+
+    Attributes:
+        cuts: Per number, rising ends of its bins.
+        ratios: Per number and bin, the logarithm of the ratio of frequencies.
+    """
+
+    places: Sequence[int]
+    cuts: Sequence[Floats]
+    ratios: Sequence[Floats]
+
+    @classmethod
+    def learned(cls, one: Sample, two: Sample) -> LikelihoodRatio:
+        places, cuts, ratios = [int(place) for place in np.flatnonzero(one.drawn)], [], []
+        for place in places:
+            ends = np.unique(_quantiles(np.concatenate([one.values[:, place], two.values[:, place]]), BINS))
+            counts = [np.bincount(_bins(each.values[:, place], ends), minlength=len(ends) + 2) for each in (one, two)]
+            frequency = [(count + 0.5) / (each.size + 1) for count, each in zip(counts, (one, two), strict=True)]
+            cuts.append(ends)
+            ratios.append(np.log(frequency[0] / frequency[1]))
+        return cls(places, cuts, ratios)
+
+    def __call__(self, sample: Sample) -> Floats:
+        total = np.zeros(sample.size)
+        for place, ends, ratio in zip(self.places, self.cuts, self.ratios, strict=True):
+            total += ratio[_bins(sample.values[:, place], ends)]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class HasShape:
+    """The condition that a release has these numbers, or ended with this kind of exception."""
+
+    shape: str
+
+    def happened(self, sample: Sample) -> Flags:
+        return np.array([shape == self.shape for shape in sample.shapes], dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreThreshold:
+    """The condition that a score is at most (``<=``), at least (``>=``) or exactly (``==``) some value."""
+
+    score: ReleaseScore
+    side: str
+    cut: float
+
+    def happened(self, sample: Sample) -> Flags:
+        values, cut = self.score(sample), self.cut
+        flags: Flags = values <= cut if self.side == "<=" else values >= cut if self.side == ">=" else values == cut
+        return flags
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a release; ``swapped`` where it happens more often with the second database."""
+
+    name: str
+    condition: HasShape | ScoreThreshold
+    swapped: bool = False
+
+    def bound(self, one: Sample, two: Sample, delta: float, error: float) -> float:
+        """Compute a lower confidence bound on epsilon from samples that the event was not chosen on."""
+        first, second = (two, one) if self.swapped else (one, two)
+        hits, other = (int(self.condition.happened(sample).sum()) for sample in (first, second))
+        return float(epsilon_bound(hits, other, (first.size, second.size), delta, error))
+
+
+def best_of_numbers(one: Sample, two: Sample, delta: float, error: float) -> Event:
+    """Choose the most telling event about one number, or about the shape of a release."""
+    tried = [(-np.inf, Event(f"shape {one.shapes[0]}", HasShape(one.shapes[0])))]
+    for shape in sorted({*one.shapes, *two.shapes}):
+        events = [Event(f"shape {shape}", HasShape(shape), swapped) for swapped in (False, True)]
+        tried += [(event.bound(one, two, delta, error), event) for event in events]
+    for place, name in enumerate(one.names):
+        tried.append(_best_threshold(one, two, delta, error, name, partial(_number, place)))
+    return max(tried, key=lambda each: each[0])[1]
+
+
+def best_of_models(one: Sample, two: Sample, delta: float, error: float) -> Event:
+    """Choose a threshold on the likelihood ratio of all drawn numbers."""
+    return _best_threshold(one, two, delta, error, "likelihood ratio", LikelihoodRatio.learned(one, two))[1]
+
+
+def _number(place: int, sample: Sample) -> Floats:
+    return sample.values[:, place]
+
+
+def _best_threshold(
+    one: Sample, two: Sample, delta: float, error: float, name: str, score: ReleaseScore
+) -> tuple[float, Event]:
+    """Compute the best of the events that a score is at most, at least, or exactly some value."""
+    first, second = np.sort(score(one)), np.sort(score(two))  # NaN comes last
+    cuts = np.unique(_quantiles(np.concatenate([first, second]), THRESHOLDS))
+    below, upto = (
+        [np.searchsorted(values, cuts, side=side) for values in (first, second)] for side in ("left", "right")
+    )
+    present = [int((~np.isnan(values)).sum()) for values in (first, second)]
+    counts = {
+        "<=": upto,
+        ">=": [total - count for total, count in zip(present, below, strict=True)],
+        "==": [high - low for high, low in zip(upto, below, strict=True)],
+    }
+    highest, best = -np.inf, ("<=", np.nan, False)
+    for side, (hits, other) in counts.items():
+        for swapped in (False, True):
+            pair, trials = ((other, hits), (two.size, one.size)) if swapped else ((hits, other), (one.size, two.size))
+            bounds = epsilon_bound(*pair, trials, delta, error)
+            if len(bounds) and bounds.max() > highest:
+                place = int(bounds.argmax())
+                highest, best = float(bounds[place]), (side, float(cuts[place]), swapped)
+    side, cut, swapped = best
+    return highest, Event(f"{name} {side} {cut:.6g}", ScoreThreshold(score, side, cut), swapped)
+
+
+def _quantiles(values: Floats, number: int) -> Floats:
+    """Values at evenly spaced ranks, missing ones left out; shape (at most ``number``,)."""
+    values = np.sort(values[~np.isnan(values)])
+    if not len(values):
+        return values
+    chosen: Floats = values[np.linspace(0, len(values) - 1, number).astype(np.int64)]
+    return chosen
+
+
+def _bins(values: Floats, cuts: Floats) -> NDArray[np.int64]:
+    """Number of cuts at or below each value; one more than all for missing values; shape (releases,)."""
+    return np.where(np.isnan(values), len(cuts) + 1, np.searchsorted(cuts, values, side="right"))
+
 
 NUMBER, MODEL = "bound of a number", "bound of whole models"
 """Names of the checks."""
@@ -30,15 +244,7 @@ RECORDED = 300
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Lower confidence bounds on epsilon from counting releases.
-
-    Attributes:
-        number: Best bound from single numbers; 0 where the releases show nothing.
-        model: Best bound from whole models.
-        releases: Number of released models.
-        findings: Bounds above the claim.
-        records: Some of the releases, with their draws.
-    """
+    """Lower confidence bounds on epsilon from counting releases, 0 where they show nothing, and some releases."""
 
     number: float
     model: float
@@ -55,11 +261,7 @@ def count_outcomes(
     claim: Approximate,
     error: float,
 ) -> Bounds:
-    """Release models of both databases of each pair, and search for an event that distinguishes them.
-
-    Args:
-        error: Probability that any of the bounds is above the true epsilon.
-    """
+    """Release models of both databases of each pair, and search for an event that distinguishes them."""
     best = {NUMBER: 0.0, MODEL: 0.0}
     findings: dict[str, Finding] = {}
     records: list[Record] = []
@@ -134,3 +336,214 @@ def _released(
     values = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     drawn = np.array([is_drawn(name) for name in names], dtype=np.bool_)
     return Sample(shapes, values.reshape(releases, len(names)), drawn, names), records
+
+
+GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
+RESIDUES, DISTRIBUTION = "residues", "distribution of the noise"
+CHECKS = (GRID, REACHABLE, REPEATS, RESIDUES, DISTRIBUTION)
+"""Names of the checks."""
+
+GRIDS = (0, GRID_BITS, GRADIENT_BITS)
+"""Public grids of draws: of counts, moments and gradients."""
+
+AGAIN = 30
+"""Releases that must not all be equal."""
+
+WINDOW = 2
+"""Points to either side of a location that must be reachable."""
+
+LOW_BITS = 4
+"""Low bits of a released moment that are compared with fair ones."""
+
+COARSE = 2**12
+"""Points of the grid that the scale of the noise has to cover for the low bits to be fair."""
+
+LARGEST = 1e300
+"""Largest magnitude whose probability is computed."""
+
+BITS = 64
+"""Bits of a uniform number that are chosen; those that follow are one zero and ones."""
+
+LAST = 2**BITS - 1
+
+SMALLEST = 2.0**-50
+"""Tail probabilities below this are not tried: too few of the chosen bits are left to hit one point."""
+
+
+def check_released(domain: Domain, records: Sequence[Record], error: float) -> list[Finding]:
+    """Check grid, low bits and distribution of draws from the system's random bits."""
+    noisy = [drawn for each in records for drawn in each.draws if drawn.scale > 0]
+    uneven, distributed = _uneven(noisy, error / 2), _differently_distributed(noisy, error / 2)
+    return [*_off_grid(domain, records), *uneven, *distributed]
+
+
+def check_reachable(configuration: Configuration, universe: Universe, pair: AdversarialPair) -> list[Finding]:
+    """Check that the points around both locations of every draw can be released for both neighbours."""
+    plan = configuration.plan(universe.domain)
+    records = [record(plan, universe.counted(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)]
+    for place, draws in enumerate(zip(*(each.draws for each in records), strict=False)):
+        unit = Fraction(1, 2 ** draws[0].grid_bits)
+        centres = {round(drawn.location / unit) for drawn in draws}
+        for near in sorted({centre + by for centre in centres for by in range(-WINDOW, WINDOW + 1)}):
+            point = near * unit
+            missing = [drawn for drawn in draws if drawn.scale > 0 and not reachable(drawn, point)]
+            if missing:
+                seen = (
+                    f"draw {place}, {draws[0].noise.name}: {float(point)} is released for one and never for the other"
+                )
+                return [Finding(REACHABLE, pair.name, seen if len(missing) < len(draws) else f"{point} never appears")]
+    return []
+
+
+def check_repeats(configuration: Configuration, universe: Universe, pair: AdversarialPair) -> list[Finding]:
+    """Check that releases with their own source of noise draw anew each time, and state that they do."""
+    plan, rows = configuration.plan(universe.domain), universe.counted(pair.two)
+    releases = [each for _ in range(AGAIN) if (each := record(plan, rows, None).release) is not None]
+    if releases and all(numbers(each) == numbers(releases[0]) for each in releases):
+        return [Finding(REPEATS, pair.name, f"{len(releases)} releases are the same")]
+    if not all(each.guarantee.private for each in releases):
+        return [Finding(REPEATS, pair.name, "a release says that its noise can be repeated")]
+    return []
+
+
+def _off_grid(domain: Domain, records: Sequence[Record]) -> Iterator[Finding]:
+    for each in records:
+        for place, drawn in enumerate(each.draws):
+            if (drawn.answer * 2**drawn.grid_bits).denominator != 1 or drawn.grid_bits not in GRIDS:
+                seen = f"draw {place}, {drawn.noise.name}: {drawn.answer} is not a multiple of 2**-{drawn.grid_bits}"
+                yield Finding(GRID, "released draws", seen)
+                return
+        if each.release is not None and (name := _off_grid_number(each.release)):
+            yield Finding(GRID, "released numbers", f"{name} is not on the public grid")
+            return
+
+
+def _off_grid_number(model: Release) -> str | None:
+    """Name of a released number that no point of the grid is carried to."""
+    if isinstance(model, ScoreValues):
+        return next((name for name, number in numbers(model).items() if number != int(number)), None)
+    for measured in model.measurements:
+        bits = GRID_BITS if measured.query in MOMENTS else GRADIENT_BITS if measured.query.startswith(GRADIENT) else 0
+        for number in chain.from_iterable(measured.values):
+            # Of larger numbers the float's own spacing is wider than the grid's.
+            if abs(number) < 2.0**50 / 2**bits and number * 2**bits != round(number * 2**bits):
+                about = "" if measured.attribute is None else f" of {measured.attribute}"
+                return f"a number of {measured.query}{about}"
+    return None
+
+
+def _uneven(draws: Sequence[Drawn], error: float) -> Iterator[Finding]:
+    """Test the low bits of moments whose noise covers many points of the grid: fair, so equal for any two databases."""
+    from scipy.special import chdtrc
+
+    low = [
+        int(drawn.answer * 2**drawn.grid_bits) % 2**LOW_BITS
+        for drawn in draws
+        if drawn.grid_bits and drawn.scale * 2**drawn.grid_bits > COARSE
+    ]
+    if len(low) < 5 * 2**LOW_BITS:  # too few for the distribution of the statistic
+        return
+    counts, expected = np.bincount(low, minlength=2**LOW_BITS), len(low) / 2**LOW_BITS
+    statistic = float(((counts - expected) ** 2).sum() / expected)
+    if chdtrc(2**LOW_BITS - 1, statistic) < error:
+        yield Finding(RESIDUES, "released draws", f"the last {LOW_BITS} bits of moments are not fair")
+
+
+def _differently_distributed(draws: Sequence[Drawn], error: float) -> Iterator[Finding]:
+    """Test whether draws, carried through their family's distribution function, are uniform."""
+    # A released point stands for an interval of noise: a fair choice within it makes the result exactly uniform.
+    # Folded about the middle it has to be uniform as well, and noise of too small a scale shows twice as far there.
+    by_noise: dict[NoiseFamily, list[Drawn]] = {}
+    for drawn in draws:
+        by_noise.setdefault(drawn.noise, []).append(drawn)
+    names = sorted({noise.name for noise in by_noise})
+    random = np.random.default_rng()
+    for name in names:
+        parts = [_cumulative(noise, chosen) for noise, chosen in by_noise.items() if noise.name == name]
+        low, high = np.concatenate(parts, axis=1)
+        place = low + (high - low) * random.random(len(low))
+        distance = max(_distance(place), _distance(np.abs(2 * place - 1)))
+        allowed = band(len(place), error / (2 * len(names)))
+        if distance > allowed:
+            seen = f"{name}: {distance:.3f} away from its distribution function where {allowed:.3f} is chance"
+            yield Finding(DISTRIBUTION, "released draws", seen)
+
+
+def _distance(sample: NDArray[np.float64]) -> float:
+    """Kolmogorov's distance of a sample of numbers in [0, 1] from the uniform distribution."""
+    ordered, steps = np.sort(sample), np.arange(len(sample) + 1) / len(sample)
+    return float(max(np.max(ordered - steps[:-1]), np.max(steps[1:] - ordered)))
+
+
+def _cumulative(noise: NoiseFamily, draws: Sequence[Drawn]) -> NDArray[np.float64]:
+    """Distribution function at both ends of the interval that rounds to each released point; shape (2, draws)."""
+    ends = np.array([_rounded(drawn) for drawn in draws]).T
+    tails = noise.survival(np.minimum(np.abs(ends), LARGEST)) / 2
+    return np.where(ends < 0, tails, 1 - tails)
+
+
+def _rounded(drawn: Drawn) -> tuple[float, float]:
+    """Return the ends of the interval of noise that rounds to the answer."""
+    half = Fraction(1, 2 ** (drawn.grid_bits + 1))
+    centre = drawn.answer - drawn.location
+    return float((centre - half) / drawn.scale), float((centre + half) / drawn.scale)
+
+
+@dataclass(slots=True)
+class PlayedBits:
+    """A source of random bits that plays a sign and the first bits of each uniform number."""
+
+    negative: bool
+    uniforms: list[int]
+    private: bool = True
+    _played: int = field(default=0)
+
+    def __call__(self, count: int) -> int:
+        """Play the next bits; after the chosen ones, a zero and ones."""
+        place, self._played = self._played, self._played + 1
+        if place == 0:
+            return int(self.negative)
+        return self.uniforms[place - 1] if place <= len(self.uniforms) else 2 ** (count - 1) - 1
+
+
+def reachable(drawn: Drawn, point: Fraction) -> bool:
+    """Tell whether some random bits make the sampler release a point; True as well where it is too unlikely to try."""
+    # |Z| moves in one direction with each of its uniform numbers. So it falls from infinity to 0 along a line through
+    # all of them, and the bits are found by bisection, starting from the family's distribution function.
+    distance = (point - drawn.location) / drawn.scale
+    tail = float(drawn.noise.survival(np.array([abs(float(distance))]))[0])
+    if tail < SMALLEST:
+        return True
+    negative, falling = distance < 0, _falling(drawn.noise)  # type: ignore[arg-type]  # families are frozen
+
+    def beyond(place: int) -> Fraction:
+        """Distance by which these bits lead beyond the point, seen from the location."""
+        bits = PlayedBits(negative, [place if falls else LAST - place for falls in falling])
+        answer = ExactSampler(bits)(drawn.location, drawn.scale, drawn.noise, drawn.grid_bits)
+        return point - answer if negative else answer - point
+
+    low, high = 0, LAST
+    place = min(int(tail * 2.0**BITS), LAST)
+    while low <= high:
+        error = beyond(place)
+        if error == 0:
+            return True
+        low, high = (place + 1, high) if error > 0 else (low, place - 1)
+        place = (low + high) // 2
+    return False
+
+
+@cache
+def _falling(noise: NoiseFamily) -> list[bool]:
+    """For each uniform number, whether |Z| falls as it grows."""
+    directions = []
+    for place in range(noise.uniforms):
+        with ctx.workprec(4 * BITS):
+            small, large = (
+                noise.magnitude(*(arb(value if other == place else 0.5) for other in range(noise.uniforms)))
+                for value in (0.25, 0.75)
+            )
+        assert small is not None, "a quarter and a half are exact"
+        assert large is not None, "three quarters and a half are exact"
+        directions.append(bool(small > large))
+    return directions

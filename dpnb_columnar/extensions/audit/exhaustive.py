@@ -25,11 +25,8 @@ from numpy.typing import NDArray
 from dpnb_columnar.core.budget import Approximate, Concentrated, PrivacyCost, Pure, Share
 from dpnb_columnar.core.budget.composition import GRADIENT
 from dpnb_columnar.core.noise import NoiseFamily
-from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, Pair
-from dpnb_columnar.extensions.audit.outcomes import Configuration, Finding
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, Record, numbers, record
-from dpnb_columnar.extensions.audit.unit_universe import AnyUniverse
-from dpnb_columnar.extensions.audit.universe import Database
+from dpnb_columnar.extensions.audit.outcomes import Answers, Configuration, Drawn, Finding, Record, numbers, record
+from dpnb_columnar.extensions.audit.universe import AnyUniverse, Database, NeighbourGroup, Pair
 from dpnb_columnar.training import Release
 
 Floats = NDArray[np.float64]
@@ -63,25 +60,13 @@ Measured = tuple[PrivacyCost, float]
 
 
 def measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
-    """Measure the loss of each change, in the number that the family's loss is stated by.
-
-    Args:
-        shift: t, shape (changes,).
-        ratio: r, shape (changes,).
-
-    Returns:
-        Shape (changes,): epsilon of a pure loss; delta at the family's own epsilon of an approximate one; rho of a
-        concentrated one. Whichever of the two neighbours comes first.
-    """
+    """Measure the loss of each change, in the number that the family's loss is stated by."""
     parts = np.array_split(np.arange(len(shift)), max(1, -(-len(shift) // CHUNK)))
     return np.concatenate([_measured(noise, shift[part, None], ratio[part, None]) for part in parts])
 
 
 def worst_admissible(noise: NoiseFamily) -> float:
-    """Measure the loss between the farthest neighbours that the family claims to cover.
-
-    These are t = min(1, r) or 0, with log r = 0 or +-beta.
-    """
+    """Measure the loss between the farthest neighbours covered: t = min(1, r) or 0, with log r = 0 or +-beta."""
     beta = float(noise.beta)
     ratio = np.exp(np.array([-beta, 0, beta, beta]))
     return float(measured(noise, np.minimum(1, ratio) * np.array([1, 1, 1, 0]), ratio).max())
@@ -154,11 +139,7 @@ def _hockey_stick(one: Floats, two: Floats, epsilon: Fraction) -> Floats:
 
 
 def concentrated_together(draws: Sequence[tuple[NoiseFamily, float, float]]) -> float:
-    """Measure the rho of several independent draws together: divergences of one order add up.
-
-    Args:
-        draws: Per draw, its noise, and t and r of the change.
-    """
+    """Measure the rho of several independent draws together: divergences of one order add up."""
     rates = np.zeros((2, len(ORDERS)))
     for noise, shift, ratio in draws:
         rates += _rates(*_cells(noise, np.array([[shift]]), np.array([[ratio]])))[:, 0]
@@ -166,14 +147,7 @@ def concentrated_together(draws: Sequence[tuple[NoiseFamily, float, float]]) -> 
 
 
 def _rates(one: Floats, two: Floats) -> Floats:
-    """Compute D_a(P || Q)/a and D_a(Q || P)/a of each order a, whose supremum is rho.
-
-    Args:
-        one: Probabilities of cells, shape (changes, cells).
-
-    Returns:
-        Shape (2, changes, orders).
-    """
+    """Compute D_a(P || Q)/a and D_a(Q || P)/a of each order a, whose supremum is rho."""
     seen = (one > 1e-250) & (two > 1e-250)  # what is left out could only add
     with np.errstate(divide="ignore"):
         log_one, log_two = np.log(np.where(seen, one, 1)), np.log(np.where(seen, two, 1))
@@ -190,14 +164,12 @@ def _rates(one: Floats, two: Floats) -> Floats:
 def composed(losses: Sequence[Measured], delta: float) -> float:
     """Compute the smallest epsilon that the losses of several draws imply together, at a delta.
 
-    Pure draws cost what was measured. Others cost what they claim, once what was measured is no more than that:
-    epsilons and deltas add up, and so do rhos, a pure loss costing epsilon^2/2.
-
-    Args:
-        losses: Per draw, the claimed loss, and what was measured of it.
-        delta: Delta of the claim; positive if a loss is concentrated.
+    Pure draws cost what was measured, others what they claim, once what was measured is no more than that.
     """
-    epsilon = sum(number if isinstance(loss, Pure) else float(_epsilon(loss)) for loss, number in losses)
+    epsilon = sum(
+        number if isinstance(loss, Pure) else float(loss.epsilon) if isinstance(loss, Approximate) else 0.0
+        for loss, number in losses
+    )
     rho = sum(float(loss.rho) for loss, _ in losses if isinstance(loss, Concentrated))
     if rho:
         return concentrated_epsilon(
@@ -209,17 +181,10 @@ def composed(losses: Sequence[Measured], delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def concentrated_epsilon(rho: float, delta: float) -> float:
-    """Compute the smallest epsilon for which rho-zCDP implies (epsilon, delta)-differential privacy.
-
-    The conversion is that of Canonne, Kamath and Steinke 2020, Corollary 13, minimised over its order on a grid.
-    """
+    """Compute the smallest epsilon that rho-zCDP implies at delta (Canonne, Kamath and Steinke 2020, Corollary 13)."""
     order = 1 + np.geomspace(1e-6, 1e6, 200_001)
     epsilons = order * rho + (order * np.log1p(-1 / order) - np.log(order - 1) - math.log(delta)) / (order - 1)
     return max(float(epsilons.min()), 0.0)
-
-
-def _epsilon(loss: PrivacyCost) -> float:
-    return float(loss.epsilon) if isinstance(loss, Approximate) else 0.0
 
 
 FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
@@ -233,13 +198,7 @@ ratio of the scales."""
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Result of comparing all pairs.
-
-    Attributes:
-        loss: Largest epsilon of a pair, at the claimed delta.
-        pairs: Pairs that were compared, each under several forced class counts.
-        findings: At most one per check, with the pair where it shows most, or first.
-    """
+    """Result of comparing all pairs."""
 
     loss: float
     pairs: int
@@ -306,7 +265,8 @@ class NeighbourComparison:
             if min(first.scale, second.scale) <= 0:
                 self._report(NOISE, pair, f"one {first.noise.name} draw is made without any noise")
             elif first.location != second.location or first.scale != second.scale:
-                change = first.noise, self._added_up(place in of_gradients), *_change(first, second)
+                moved, scaled = (second.location - first.location) / first.scale, second.scale / first.scale
+                change = first.noise, self._added_up(place in of_gradients), moved, scaled
                 changed[place] = self._changes.setdefault(change, len(self._changes))
         self._differing.setdefault(tuple(changed.values()), pair)
         for share, places in rounds:
@@ -316,23 +276,18 @@ class NeighbourComparison:
     def _added_up(self, of_a_gradient: bool) -> int:
         """Tell how many rows' changes between two neighbours may add up in one draw.
 
-        A row that is replaced moves from one count to another, or within a sample whose sensitivity covers that: one
-        change in a draw. The rows of a unit may all change one draw. So do the row that goes and the one that comes in
-        a gradient, where either moves a component by its clip, in opposite directions; only the sum over all components
-        is bounded, and judged as well.
+        The rows of a unit may all change one draw. So do the row that goes and the one that comes in a gradient, where
+        either moves a component by its clip, in opposite directions; only the sum over all components is bounded.
         """
         return self.plan.budget.rows if of_a_gradient or self.plan.domain.unit is not None else 1
 
     def _together(
         self, share: Pure | Concentrated, epsilons: Sequence[float], places: Sequence[int]
     ) -> tuple[float, float]:
-        """Measure what the draws of a sum over rows cost together, for one pair, in the number that its share is in.
-
-        An epsilon is the sum of theirs. A rho is at most that of their epsilons, epsilon^2/2 each; only where this is
-        not within the share is it measured, as the supremum over orders of the sum of their divergences.
-        """
+        """Measure what the draws of a sum over rows cost together, for one pair, in the number that its share is in."""
         if isinstance(share, Pure):
             return sum(epsilons), float(share.epsilon)
+        # Only where this is not within the share is it measured.
         most, stated = sum(epsilon**2 / 2 for epsilon in epsilons), float(share.rho)
         if most <= stated:
             return most, stated
@@ -360,7 +315,6 @@ class NeighbourComparison:
         return losses
 
     def _judge(self, noise: NoiseFamily, loss: float, pair: str) -> None:
-        """Check that one draw costs no more than its family claims."""
         if loss <= claimed(noise) * (1 + TOLERANCE):
             return
         kind = type(noise.cost).__name__.lower()
@@ -396,7 +350,6 @@ def claim_of(configuration: Configuration, universe: AnyUniverse) -> Approximate
 
 
 def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[str]:
-    """Differences between the draws, beside location and scale."""
     if len(one) != len(two):
         yield f"{len(one)} or {len(two)} draws"
     for place, (first, second) in enumerate(zip(one, two, strict=False)):
@@ -407,18 +360,11 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
 
 
 def _sums(release: Release | None) -> list[tuple[Share, range]]:
-    """List the shares of sums over rows, with the places of their draws: shares are in the order of these.
-
-    These are the gradients, by their name: what a share says of itself may be the fault.
-    """
+    """List the shares of gradients, by their name (what a share says of itself may be the fault), and their draws."""
     composition = () if release is None else release.guarantee.composition
     ends = [0, *accumulate(share.values for share in composition)]
     placed = [(share, range(*each)) for share, each in zip(composition, pairwise(ends), strict=True)]
     return [(share, places) for share, places in placed if share.query.startswith(GRADIENT)]
-
-
-def _change(one: Drawn, two: Drawn) -> tuple[Fraction, Fraction]:
-    return (two.location - one.location) / one.scale, two.scale / one.scale
 
 
 def _difference(one: dict[str, float], two: dict[str, float]) -> str:

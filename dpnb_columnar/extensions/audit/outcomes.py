@@ -1,27 +1,233 @@
-"""Audited configurations, findings, and measurements per configuration."""
+"""Audited configurations, their recorded releases (samplers that note each draw), findings and measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
+from random import Random
+from typing import Any
 
+from dpnb_columnar.core import measurement
 from dpnb_columnar.core.budget import Approximate, Budget, Neighbours, Pure
+from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.core.queries.statistics import assemble
+from dpnb_columnar.core.sensitivity import RunLengthColumns, end_to_end
+from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extensions.audit.recording import Answers
+from dpnb_columnar.evaluation.score_values import ScoreValues
 from dpnb_columnar.mechanisms import OWN, MechanismRecord
 from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
-from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import known_record, plan
 from dpnb_columnar.releases.score_plan import SCORES, plan_scores
-from dpnb_columnar.training import Plan
+from dpnb_columnar.training import Plan, Release, carry_out
+
+COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)
+"""Forced answers to counts."""
+
+LARGEST = 100_000
+"""Number of remembered results at which all are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One call of the sampler: the arguments of ``location + scale * Z``, and the answer."""
+
+    location: Fraction
+    scale: Fraction
+    noise: NoiseFamily
+    grid_bits: int
+    answer: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A sampler whose answers are forced: each depends on its place in the order of draws, and on nothing else.
+
+    Attributes:
+        sizes: Answers to the first draws: the class counts, then the numbers of values, where they are released.
+        period: Number of draws after which other answers recur, so that tables of copies agree; None for never.
+    """
+
+    sizes: Sequence[int]
+    seed: int
+    period: int | None = None
+    draws: list[Drawn] = field(default_factory=list)
+    private: bool = True
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        place = len(self.draws)
+        answer = Fraction(self.sizes[place] if place < len(self.sizes) else self._number(place, grid_bits))
+        self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
+        return answer
+
+    def _number(self, place: int, grid_bits: int) -> Fraction:
+        if self.period is not None:
+            place = len(self.sizes) + (place - len(self.sizes)) % self.period
+        return _forced(self.seed * 1000 + place, grid_bits)
+
+
+@lru_cache(maxsize=LARGEST)
+def _forced(seed: int, grid_bits: int) -> Fraction:
+    """Make up the answer to a count or, where it has bits after the point, to a moment: the same in all releases."""
+    random = Random(seed)
+    if not grid_bits:
+        return Fraction(random.choice(COUNTS))
+    return Fraction(random.randrange(-1, 10) * random.getrandbits(random.choice((16, 20, 36))), 2**grid_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSampler:
+    """A sampler that draws as releases do by default, from the system's random bits, and notes each draw."""
+
+    draws: list[Drawn] = field(default_factory=list)
+    sampler: Sampler = field(default_factory=lambda: ExactSampler(SystemBits()))
+
+    @property
+    def private(self) -> bool:
+        """Whether the sampler's noise protects."""
+        return self.sampler.private
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        answer = self.sampler(location, scale, noise, grid_bits)
+        self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One release: its draws, and the model or the scores, or the kind of exception that it ended with."""
+
+    draws: tuple[Drawn, ...]
+    release: Release | None
+    failure: str = ""
+
+
+def record(plan: Plan, rows: Rows, sampler: Answers | RecordingSampler | None) -> Record:
+    """Carry out a release and record it. An exception is an outcome as well: whoever sees it, learns from it."""
+    release, failure = None, ""
+    try:
+        release = carry_out(plan, rows, draw=sampler)
+    except Exception as error:
+        failure = type(error).__name__
+    return Record(() if sampler is None else tuple(sampler.draws), release, failure)
+
+
+def numbers(release: NaiveBayes | ScoreValues) -> dict[str, float]:
+    """Name every released number and every parameter computed from them: all that the receiver of a release sees."""
+    return dict(_scores(release) if isinstance(release, ScoreValues) else _numbers(release))
+
+
+def is_drawn(name: str) -> bool:
+    """Tell from a number's name whether it was drawn, rather than computed from drawn ones."""
+    return not name.endswith("*")
+
+
+def _numbers(model: NaiveBayes) -> Iterator[tuple[str, float]]:
+    for klass, (count, prior) in enumerate(zip(model.class_counts, model.classes.probability, strict=True)):
+        yield f"count of class {klass}", count
+        yield f"prior of class {klass} *", prior
+    if (weighted := model.weighted_classes) is not None:
+        for klass, (total, prior) in enumerate(zip(model.weighted_counts, weighted.probability, strict=True)):
+            yield f"sum of weights of class {klass}", total
+            yield f"weighted prior of class {klass} *", prior
+    if model.attribute_weights is not None:
+        for klass, intercept in enumerate(model.intercepts):
+            yield f"intercept of class {klass} *", intercept
+        if (line := model.attribute_weights.line) is not None:
+            yield "evidence of the line *", line.evidence
+            for part in ("margins", "log_odds", "others"):
+                for place, number in enumerate(getattr(line, part)):
+                    yield f"{part} of the line, point {place} *", number
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        name = parameters.attribute
+        if model.attribute_weights is not None:
+            yield f"weight of {name} *", weight
+        if not isinstance(parameters, Table) and parameters.presence is not None:
+            yield from _cells(f"presence of {name}", model.counts(measurement.PRESENCE, name), parameters.presence)
+        if isinstance(parameters, Normal):
+            for query, attribute in model.measured:
+                if attribute == name and query != measurement.PRESENCE:
+                    for klass, number in enumerate(model.measured[query, name].column):
+                        yield f"released {query} of {name}, class {klass}", number
+            for part in ("mean", "deviation"):
+                for klass, number in enumerate(getattr(parameters, part)):
+                    yield f"{part} of {name}, class {klass} *", number
+            continue
+        yield from _cells(name, model.counts(measurement.COUNTS, name), parameters)
+
+
+def _scores(scores: ScoreValues) -> Iterator[tuple[str, float]]:
+    """Name the counts of scores, and those and the sums of each group; the figures follow from them."""
+    for klass, counts in enumerate(scores.counts):
+        for place, count in enumerate(counts):
+            yield f"count of bin {place}, class {klass}", count
+    for division in scores.groups:
+        columns = ":".join(division.columns)
+        for group, by_class in enumerate(division.counts):
+            for klass, predicted in enumerate(by_class):
+                for place, count in enumerate(predicted):
+                    yield f"count of {columns} {group}, class {klass} predicted as {place}", count
+        for group, total in enumerate(division.expected or ()):
+            yield f"sum of probabilities of {columns} {group}", total
+
+
+def _cells(
+    name: str, released: Sequence[Sequence[int]], cells: Table | Histogram | Presence
+) -> Iterator[tuple[str, float]]:
+    for klass, (counts, shares) in enumerate(zip(released, cells.probability, strict=True)):
+        for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
+            yield f"count of {name} {cell}, class {klass}", count
+            yield f"probability of {name} {cell}, class {klass} *", share
+
+
+@contextmanager
+def remembered_searches() -> Iterator[None]:
+    """Let releases in this block look up moments and sensitivities of columns that recur thousands of times."""
+    original = dict(MOMENTS)
+    MOMENTS.update(
+        {
+            query: replace(moment, statistics=_Remembered(moment.statistics), search=_Remembered(moment.search))
+            for query, moment in original.items()
+        }
+    )
+    try:
+        yield
+    finally:
+        MOMENTS.update(original)
+
+
+class _Remembered:
+    """A function of columns and public numbers of each that remembers its results by column."""
+
+    def __init__(self, function: Callable[..., list[Any]]) -> None:
+        self._function = function
+        self._results: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, columns: RunLengthColumns, *public: Any) -> list[Any]:
+        numbers = zip(columns.cells.tolist(), *(array.tolist() for array in public), strict=True)
+        each = [columns[place] for place in range(len(columns))]
+        keys = [
+            (column.codes.tobytes(), column.counts.tobytes(), *key) for column, key in zip(each, numbers, strict=True)
+        ]
+        if len(self._results) + len(keys) > LARGEST:
+            self._results.clear()
+        new = [place for place, key in enumerate(keys) if key not in self._results]
+        if new:
+            asked = end_to_end([each[place] for place in new], columns.cells[new].tolist())
+            results = self._function(asked, *(array[new] for array in public))
+            self._results.update(zip((keys[place] for place in new), results, strict=True))
+        return [self._results[key] for key in keys]
+
 
 EPSILON = Fraction(4)
 """Large enough for a few hundred releases to show some of it."""
@@ -40,7 +246,6 @@ WEIGHTS = {
 """Attribute weights, beside none, that a mechanism is audited with under a noise. Later passes are the same whatever
 the first has released. ``calibrated`` is audited with three classes as well, and ``learned`` with copies."""
 
-
 UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
     ("smooth", NOISE_FAMILIES[0], NONE): (2,),
     ("histogram", None, NONE): (1, 2),
@@ -49,7 +254,6 @@ UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 }
 """Rows of a unit that count, by mechanism, noise and attribute weights of what is audited with units: pure noise alone,
 since no other is for units, and that of rows, so that one family shows how it is divided."""
-
 
 WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
     ("histogram", None, NONE): (None, 2),
@@ -62,7 +266,6 @@ WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
 }
 """Likewise of what is audited with weights of rows; None for rows without units. The query for the sums is the same in
 every mechanism."""
-
 
 GROUPED = ("category", "number:copy 1=p")
 """Divisions into groups that scores are audited with: by a declared attribute, and by another one crossed with a column
@@ -81,7 +284,6 @@ SCORED: tuple[tuple[int, tuple[str, ...], int | None, bool], ...] = (
     (3, GROUPED_IN_THREE, None, False),
 )
 """Released scores that are audited: number of classes, divisions, rows of a unit, and whether rows have a weight."""
-
 
 SCORED_SEED = 582
 """Seed of the released numbers of the model whose scores are audited: in every audited domain it predicts two classes,
@@ -121,7 +323,6 @@ class Configuration:
         return self.weighted or self.unit_rows is not None
 
     def plan(self, domain: Domain) -> Plan:
-        """Plan the release in a domain."""
         if self.mechanism == SCORES:
             return plan_scores(scored_model(domain), self.budget, divisions=divisions_of(self.by or None, domain))
         return plan(domain, self.budget, self.mechanism, self.noise, self.attribute_weights)
@@ -139,11 +340,7 @@ class Configuration:
 
 
 def _noises(record: MechanismRecord) -> tuple[str | None, ...]:
-    """Choose the noise families that a mechanism is audited with.
-
-    All of them are tried with the sampler and the searches by ``smooth``; the others that take a family are audited
-    with their default, and ``paper`` also with a family that gives its class counts other noise.
-    """
+    """Choose the noise families that a mechanism is audited with: all with ``smooth``, else the default and a few."""
     if not record.smooth:
         return (None,)
     return NOISE_FAMILIES if "all" in record.audited else (record.mechanism.default_noise, *record.audited)
@@ -156,11 +353,12 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         if not record.private:
             raise UsageError(f"mechanism: {name!r} promises no privacy, so there is nothing to audit")
     of_rows = [
-        Configuration(name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
+        Configuration(name, noise, Budget(EPSILON, neighbours, delta=Fraction(0) if pure else DELTA), weights)
         for name, record in (chosen if mechanisms else OWN).items()
         if record.private
         for weights in (NONE, CALIBRATED, LEARNED)
         for noise in _noises(record)
+        for pure in [noise is None or smooth_family(noise).kind is Pure]
         for neighbours in Neighbours
         if weights == NONE or weights in WEIGHTS.get((name, noise), ())
     ]
@@ -183,20 +381,9 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
     return of_rows + of_units + of_classes + of_copies + of_scores
 
 
-def _delta(noise: str | None) -> Fraction:
-    """Return the delta that a noise family needs."""
-    return Fraction(0) if noise is None or smooth_family(noise).kind is Pure else DELTA
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A promise that does not hold.
-
-    Attributes:
-        check: Name of the check that failed.
-        pair: The neighbours, or other circumstances, under which it failed.
-        seen: The observation.
-    """
+    """A promise that does not hold."""
 
     check: str
     pair: str
@@ -208,14 +395,11 @@ class Outcome:
     """Measurements of one configuration.
 
     Attributes:
-        configuration: The attacked configuration.
         claim: The guarantee that its releases state, exactly.
         loss: Largest epsilon of any pair of neighbours, from exact distributions.
         number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
         model_bound: Likewise from whole releases.
         pairs: Pairs of neighbours whose distributions were compared exactly.
-        releases: Releases to count outcomes.
-        findings: Promises that do not hold.
     """
 
     configuration: Configuration
@@ -228,19 +412,12 @@ class Outcome:
     findings: tuple[Finding, ...]
 
     def broken(self, *checks: str) -> bool:
-        """Tell whether one of some checks failed."""
         return any(finding.check in checks for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Measurements of a whole audit.
-
-    Attributes:
-        findings: Faults between rows and statistics.
-        outcomes: Per configuration.
-        confidence: Probability that all bounds and tests hold together, where the code is correct.
-    """
+    """Measurements of a whole audit."""
 
     findings: tuple[Finding, ...]
     outcomes: tuple[Outcome, ...]
@@ -248,5 +425,4 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether every check passed."""
         return not self.findings and not any(outcome.findings for outcome in self.outcomes)

@@ -1,22 +1,27 @@
 """The data universe of the audit: kinds of rows that statistics distinguish, counted by the real engine one at a time.
 
-A database is a histogram over the universe, as in Dwork and Roth 2014, section 2.1.
+A database is a histogram over the universe, as in Dwork and Roth 2014, section 2.1. Pairs of neighbouring databases are
+all pairs of small ones, and pairs in which one row is hard to protect. A database of whole units, or of rows that have
+a weight, is a histogram over kinds of units, so pairs of neighbours and their comparison are the same.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, combinations_with_replacement
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpnb_columnar.core.queries.query import AnswerT
+from dpnb_columnar.core.budget import Neighbours
+from dpnb_columnar.core.queries.query import AnswerT, Query
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import Error
@@ -24,6 +29,7 @@ from dpnb_columnar.extensions.audit.outcomes import Finding
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 Row = tuple[str | None, float | None, str | None]
 """Label, number and category of a raw row."""
@@ -33,45 +39,38 @@ Database = tuple[int, ...]
 
 NAN, INFINITY = float("nan"), float("inf")
 
-YEARS = read_domain(
+
+def _domain(
+    name: str, attributes: object, classes: Sequence[str] = ("a", "b"), more: Mapping[str, object] | None = None
+) -> Domain:
+    label = {"column": "label", "classes": [*classes]}
+    return read_domain(name, {"label": label, **(more or {}), "attributes": attributes}, "audit")
+
+
+YEARS = _domain(
     "years",
-    {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 1900, "upper": 1904, "step": 2},
-            "category": {"values": ["p"], "missing": "category"},
-        },
-    },
-    "audit",
+    {"number": {"lower": 1900, "upper": 1904, "step": 2}, "category": {"values": ["p"], "missing": "category"}},
 )
 """Values far from zero over a narrow range: it exposes code that takes the bounds' distance for the change of a sum.
 
 A missing number has no declaration: its sample has the class's public size.
 """
 
-WAGES = read_domain(
+WAGES = _domain(
     "wages",
     {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "category"},
-            "category": {"values": ["p"], "missing": "skip"},
-        },
+        "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "category"},
+        "category": {"values": ["p"], "missing": "skip"},
     },
-    "audit",
 )
 """A wide grid carried to the logarithmic scale; numbers present and missing are counted."""
 
-HOURS = read_domain(
+HOURS = _domain(
     "hours",
     {
-        "label": {"column": "label", "classes": ["a", "b"]},
-        "attributes": {
-            "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
-            "category": {"values": ["p"], "missing": "row"},
-        },
+        "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+        "category": {"values": ["p"], "missing": "row"},
     },
-    "audit",
 )
 """The fewest kinds of rows: numbers present are counted, and a row without a category is dropped."""
 
@@ -79,18 +78,15 @@ COPIES = tuple(f"copy {number}" for number in range(1, 10))
 """Columns that repeat the category."""
 
 TRADES, SHOPS = (
-    read_domain(
+    _domain(
         name,
         {
-            "label": {"column": "label", "classes": classes},
-            "attributes": {
-                "number": {"lower": 0, "upper": 4, "step": 4},
-                **{column: {"values": ["p"], "missing": "category"} for column in ("category", *COPIES)},
-            },
+            "number": {"lower": 0, "upper": 4, "step": 4},
+            **{column: {"values": ["p"], "missing": "category"} for column in ("category", *COPIES)},
         },
-        "audit",
+        classes,
     )
-    for name, classes in (("trades", ["a", "b", "c"]), ("shops", ["a", "b"]))
+    for name, classes in (("trades", "abc"), ("shops", "ab"))
 )
 """Three classes, and two, of ten copies of a category: a gradient scales rows of so many log-ratios down."""
 
@@ -121,13 +117,7 @@ ENGINES = ("Polars", "DuckDB")
 
 @dataclass(frozen=True, eq=False)
 class Universe:
-    """Kinds of rows that the statistics distinguish.
-
-    Attributes:
-        domain: Their domain.
-        rows: One raw row of each kind.
-        cells: Per kind, the engine's counts of one such row; nothing where the row does not count.
-    """
+    """Kinds of rows that the statistics distinguish, and the engine's counts of one such row, if it counts."""
 
     domain: Domain
     rows: tuple[Row, ...]
@@ -146,7 +136,6 @@ class Universe:
         )
 
     def counted(self, database: Database) -> AuditedRows:
-        """Return a database as rows that a release counts."""
         return AuditedRows(self, database, self.statistics(database))
 
     @property
@@ -185,7 +174,6 @@ class Universe:
         return next(counted, self.rows[-1])
 
     def description(self, database: Database) -> str:
-        """Describe a database for a finding."""
         parts = [
             f"{number} x ({', '.join('null' if part is None else f'{part}' for part in row)})"
             for number, row in zip(database, self.rows, strict=True)
@@ -204,7 +192,6 @@ class AuditedRows:
     repeatable = True
 
     def check(self, domain: Domain) -> AuditedRows:
-        """Check nothing: the rows are those of the universe."""
         return self
 
     def answer(self, query: Any) -> Any:
@@ -219,7 +206,6 @@ class AuditedRows:
 
 
 def _times(number: int, answer: AnswerT) -> AnswerT:
-    """Return the answer of so many rows that each give this one."""
     if number == 1:
         return answer
     half = _times(number // 2, answer)
@@ -282,7 +268,7 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
     frame_of(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
-        return assemble(domain, local.count_by_duckdb(source, domain, domain.attributes))
+        return assemble(domain, local.count_cells(source, domain, domain.attributes))
     return local.answer(source, CellQuery(domain))
 
 
@@ -308,5 +294,314 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:
-    """Return a key that is equal for rows with equal statistics."""
     return tuple(part.tobytes() for cell in cells for part in (cell.classes, cell.codes, cell.counts))
+
+
+Pair = tuple[Database, Database]
+
+_COLUMNS = {Missing.SKIP: 1, Missing.CATEGORY: 2}
+"""Numbers per class that a release asks for about the values of a numeric attribute: present, and missing."""
+
+_MISSING = ((7, -3), (-2, 40), (0, 0), (500, 12), (-90, 3))
+"""Per scenario and class, the released number of rows without a value; noise makes it negative."""
+
+_WEIGHTS = (40, -7)
+"""Released sums of weights, per class, where rows have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourGroup:
+    """Pairs of neighbours, and per scenario the counts, sums of weights and numbers of values forced on them."""
+
+    pairs: Sequence[Pair]
+    sizes: Sequence[tuple[int, ...]]
+
+
+def groups(
+    universe: Universe, relation: Neighbours, rows: int, duplicates: Sequence[int], scenarios: int
+) -> Iterator[NeighbourGroup]:
+    """Yield all pairs of small databases, then each large one with all its neighbours."""
+    sizes = forced_sizes(universe.domain, scenarios)
+    yield NeighbourGroup(list(small_pairs(len(universe.rows), relation, rows)), sizes)
+    for number in duplicates:
+        near = [(number, 12), (number // 2, 1), (number + 2, 3), (100_000, number), (20 * number, -1)]
+        for base in crowds(universe, number):
+            pairs = [(base, other) for other in neighbours(base, relation)]
+            yield NeighbourGroup(pairs, _forced(universe.domain, near[:scenarios]))
+
+
+def forced_sizes(domain: Domain, scenarios: int) -> list[tuple[int, ...]]:
+    """Choose released sizes that are forced upon small databases, at most 5."""
+    if domain in (TRADES, SHOPS):  # classes so rare that a row of one adds all that it may to a gradient
+        return [(10**9 - place, *(3,) * (len(domain.classes) - 1)) for place in range(scenarios)]
+    return _forced(domain, [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)][:scenarios])
+
+
+def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Choose the answers to the first queries of a release, which settle the sizes of its samples."""
+    columns = [_COLUMNS[each.missing] for each in domain.numeric if each.missing in _COLUMNS]
+    if not columns:
+        return list(sizes)
+    weights = () if domain.weight is None else _WEIGHTS
+    return [
+        (
+            *(values + lacking for values, lacking in zip(present, missing, strict=True)),
+            *weights,
+            *chain.from_iterable(pair[:width] for width in columns for pair in zip(present, missing, strict=True)),
+        )
+        for present, missing in zip(sizes, _MISSING, strict=False)
+    ]
+
+
+def small_databases(kinds: int, rows: int) -> Iterator[Database]:
+    """Yield every database of at most ``rows`` rows: the multisets of kinds."""
+    for size in range(rows + 1):
+        for chosen in combinations_with_replacement(range(kinds), size):
+            yield tuple(chosen.count(kind) for kind in range(kinds))
+
+
+def small_pairs(kinds: int, relation: Neighbours, rows: int) -> Iterator[Pair]:
+    """Yield every pair of neighbours of at most ``rows`` rows, each once."""
+    for database in small_databases(kinds, rows):
+        for other in neighbours(database, relation):
+            if sum(other) <= rows and (sum(other) > sum(database) or other > database):
+                yield database, other
+
+
+def neighbours(database: Database, relation: Neighbours) -> Iterator[Database]:
+    """Yield every neighbour: with one row more and one row less, or with one row changed."""
+    kinds = range(len(database))
+    for removed in kinds:
+        if not database[removed]:
+            continue
+        less = _moved(database, removed, -1)
+        if relation is Neighbours.ADD_REMOVE:
+            yield less
+        else:
+            yield from (_moved(less, added, 1) for added in kinds if added != removed)
+    if relation is Neighbours.ADD_REMOVE:
+        yield from (_moved(database, added, 1) for added in kinds)
+
+
+def crowds(universe: Universe, number: int) -> Iterator[Database]:
+    """Yield databases of ``number`` rows in which one row stands out most: all alike, or half and half."""
+    low, high = universe.extremes(0)
+    other = universe.extremes(1)[1]
+    half = number // 2
+    yield universe.database((number, low))
+    yield universe.database((number, high))
+    yield universe.database((half, low), (number - half, high))
+    yield universe.database((half, low), (number - half, other))
+    yield universe.database((half, high), (number - half, universe.absent(0)))
+
+
+def _moved(database: Database, kind: int, change: int) -> Database:
+    return (*database[:kind], database[kind] + change, *database[kind + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class AdversarialPair:
+    """Two neighbours, and the reason why they are hard to protect."""
+
+    name: str
+    one: Database
+    two: Database
+
+
+def adversarial_pairs(universe: Universe, relation: Neighbours) -> list[AdversarialPair]:
+    """List pairs for the statistical attack, the most telling first."""
+    (low, high), (other_low, other_high) = universe.extremes(0), universe.extremes(1)
+    absent = universe.absent(0)
+    if relation is Neighbours.ADD_REMOVE:
+        rows = [
+            ("a lone row", [], high),
+            ("a lone member of a class", [(40, low)], other_high),
+            ("an outlier at a bound", [(40, low)], high),
+            ("one duplicate more", [(12, high)], high),
+            ("half at each bound", [(6, low), (6, high)], low),
+            ("a large class", [(300, high)], low),
+            ("a lone row without a value", [(40, high)], absent),
+        ]
+        return [
+            AdversarialPair(name, universe.database(*base), universe.database(*base, (1, row)))
+            for name, base, row in rows
+        ]
+    changes = [
+        ("label and value of a lone row", [], low, other_high),
+        ("a label", [(40, high), (40, other_high)], high, other_high),
+        ("the class of a lone member", [(40, low)], other_high, low),
+        ("a value, from bound to bound", [(40, low)], low, high),
+        ("label and value among many", [(12, low), (12, other_high)], low, other_high),
+        ("a value in a small class", [(3, low), (4, high)], other_low, high),
+        ("a value withheld", [(12, low)], high, absent),
+    ]
+    return [
+        AdversarialPair(name, universe.database(*base, (1, row)), universe.database(*base, (1, changed)))
+        for name, base, row, changed in changes
+    ]
+
+
+UNIT, WEIGHT = "unit", "weight"
+"""Columns that name the unit of a row, and its weight."""
+
+Member = tuple[str | None, float | None, str | None, float | None]
+"""A raw row, and its weight."""
+
+MEMBERS: tuple[Member, ...] = (
+    ("a", 0.0, "p", None),
+    ("a", 4.0, "p", 100.0),
+    ("b", 4.0, None, 5.0),
+    (None, 4.0, "p", 3.0),
+)
+"""Rows of units: of one cell and of others, of both classes, with a value missing, and one that does not count."""
+
+LIGHT: Member = ("a", 4.0, "p", 0.0)
+"""A row that differs from another in its weight alone, where rows have weights."""
+
+CAP, LACKING = 3, 1
+"""Most that a row weighs, and the weight of a row without one."""
+
+MOST_FINDINGS = 10
+"""Faults of the choice that are reported."""
+
+UnitRows = tuple[Member, ...]
+
+
+def homes(rows: int | None, *, weighted: bool) -> Domain:
+    """Return the domain of the audited rows, with a weight or not; at most so many of a unit count, if it has one."""
+    unit = {} if rows is None else {"unit": {"column": UNIT, "rows": rows}}
+    weight = {"weight": {"column": WEIGHT, "cap": CAP, "missing": LACKING}} if weighted else {}
+    attributes = {
+        "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+        "category": {"values": ["p"], "missing": "category"},
+    }
+    return _domain("homes", attributes, more={**unit, **weight})
+
+
+@dataclass(frozen=True, eq=False)
+class UnitUniverse:
+    """Kinds of units, or of rows that have a weight; ``together`` holds statistics that were counted before."""
+
+    domain: Domain
+    rows: tuple[UnitRows, ...]
+    together: dict[Database, Statistics] = field(default_factory=dict)
+    period: int | None = None
+
+    def counted(self, database: Database) -> AuditedUnits:
+        return AuditedUnits(self, database)
+
+    def database(self, *units: tuple[int, UnitRows]) -> Database:
+        """Make a database of a number of each unit."""
+        numbers = [0] * len(self.rows)
+        for number, unit in units:
+            numbers[self.rows.index(unit)] += number
+        return tuple(numbers)
+
+    def units(self, database: Database) -> list[UnitRows]:
+        return [unit for number, unit in zip(database, self.rows, strict=True) for _ in range(number)]
+
+    def description(self, database: Database) -> str:
+        return " + ".join(map(_described, self.units(database))) or "no units"
+
+
+def _described(unit: UnitRows) -> str:
+    return f"a unit of {list(unit)}"
+
+
+AnyUniverse = Universe | UnitUniverse
+"""What databases are made of: rows, or units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditedUnits:
+    """A database of units as rows that a release counts: the real engine makes every pass, the first over two files."""
+
+    universe: UnitUniverse
+    database: Database
+    repeatable = True
+
+    def check(self, domain: Domain) -> AuditedUnits:
+        return self
+
+    def answer(self, query: Query[Any]) -> Any:
+        """Ask the rows; count their cells again only for a database that was not counted before."""
+        if not isinstance(query, CellQuery):
+            return FrameInput(_frame(self.universe, self.database)).check(query.domain).answer(query)
+        if self.database not in self.universe.together:
+            self.universe.together[self.database] = count_in_two_files(
+                _frame(self.universe, self.database), self.universe.domain
+            )
+        return self.universe.together[self.database]
+
+    def count(self) -> Statistics:
+        statistics: Statistics = self.answer(CellQuery(self.universe.domain))
+        return statistics
+
+
+@lru_cache(maxsize=256)
+def _frame(universe: UnitUniverse, database: Database) -> pl.DataFrame:
+    """Write down the rows of all units of a database, which is released thousands of times."""
+    import polars as pl
+
+    units = universe.units(database)
+    names = [name for name, unit in enumerate(units) for _ in unit]
+    members = [member for unit in units for member in unit]
+    weights = pl.Series(WEIGHT, [weight for *_, weight in members], dtype=pl.Float64)
+    rows = frame_of([(label, number, category) for label, number, category, _ in members])
+    return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64), weights)
+
+
+def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
+    """Count rows that are dealt out to two files one by one, so that units stand in both."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{half}.parquet" for half in range(2)]
+        for half, file in enumerate(files):
+            rows[half::2].with_columns(file=pl.lit(str(file))).write_parquet(file)  # none is a copy of the other
+        return LocalFiles(files).check(domain).answer(CellQuery(domain))
+
+
+def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:
+    """Make every unit of few rows, and count each alone and pairs of them together."""
+    members = (*MEMBERS, LIGHT) if weighted else MEMBERS
+    sizes = range(1, (1 if rows is None else size) + 1)
+    kinds = tuple(chain.from_iterable(combinations_with_replacement(members, each) for each in sizes))
+    universe = UnitUniverse(homes(rows, weighted=weighted), kinds)
+    findings = []
+    alone = [universe.counted(universe.database((1, unit))).count() for unit in kinds]
+    for unit, counted in zip(kinds, alone, strict=True):
+        if (number := int(counted.class_counts.sum())) > (most := rows or 1):
+            findings.append(Finding("units", _described(unit), f"{number} of its rows count, of at most {most}"))
+        if counted.weight_sums is not None and len(unit) == 1:
+            ((label, *_, weight),) = unit
+            declared = 0 if label is None else LACKING if weight is None else min(int(weight), CAP)
+            found = int(counted.weight_sums.sum())
+            if found != declared:
+                findings.append(Finding("weights", _described(unit), f"it weighs {found}, and {declared} is declared"))
+    for (first, one), (second, two) in combinations_with_replacement(zip(kinds, alone, strict=True), 2):
+        database = universe.database((1, first), (1, second))
+        if universe.counted(database).count() != assemble(universe.domain, [*one.cells(), *two.cells()]):
+            seen = "they count otherwise together than each alone"
+            findings.append(Finding("units", universe.description(database), seen))
+    return universe, findings[:MOST_FINDINGS]
+
+
+def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
+    """List pairs of neighbours for the statistical attack, the most telling first."""
+    low, high, other, _ = MEMBERS
+    changes: Sequence[tuple[str, UnitRows, UnitRows]] = [
+        ("a unit of two equal rows", (high, high), (other, other)),
+        ("a unit of two classes", (high, other), (low, low)),
+    ]
+    among: UnitRows = (low, high)
+    if universe.domain.unit is None:
+        changes, among = [("a row of the largest weight", (high,), (other,))], (low,)
+    pairs = []
+    for name, unit, changed in changes:
+        for crowd in (0, 12):
+            base = [(crowd, among)]
+            more = [] if relation is Neighbours.ADD_REMOVE else [(1, changed)]
+            one, two = universe.database(*base, *more), universe.database(*base, (1, unit))
+            pairs.append(AdversarialPair(f"{name}, {crowd} others beside it", one, two))
+    return pairs

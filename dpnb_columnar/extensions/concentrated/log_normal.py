@@ -97,9 +97,7 @@ Term = tuple[arb, arb, arb]
 class Score(Protocol):
     """A standard shape's density and score as analytic functions of a coordinate x of |X|, at a parameter sigma.
 
-    Attributes:
-        sigma: A number for which E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0.
-        start: Where the panels start.
+    For sigma E exp(-m A) <= 2 exp(m^2/(2 sigma^2)) for every m >= 0. Panels begin at ``start``.
     """
 
     @property
@@ -151,11 +149,8 @@ class Cumulants:
 
     Attributes:
         terms: Nodes of all panels, bounds of their errors, and the mass before the first panel.
-        tilt: beta/sigma.
-        beta: Largest rate of the scale's logarithm.
-        speed: Shift in units of the scale, 1/c.
-        reach: W, for the mass beyond the last panel.
-        shift_beyond: Bound of B there.
+        tilt, speed: beta/sigma, and the shift in units of the scale, 1/c.
+        reach, shift_beyond: W, for the mass beyond the last panel, and the bound of B there.
         farthest: Beyond these, minus a number and a number, the condition holds by itself.
     """
 
@@ -247,13 +242,7 @@ def _panel(score: Score, start: arb, end: arb, small: Callable[[Term], bool]) ->
 
 
 def is_certified(score: Score, ratio_squared: Fraction, scale: Fraction) -> bool:
-    """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found.
-
-    Args:
-        score: The shape's.
-        ratio_squared: (beta/kappa)^2.
-        scale: The scale for kappa = 1.
-    """
+    """Prove log F(mu) <= mu^2/2 for every mu; False if no proof was found."""
     with ctx.workprec(PRECISION):
         bounds = cumulants(score, arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(scale)))
         return bounds is not None and all(_cells(bounds))
@@ -323,13 +312,7 @@ class ScoreQuadrature:
         return max((bound + math.sqrt(bound**2 + 2 * gap * math.log(2))) / gap, 2 * (beta + bound))
 
     def steepness(self, beta: float, speed: float, orders: int) -> float:
-        """Compute the largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1.
-
-        Args:
-            beta: Largest rate of the scale's logarithm.
-            speed: Shift in units of the scale, 1/c.
-            orders: How many mu of each sign to try before closing in on the largest.
-        """
+        """Compute the largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1."""
         sizes = np.geomspace(SMALLEST_ORDER, self.farthest_order(beta, speed), orders)
         largest = self.information(beta, speed)
         for sign in (-1, 1):
@@ -385,11 +368,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedNoise(Scaled):
-    """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
-    """
+    """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta."""
 
     rho: Fraction
     beta: Fraction
@@ -433,11 +412,7 @@ def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) ->
 
 
 def _ratio_squared(rho: Fraction, beta: Fraction) -> Fraction:
-    """Return (beta/kappa)^2, raised to a whole millionth.
-
-    Noise for a larger beta serves a smaller one, and queries with the same ratio share a calibration whatever the last
-    digit of their beta is.
-    """
+    """Return (beta/kappa)^2, raised to a whole millionth: noise for a larger beta serves a smaller one."""
     return Fraction(math.ceil(10**6 * beta**2 / (2 * rho)), 10**6)
 
 
@@ -447,10 +422,6 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
 
     The search decides how much noise there is, the certificate alone that it is private. Any sigma > beta is private at
     some scale.
-
-    Args:
-        shape: The standard shape as a function of sigma.
-        ratio_squared: (beta/kappa)^2.
     """
     from scipy import optimize
 
@@ -489,14 +460,6 @@ def _speed(shape: Shape, beta: float, nodes: int, orders: int, tolerance: float)
 def variate(uniform: arb) -> arb | None:
     """Map a uniform number, by a falling function, to a standard normal one; None while the ball is too wide."""
     return arb(2).sqrt() * (2 * uniform).erfcinv() if uniform > 0 and uniform < 1 else None
-
-
-def log_mills(w: Floats) -> Floats:
-    """Compute the logarithm of Mills' ratio, the probability beyond w divided by the density at w."""
-    from scipy import special
-
-    ratio: Floats = special.log_ndtr(-w) + w**2 / 2 + math.log(2 * math.pi) / 2
-    return ratio
 
 
 STEPS = 120
@@ -665,9 +628,6 @@ class LaplaceLogNormal(ConcentratedNoise):
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + exp(3 sigma^2/2)/c, adds the losses of dilation and shift; it needs more
     noise.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property
@@ -729,7 +689,8 @@ class StandardUniformLogNormal:
         sigma = float(self.sigma)
         w = np.linspace(sigma - 37 / sigma, sigma + reach, nodes)
         log_x = sigma * (w - sigma)
-        log_rate = -log_mills(w) - math.log(sigma)
+        log_mills = special.log_ndtr(-w) + w**2 / 2 + math.log(2 * math.pi) / 2
+        log_rate = -log_mills - math.log(sigma)
         log_weights = log_x + special.log_ndtr(-w)  # x dw times the density
         return ScoreQuadrature.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
 
@@ -815,9 +776,6 @@ class UniformLogNormal(ConcentratedNoise):
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + sqrt(2/pi) exp(3 sigma^2/2)/(sigma c), adds the losses of dilation and
     shift; it needs more noise.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property
@@ -917,9 +875,6 @@ class ArsinhNormal(ConcentratedNoise):
 
     As 1 + x h'(x)/h(x) >= -|y|/sigma, E exp(-m (1 + Z psi)) <= 2 exp(m^2/(2 sigma^2)) for m >= 0. With beta =
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.
-
-    Raises:
-        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.extensions.exports.exports import Target, table_name
+from dpnb_columnar.extensions.exports.exports import Target, table_name, write_export
 from dpnb_columnar.runtime.outputs import check_target
 
 
@@ -36,7 +36,6 @@ def command(
       dpnb-columnar export census.model.json --to spss --output census.sps
       dpnb-columnar export census.model.json --to onnx --output census.onnx
     """
-    from dpnb_columnar.extensions.exports.exports import write_export
     from dpnb_columnar.model.model_files import read_model
 
     written = [output] if to is Target.ONNX else [output, table_name(output)]

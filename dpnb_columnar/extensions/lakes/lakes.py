@@ -17,15 +17,17 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from dpnb_columnar.core.queries.query import AnswerT, Query, digest_blocks, with_parts
+from dpnb_columnar.counting.countable import OpenedRows, refuse_copies
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
-from dpnb_columnar.extensions.lakes.lake_table import LakeTable, gone
 from dpnb_columnar.rows.sources import (
     CATALOGUE,
     DELTA,
@@ -38,7 +40,138 @@ from dpnb_columnar.rows.sources import (
     is_entry,
 )
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.row_progress import Size
 from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.parquet import Batches, NamedRows
+    from dpnb_columnar.rows.streaming import OpenedFrame
+
+
+PANIC = "PanicException"
+"""Name of what native code of a library panics with."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LakeTable:
+    """The live rows of one snapshot of a lake table; ``read`` has the same order each time. Confidential."""
+
+    kind: TableFormat
+    table: str
+    place: str
+    table_id: str
+    snapshot: int
+    schema: pa.Schema
+    files: Sequence[Path]
+    read: Callable[[Sequence[str]], Iterator[Any]]
+    size: Size
+    data_files: Sequence[Path] = ()
+    repeatable = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}{SNAPSHOT}{self.snapshot}"
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [f"{self.place}{SNAPSHOT}{self.snapshot}", f"{self.kind.name} table {self.table_id}"]
+
+    def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
+        """Return the rows as one lazy frame, which reads the snapshot each time that it is computed."""
+        import polars as pl
+
+        from dpnb_columnar.rows.databases import polars_types
+        from dpnb_columnar.rows.input_files import lazy_rows
+        from dpnb_columnar.rows.parquet import NamedRows
+
+        types = polars_types(self.schema)
+        unread = [name for name, type_ in types.items() if type_ == pl.Unknown()]
+        if refused := [name for name in unread if columns is None or name in columns]:
+            raise DataError(f"{self.name}: column {listed(refused)} is of a type that cannot be read; leave it out")
+        types = {name: type_ for name, type_ in types.items() if name not in unread}
+
+        def read(names: list[str]) -> Iterator[pl.DataFrame]:
+            for batch in self._batches(names):
+                yield pl.DataFrame(batch).select(pl.col(name).cast(types[name]) for name in names)
+
+        return [NamedRows(self.name, lazy_rows(read, types), types, self.size)]
+
+    def batches(self, by: Sequence[str] = ()) -> Batches:
+        """Return the rows in order, batch by batch, in the table's own types."""
+        from dpnb_columnar.rows.parquet import Batches
+
+        names = self.schema.names
+        rows = (batch.select(names).cast(self.schema) for batch in self._batches(names))
+        return Batches(self.name, self.schema, rows, self.size)
+
+    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        try:
+            for batch in self.read(names):
+                yield pa.record_batch(batch)
+        except BaseException as error:
+            # Delta's library raises Exception itself, and what its native code panics with is none.
+            if isinstance(error, MemoryError) or not (isinstance(error, Exception) or type(error).__name__ == PANIC):
+                raise
+            raise DataError(
+                f"{self.name}: cannot be read to the end: a file of this snapshot is damaged, or went while it was "
+                "read, as by VACUUM; restore it, or begin again with a newer snapshot"
+            ) from None
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Digests of the table and of the snapshot: rows of two snapshots of one table are never added up."""
+        identity = [self.kind.name.encode(), self.table_id.encode()]
+        snapshot = [*identity, str(self.snapshot).encode()]
+        return frozenset([digest_blocks("table", identity), digest_blocks("snapshot", snapshot)])
+
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
+        """Find the domain: of the entry named, or of an entry that claims the table by the name of its folder."""
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        path = Path(self.table)
+        folder = path.parents[1] if is_file(path) else path  # of a metadata file
+        return find_domain([folder], dataset, label, lambda _: {})
+
+    def open(self, domain: Domain) -> OpenedFrame:
+        """Check that the table has the domain's columns, of types that it can be read from. No row is read."""
+        from dpnb_columnar.rows.frames import open_frame
+
+        (rows,) = self.scan(domain.counted_columns)
+        return open_frame(rows.rows, domain, rows.name, rows.size)
+
+    def open_once(self, domain: Domain) -> OpenedFrame:
+        """Check the table as ``open`` does, and that no data file is a copy of another."""
+        opened = self.open(domain)
+        try:
+            refuse_copies(self.data_files)
+        except OSError:
+            raise gone(self.name) from None
+        return opened
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the table as ``open_once`` does, for counting."""
+        from dpnb_columnar.counting import local
+
+        def answer(source: OpenedFrame, query: Query[AnswerT]) -> AnswerT:
+            return with_parts(local.answer(source, query), self.parts)
+
+        return OpenedRows(self.open_once(domain), answer)
+
+
+def gone(snapshot: str) -> MissingInputError:
+    """Return the error to raise where files of a snapshot are gone."""
+    return MissingInputError(
+        f"{snapshot}: files of this snapshot are gone, as after VACUUM or the expiry of snapshots; name a newer one, "
+        "or restore the files"
+    )
+
 
 ONE_BY_ONE = {"datafusion.execution.target_partitions": "1", "datafusion.execution.batch_size": "65536"}
 """Settings by which Delta's library reads one file after the other, so that every pass has the same order."""
@@ -164,10 +297,7 @@ def _metadata_file(table: Path) -> Path:
 
 
 def _of_metadata(file: Path) -> Any:
-    """Return a table of pyiceberg's by its metadata file, which reads files of this machine alone.
-
-    Its author is not trusted: what metadata say of how to read, and where from, is not followed elsewhere.
-    """
+    """Return a table of pyiceberg's by its metadata file, whose author is not trusted to lead to other machines."""
     from pyiceberg.catalog.noop import NoopCatalog
     from pyiceberg.io.pyarrow import PyArrowFileIO
     from pyiceberg.serializers import FromInputFile
@@ -247,21 +377,16 @@ def iceberg_snapshot(table: Any, name: str, address: str, snapshot: int | None =
 
 
 def _iceberg_home(metadata_file: str) -> PurePath:
-    """Return the place of a table's files: what holds the folder ``metadata`` of its metadata file.
-
-    Not the location that the metadata give: who writes these can write any, such as the root of the file system.
-    """
+    """Return the place of a table's files: what holds the folder ``metadata`` of its metadata file."""
+    # Not the location that the metadata give: who writes these can write any, such as the root of the file system.
     folder = posixpath.dirname(metadata_file)
     above = posixpath.dirname(folder)
     return _place_of(folder if posixpath.basename(folder) != ICEBERG.log or above.endswith(":") else above)
 
 
 def _local_path(address: str) -> Path | None:
-    """Return the path that an address of this machine's file system stands for; None for another machine's.
-
-    The libraries open a path as it is written, percent signs and the name of a host with it.
-    """
-    parts = urlsplit(address)
+    """Return the path that an address of this machine's file system stands for; None for another machine's."""
+    parts = urlsplit(address)  # the libraries open a path as it is written, percent signs and a host with it
     if parts.scheme == "file":
         return Path(parts.netloc + parts.path).resolve()
     return None if parts.scheme else Path(address).resolve()

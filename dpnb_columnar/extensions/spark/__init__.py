@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def opened(sources: Sequence[DataSource] | None, table: str | None) -> AbstractContextManager[Input]:
     """Open files, or a table of Spark's catalogs; the session, where it is used, is ended with the block."""
-    from dpnb_columnar.extensions.spark.spark_inputs import opened
+    from dpnb_columnar.extensions.spark.spark import opened
 
     return opened(sources, table)

@@ -1,14 +1,19 @@
 """Count with Spark: its workers count, and counts of cells and bins reach this process, never rows. CONFIDENTIAL.
 
-Queries are watched: how much of one the workers have done, and why it fails.
+Footers of Parquet files, here and at addresses of Spark's file systems, are parsed by the code that parses those of
+local files, so that a file has the same types and digest wherever it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import io
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, partial, reduce, singledispatch
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,17 +22,259 @@ import polars as pl
 from dpnb_columnar.core.queries.query import AnswerT, Query, with_parts
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting.answer_files import answer_of
+from dpnb_columnar.counting.countable import BEGINNING, OpenedRows, copies_error, footer_part
+from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt, option
-from dpnb_columnar.extensions.spark.spark_files import SparkFile, read_rows
+from dpnb_columnar.domain.declaration import DOMAIN_KEY
+from dpnb_columnar.domain.names import entry_and_file
+from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, UsageError, excerpt, option
+from dpnb_columnar.extensions.spark.spark_session import counting_session, hadoop
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
-from dpnb_columnar.rows.sources import Dialect
+from dpnb_columnar.rows.input_files import (
+    MAGIC,
+    DataFile,
+    FolderValues,
+    find_copies,
+    folder_values,
+    incomplete_file_error,
+    read_footer,
+    resolve_files,
+)
+from dpnb_columnar.rows.sources import (
+    PASSWORD,
+    TABLE_FORMATS,
+    DataSource,
+    Dialect,
+    TableFormat,
+    refuse_table_files,
+    table_error,
+)
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_work, is_watched, poll_progress
+
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+"""Beginning of an address; a Windows path has one letter before the colon."""
+
+PATTERN = re.compile(r"([\\{}\[\]*?])")
+"""Characters that would make a name a pattern to Spark."""
+
+READERS = 16
+"""Footers that are read at the same time; each takes one or two requests to an object store."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFile:
+    """A Parquet file, by its footer, with its digest (``file_parts.footer_part``); None for a file without rows."""
+
+    name: str
+    address: str
+    metadata: dict[str, str]
+    schema: dict[str, pl.DataType]
+    rows: int
+    part: str | None
+    folder: FolderValues
+
+    @property
+    def local(self) -> Path | None:
+        """The path of a file on this machine, links followed; None for any other."""
+        scheme, _, rest = self.address.partition(":")
+        return Path(rest).resolve() if scheme.lower() == "file" else None
+
+    @property
+    def pattern(self) -> str:
+        return escaped(self.address)
+
+
+def escaped(address: str) -> str:
+    """Return the pattern that matches one address alone."""
+    return PATTERN.sub(r"\\\1", address)
+
+
+def is_address(item: str) -> bool:
+    """Test whether an input is an address in one of Spark's file systems, such as ``s3a://census/2018``."""
+    return ADDRESS.match(item) is not None
+
+
+def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
+    """List the files of paths, addresses, patterns and folders, as ``rows.input_files.resolve_files`` does."""
+    files: dict[object, tuple[str, Any]] = {}
+    searched: set[str] = set()
+    if not inputs:
+        resolve_files(())
+    for item in inputs:
+        for name, path in _listed(session, item, searched):
+            files.setdefault(_identity(path), (name, path))
+    readers = ThreadPoolExecutor(READERS)
+    try:
+        return tuple(readers.map(lambda file: _read_footer(session, *file), files.values()))
+    finally:  # a signal does not wait for a store that does not answer
+        readers.shutdown(wait=False, cancel_futures=True)
+
+
+def _listed(session: Any, item: str, searched: set[str]) -> Iterator[tuple[str, Any]]:
+    """List the name, and the Hadoop ``Path``, of each file that an input stands for."""
+    path, configuration = hadoop(session)
+    if not is_address(item):
+        for file in resolve_files([item]):
+            yield str(file), path("file", None, str(Path(str(file)).absolute()))
+        return
+    with _file_system_errors(item):
+        start = path(item)
+        system = start.getFileSystem(configuration)
+        matches = [system.getFileStatus(start)] if system.exists(start) else list(system.globStatus(start) or ())
+        files: list[Any] = []
+        listed: set[str] = set()
+        for status in matches:
+            if status.isDirectory():
+                files += _below(system, status.getPath(), listed)
+            else:
+                files.append(status.getPath())
+        folders = [status.getPath() for status in matches if status.isDirectory()]
+        _refuse_tables(path, system, folders, files, listed, searched)
+    if not files:
+        raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
+    for file in files:
+        yield str(file.toString()), file
+
+
+def _below(system: Any, folder: Any, listed: set[str]) -> list[Any]:
+    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does."""
+    inside = sorted(system.listStatus(folder), key=lambda status: str(status.getPath()))
+    folders = [each.getPath() for each in inside if each.isDirectory()]
+    if not {str(each.getName()) for each in folders} & {kind.log for kind in TABLE_FORMATS}:
+        listed.add(_address(folder))
+    files = [each.getPath() for each in inside if each.isFile() and each.getPath().getName().endswith(".parquet")]
+    inner = [each for each in folders if "=" in each.getName()]
+    return [*files, *(file for each in inner for file in _below(system, each, listed))]
+
+
+def _refuse_tables(
+    path: Any, system: Any, folders: Sequence[Any], files: Sequence[Any], listed: Collection[str], searched: set[str]
+) -> None:
+    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none."""
+    from py4j.protocol import Py4JError
+
+    def logs(address: str) -> list[TableFormat]:
+        found = []
+        for kind in TABLE_FORMATS:
+            inside = "" if kind.entry is None else f"/{kind.entry}"
+            with suppress(Py4JError):  # a store may show nothing but what is below an address
+                if system.globStatus(path(f"{escaped(address)}/{kind.log}{inside}")):
+                    found.append(kind)
+        return found
+
+    asked: dict[str, str] = {}
+    local: set[Path] = set()
+    for place, above in [*((each, each) for each in folders), *((each, each.getParent()) for each in files)]:
+        if place.toUri().getScheme() == "file":  # whose links lead elsewhere
+            refuse_table_files([Path(str(place.toUri().getPath()))], local)
+            continue
+        while above is not None and (address := _address(above)) not in searched:
+            searched.add(address)
+            if address not in listed:
+                asked[address] = str(place.toString())
+            above = above.getParent()
+    with ThreadPoolExecutor(READERS) as readers:
+        for (address, given), found in zip(asked.items(), readers.map(logs, asked), strict=True):
+            if found:
+                raise table_error(given, address, found[0])
+
+
+def _address(folder: Any) -> str:
+    return str(folder.toString()).rstrip("/")
+
+
+def _identity(path: Any) -> object:
+    """Return what identifies a file, whatever names and links lead to it."""
+    uri = path.toUri()
+    if uri.getScheme() == "file":
+        try:
+            status = Path(str(uri.getPath())).stat()
+        except OSError:
+            return path.toString()
+        return status.st_dev, status.st_ino
+    return path.toString()
+
+
+def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
+    with _file_system_errors(name):
+        _, configuration = hadoop(session)
+        system = path.getFileSystem(configuration)
+        size = system.getFileStatus(path).getLen()
+        stream = system.open(path)
+        try:
+            footer = read_footer(size, lambda start, length: _read(stream, start, length), name)
+        finally:
+            stream.close()
+    return _parse_footer(name, str(path.toString()), size, footer)
+
+
+def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str], name: str) -> Any:
+    """Read columns of files, those of their folders among them."""
+    from pyspark.sql.functions import col, lit
+
+    groups: dict[tuple[tuple[str, str | None], ...], list[SparkFile]] = {}
+    for file in files:
+        values = tuple((column, value) for column, value in file.folder.items() if column in columns)
+        groups.setdefault(values, []).append(file)
+    frames = []
+    for values, members in groups.items():
+        rows = reader.parquet(*(file.pattern for file in members))
+        if len(rows.inputFiles()) != len(members):
+            raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
+        given = {column: lit(value).cast("string").alias(column) for column, value in values}
+        read = (given.get(column, col(_quoted(column))) for column in columns)
+        frames.append(rows.select(*read) if given else rows)
+    return reduce(lambda one, other: one.union(other), frames)
+
+
+def read_beginning(session: Any, file: SparkFile) -> bytes:
+    """Read the beginning of a file, in which small files differ where their footers do not."""
+    with _file_system_errors(file.name):
+        path, configuration = hadoop(session)
+        place = path(file.address)
+        stream = place.getFileSystem(configuration).open(place)
+        try:
+            return _read(stream, 0, BEGINNING)
+        finally:
+            stream.close()
+
+
+def _read(stream: Any, start: int, length: int) -> bytes:
+    stream.seek(start)
+    return bytes(stream.readNBytes(length))
+
+
+def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
+    alone = MAGIC + footer  # a file of which nothing but the footer is read
+    try:
+        scanned = pl.scan_parquet(io.BytesIO(alone))
+        schema, rows = scanned.collect_schema(), scanned.select(pl.len()).collect().item()
+        metadata = pl.read_parquet_metadata(io.BytesIO(alone))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise incomplete_file_error(name) from None
+    carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
+    folder = folder_values(name, schema)
+    columns = {**schema, **dict.fromkeys(folder, pl.String())}
+    return SparkFile(name, address, carried, columns, rows, footer_part(size, footer) if rows else None, folder)
+
+
+@contextmanager
+def _file_system_errors(name: str) -> Iterator[None]:
+    """Report errors of Spark's file systems as errors of this package."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError:
+        raise MissingInputError(
+            f"{name}: cannot be opened by Spark; check the address, its permissions, and that Spark has its file system"
+        ) from None
+
 
 DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "ChecksumException", "SchemaColumnConvert")
 """Parts of the names and conditions of Spark's errors where a file cannot be read."""
@@ -35,10 +282,7 @@ DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "Check
 
 @contextmanager
 def reported_stage(session: Any, rows: int | None) -> Iterator[None]:
-    """Report how many of some rows the query within this block has read, as the share of tasks that are finished.
-
-    Its first stage reads the rows, in tasks of about as many bytes each; the stages after it add up cells.
-    """
+    """Report how many of some rows the query within this block has read, by the finished tasks of its first stage."""
     if not is_watched():
         yield
         return
@@ -136,10 +380,7 @@ class SparkSource:
     """Rows whose columns fit a domain, for Spark to count.
 
     Attributes:
-        session: The ``pyspark.sql.SparkSession`` to count in.
         rows: A ``pyspark.sql.DataFrame`` of the domain's columns. Confidential; not computed yet.
-        kinds: The kind of each column.
-        name: Name of the rows in messages.
         parts: Digests of the files; empty for a table.
         size: How many rows there are by the files' footers; None for a table.
     """
@@ -196,7 +437,6 @@ def answer(source: SparkSource, query: Query[AnswerT]) -> AnswerT:
 
 @singledispatch
 def _answer(query: Query[Any], source: SparkSource) -> Any:
-    """Answer a query by the SQL that every database runs."""
     result = _result(source, query_sql(query, source.kinds, VIEW, Dialect.SPARK))
     return answer_of(pl.DataFrame(result), query, source.name)
 
@@ -230,40 +470,26 @@ def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
 
     Dates are read as their number of days, whatever calendar a file says that it was written in; see ``_selected``.
     """
-    from pyspark.sql.types import (
-        BooleanType,
-        DecimalType,
-        DoubleType,
-        IntegerType,
-        LongType,
-        StringType,
-        StructField,
-        StructType,
-    )
+    from pyspark.sql import types as known
+
+    usual: dict[Kind | None, Any] = {
+        Kind.INTEGER: known.LongType(),
+        Kind.UNSIGNED: known.DecimalType(20, 0),
+        Kind.FLOAT: known.DoubleType(),
+        Kind.BOOLEAN: known.BooleanType(),
+        Kind.DATE: known.IntegerType(),
+    }
 
     def widest(column: str, type_: pl.DataType) -> Any:
-        match kind_of(type_):
-            case Kind.INTEGER:
-                return LongType()
-            case Kind.UNSIGNED:
-                return DecimalType(20, 0)
-            case Kind.FLOAT if type_ == pl.Float16:
-                raise DataError(
-                    f"{name}: column {excerpt(column)} has type Float16, which Spark does not read; cast it to Float32"
-                )
-            case Kind.FLOAT:
-                return DoubleType()
-            case Kind.DECIMAL:
-                assert isinstance(type_, pl.Decimal)
-                return DecimalType(WIDEST_DECIMAL, type_.scale)
-            case Kind.BOOLEAN:
-                return BooleanType()
-            case Kind.DATE:
-                return IntegerType()
-            case _:
-                return StringType()
+        if type_ == pl.Float16:
+            raise DataError(
+                f"{name}: column {excerpt(column)} has type Float16, which Spark does not read; cast it to Float32"
+            )
+        if isinstance(type_, pl.Decimal):
+            return known.DecimalType(WIDEST_DECIMAL, type_.scale)
+        return usual.get(kind_of(type_), known.StringType())
 
-    return StructType([StructField(column, widest(column, type_)) for column, type_ in types.items()])
+    return known.StructType([known.StructField(column, widest(column, type_)) for column, type_ in types.items()])
 
 
 def _selected(kinds: Mapping[str, Kind]) -> list[str]:
@@ -287,3 +513,110 @@ def _table_type(type_: Any) -> pl.DataType:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+@contextmanager
+def opened(sources: Sequence[DataSource] | None, table: str | None) -> Iterator[SparkFiles | SparkTable]:
+    """Open files, or a table of Spark's catalogs. The session begins when it is first used."""
+    data = None if sources is None else [str(source.address) for source in sources]
+    if table is None and data is None:
+        raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
+    if table is not None and data:
+        raise UsageError(
+            f"{option('table')} and DATA both say which rows to count; give one of them, or, for a database's table, "
+            f"leave out {option('engine', 'spark')}"
+        )
+    if any(map(PASSWORD.search, (*(data or ()), table or ""))):
+        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
+    with ExitStack() as stack:
+        session = LazySession(stack)
+        yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
+
+
+@dataclass(frozen=True)
+class LazySession:
+    """A session of Spark that begins when it is first used."""
+
+    stack: ExitStack
+
+    @cached_property
+    def spark(self) -> Any:
+        return self.stack.enter_context(counting_session())
+
+
+@dataclass(frozen=True)
+class SparkFiles:
+    """Parquet files that Spark reads."""
+
+    data: Sequence[str]
+    session: LazySession
+    repeatable = True
+
+    @cached_property
+    def files(self) -> Sequence[DataFile]:
+        """Those of this machine's files that are read; no output may replace them."""
+        if not any(map(is_address, self.data)):
+            return self._without_addresses
+        return [*self._without_addresses, *(file.local for file in self._opened if file.local)]
+
+    @property
+    def names(self) -> Sequence[str]:
+        if any(map(is_address, self.data)):
+            return [str(file.local or file.address) for file in self._opened]
+        return [str(Path(str(file)).resolve()) for file in self.files]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
+        """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
+        named = dataset is not None and entry_and_file(dataset)[0] is not None
+        opened = {} if named else {_place(file): file for file in self._opened}
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the columns in the files' footers, and that no file is a copy of another."""
+        session = self.session.spark
+        with_rows = [file for file in self._opened if file.part is not None]
+        for first, second, *_ in find_copies(
+            with_rows, lambda file: (file.part, *file.folder.items()), partial(read_beginning, session)
+        ):
+            raise copies_error(first.name, second.name)
+        return OpenedRows(open_files(session, self._opened, domain), answer)
+
+    @cached_property
+    def _without_addresses(self) -> Sequence[DataFile]:
+        paths = [item for item in self.data if not is_address(item)]
+        return resolve_files(paths) if paths or not self.data else ()
+
+    @cached_property
+    def _opened(self) -> tuple[SparkFile, ...]:
+        _ = self._without_addresses  # refused, if they are, before Java starts
+        return read_footers(self.session.spark, self.data)
+
+
+def _place(file: SparkFile) -> Path | str:
+    """Return where a file is, for what may be beside it: its path as typed, that of this machine, or its address."""
+    return file.local or file.name if is_address(file.name) else Path(file.name)
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table or view in a catalog of Spark's."""
+
+    table: str
+    session: LazySession
+    files: Sequence[DataFile] = ()
+    repeatable = True
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [f"table {self.table}"]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> ResolvedDomain:
+        """Take the domain of a catalogue entry, since a table carries none."""
+        if dataset is None:
+            raise UsageError(
+                f"table {self.table}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
+            )
+        return find_domain([], dataset, label)
+
+    def check(self, domain: Domain) -> OpenedRows:
+        return OpenedRows(open_table(self.session.spark, self.table, domain), answer)

@@ -32,9 +32,7 @@ LONGEST_END = 20.0
 def hadoop(session: Any) -> tuple[Any, Any]:
     """Return Hadoop's Java class ``Path`` and the Hadoop configuration of a session, which open Spark's file systems.
 
-    ``_jvm`` is private: pyspark has no public access to the file systems. Its public readers do not give the end of a
-    file, where the domain and the digest of a part are: ``parquet`` gives types alone, and ``binaryFile`` reads the
-    whole file.
+    ``_jvm`` is private: pyspark has no public access to the file systems, and its public readers give no end of a file.
     """
     java = session.sparkContext._jvm
     return java.org.apache.hadoop.fs.Path, java.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
@@ -92,11 +90,7 @@ def killed_if_late(process: subprocess.Popen[bytes] | None) -> Iterator[None]:
 
 
 def stop(started: Any) -> None:
-    """Stop a Spark session or context, waiting for ``LONGEST_END`` at most.
-
-    A thread of its own has a connection of its own: after a signal, this thread's connection may be in the middle of a
-    call.
-    """
+    """Stop a Spark session or context, waiting for ``LONGEST_END`` at most."""
     from py4j.protocol import Py4JError
 
     def stop_quietly() -> None:
@@ -104,17 +98,14 @@ def stop(started: Any) -> None:
             warnings.simplefilter("ignore")  # that the process has ended
             started.stop()
 
+    # A thread of its own has a connection of its own: after a signal, this one's may be in the middle of a call.
     stopping = threading.Thread(target=stop_quietly, daemon=True)
     stopping.start()
     stopping.join(LONGEST_END)
 
 
 def end_java(gateway: Any) -> None:
-    """End the Java process of a gateway of ``launch_java``; that of ``spark-submit`` is left to it.
-
-    The process is told by the end of its input. It then leaves its cluster and removes its files, as it also does where
-    this process is killed.
-    """
+    """End the Java process of a gateway of ``launch_java``, by the end of its input; not that of ``spark-submit``."""
     process = gateway.proc
     if process is None:
         return
@@ -133,10 +124,9 @@ def end_java(gateway: Any) -> None:
 
 
 def _forget_java() -> None:
-    """Make pyspark forget its Java process, so that the caller's next session starts a new one.
+    """Make pyspark forget its Java process, so that the caller's next session starts a new one, with logs.
 
-    The attributes are private: pyspark has no public way to forget a process, since it keeps one until Python ends. The
-    one started here cannot be left to the caller, who would see no log and no output of its own sessions in it.
+    The attributes are private: pyspark has no public way to forget a process, since it keeps one until Python ends.
     """
     from pyspark import SparkContext
 
@@ -195,11 +185,7 @@ CONNECT = "sc://"
 
 @contextmanager
 def counting_session() -> Iterator[Any]:
-    """Provide a ``pyspark.sql.SparkSession`` with the settings of ``EXACT``, on the cluster of Spark's configuration.
-
-    Where this process has a Spark context already, the session runs in it, beside the caller's sessions, whose settings
-    stay as they are. Otherwise a context is started, and it ends with the block, however that ends.
-    """
+    """Provide a ``SparkSession`` with the settings of ``EXACT``, in the caller's context if there is one."""
     _check_classic()
     provided = _session_in_known_process if java_is_known() else _session_in_new_process
     with provided() as default:

@@ -56,18 +56,12 @@ BUSY = (408, 429)
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket, a container, or a web server.
-
-    Attributes:
-        scheme: Scheme of its addresses, one of ``SCHEMES``' values.
-        place: What follows in its addresses up to the first slash.
-    """
+    """A bucket, a container, or a web server."""
 
     scheme: str
     place: str
 
     def address(self, key: str) -> str:
-        """Return the address of an object, or of what begins with a key."""
         return f"{self.scheme}://{self.place}/{quote(key) if self.scheme in WEB else key}"
 
     @property
@@ -83,12 +77,8 @@ class Store:
 
         address = f"{self.scheme}://{self.place}"
         with store_errors(self, address):
-            if self.scheme == "s3":
-                return S3Store(self.place)
-            if self.scheme == "gs":
-                return GCSStore(self.place)
-            if self.scheme == "az":
-                return AzureStore(self.place)
+            if (kind := {"s3": S3Store, "gs": GCSStore, "az": AzureStore}.get(self.scheme)) is not None:
+                return kind(self.place)
             if self.scheme == "abfss":
                 return AzureStore.from_url(address)
             return HTTPStore.from_url(address, client_options={"allow_http": self.scheme == "http"})
@@ -111,9 +101,6 @@ class ObjectOfStore(StoredObject):
     """An object of a store, which is read by ranges.
 
     Attributes:
-        store: Where it is.
-        key: Its name there.
-        size: Bytes.
         e_tag: What its store calls this content; None where it has no such name.
         modified: When it was written, to the second, as ISO 8601 writes it; empty where nobody says.
     """
@@ -128,11 +115,6 @@ class ObjectOfStore(StoredObject):
         return self.store.address(self.key)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        """Open it for reading by ranges.
-
-        Raises:
-            ValueError: if it is to be written.
-        """
         if mode != "rb":
             raise ValueError("an object of a store is not written to")
         return cast("IO[bytes]", _Reader(self))
@@ -151,12 +133,10 @@ class ObjectOfStore(StoredObject):
         return self.read(max(self.size - TAIL, 0), self.size) if self.size else b""
 
     def check(self, meta: Any) -> None:
-        """Refuse another object under its address."""
         if (meta["size"], meta["e_tag"], _time(meta)) != (self.size, self.e_tag, self.modified):
             raise changed_error(self)
 
     def look(self) -> None:
-        """Ask its store whether it is still the same."""
         obstore = obstore_module()
         with store_errors(self.store, str(self)):
             self.check(obstore.head(self.store.client, self.key))
@@ -206,10 +186,7 @@ class _Reader(io.RawIOBase):
 
 
 def resolve_address(item: str) -> list[ObjectOfStore]:
-    """List the objects that an address, or a pattern of addresses, stands for, in order.
-
-    An address that no object has stands for the Parquet files below it, as a folder does.
-    """
+    """List the objects of an address or a pattern; an address that no object has stands for the files below it."""
     store, key = _parsed(item)
     fixed = re.split(r"[*?\[]", key, maxsplit=1)[0]
     if store.scheme in WEB and fixed != key:
@@ -239,7 +216,6 @@ def resolve_address(item: str) -> list[ObjectOfStore]:
 
 
 def _parsed(item: str) -> tuple[Store, str]:
-    """Divide an address into its store and its key."""
     match = ADDRESS.match(item)
     assert match is not None
     scheme = SCHEMES[match[1].lower()]
@@ -268,10 +244,8 @@ def _pattern(key: str) -> Callable[[str], Any]:
             written, place = f"{written}(?:[^/]+/)*", place + 3
         elif group:
             inside = group[0][1:-1].replace("\\", "\\\\")
-            written, place = (
-                f"{written}[{'^' + inside[1:] if inside.startswith('!') else inside}]",
-                place + len(group[0]),
-            )
+            written += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+            place += len(group[0])
         else:
             written += {"*": "[^/]*", "?": "[^/]"}.get(rest[0], re.escape(rest[0]))
             place += 1
@@ -287,7 +261,6 @@ def _below(folder: str, keys: Iterable[str]) -> list[str]:
 
 
 def _listed(store: Store, prefix: str, item: str) -> list[str]:
-    """List the keys of a store that begin with a prefix."""
     obstore = obstore_module()
     with store_errors(store, item, "list"):
         return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
@@ -365,7 +338,6 @@ def store_errors(store: Store, name: str, asked: str = "read") -> Iterator[None]
 
 
 def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
-    """Return the error of this package for one of obstore's."""
     text, kind = str(error), type(error).__name__
     status = int(found[1]) if (found := STATUS.search(text)) else 0
     remedy = f"; set in the environment {store.environment}" if store.environment else ""
@@ -374,7 +346,8 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     if "://169.254.169.254/" in text or "Account must be specified" in text or "//metadata.google" in text:
         return MissingInputError(f"{name}: no credentials for it are there{remedy}")
     if isinstance(error, FileNotFoundError) or status == 404:
-        return _NotFoundError(f"{name}: no such object, or no such {_container(store)}; check the address")
+        container = "server" if store.scheme in WEB else "container" if store.scheme in ("az", "abfss") else "bucket"
+        return _NotFoundError(f"{name}: no such object, or no such {container}; check the address")
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
         right = "list what is below it" if asked == "list" else "read it"
         return MissingInputError(f"{name}: access denied; give these credentials the right to {right}{remedy}")
@@ -395,7 +368,3 @@ def _error_of(store: Store, name: str, asked: str, error: Exception) -> Error:
     return TemporaryError(
         f"{name}: its store does not answer, or the connection was lost; check the address, or try again"
     )
-
-
-def _container(store: Store) -> str:
-    return "server" if store.scheme in WEB else "container" if store.scheme in ("az", "abfss") else "bucket"

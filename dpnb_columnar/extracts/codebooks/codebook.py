@@ -1,8 +1,6 @@
 """The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts.
 
-The content of codebook files, read within a bound of size, and checks that an extract can be as a codebook says.
-
-Every reader of codebooks begins with the content and ends with ``check_codebook``.
+Every reader of codebooks begins with ``read_content``, within a bound of size, and ends with ``check_codebook``.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ class Code:
 
     Attributes:
         value: The code as the codebook writes it, such as ``01``; empty for a blank, which is null in the data.
-        label: What the code means.
         last: Last code of a range that begins at ``value``; empty for a single code.
     """
 
@@ -59,17 +56,12 @@ class Variable:
     """One variable of an extract.
 
     Attributes:
-        name: Name of the variable and of its column.
-        form: What its characters spell.
-        measure: Whether its codes are amounts or names.
         start: Offset of its first character in a line, from 0; None in a delimited file.
         width: Number of characters, at least 1; None where the codebook does not say.
         decimals: Implied decimals: how many of the last digits stand behind a decimal point not written. 0 for text.
         record_types: Record types whose lines hold the variable; empty in a rectangular extract.
-        label: One line for people.
         concept: Group of the variable, such as ``Technical Variables -- HOUSEHOLD``; empty where there is none.
         universe: Who was asked, as the codebook says; empty where it does not.
-        codes: Labelled codes, in the codebook's order; none for a plain number.
     """
 
     name: str
@@ -97,15 +89,12 @@ class Codebook:
     """Everything a codebook declares about one extract.
 
     Attributes:
-        source: File of the codebook, for messages.
-        name: Name of the data set, such as ``cps_00421``.
         collection: Publisher of the data set, such as ``cps.ipums.org``; empty where the codebook does not say.
         record_types: Record types of a hierarchical extract, outermost first, such as ``("H", "P")``; empty for a
             rectangular one.
         record_type_variable: Variable that holds a line's record type; None for a rectangular extract.
         variables: Variables in the codebook's order. One that has different positions on different record types appears
             once for each.
-        encoding: Character encoding of the data, such as ``iso-8859-1``.
         sample: Name of the sample of persons that the extract is drawn from, such as ``cps_2022-01``; empty where the
             codebook does not say.
         provenance: Who made the data set, of which place and period, and how it is to be cited; None where the codebook
@@ -133,12 +122,7 @@ class Codebook:
         return tuple(dict.fromkeys(variable.name for variable in self.variables))
 
     def in_spelling_of(self, columns: Collection[str]) -> Codebook:
-        """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr.
-
-        Args:
-            columns: Columns of the file. One that differs from a variable in case alone gives it its name, if no other
-                column and no other variable do.
-        """
+        """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr."""
         spelled: dict[str, list[str]] = {}
         for name in dict.fromkeys([*self.columns, *columns]):
             spelled.setdefault(name.casefold(), []).append(name)
@@ -153,10 +137,9 @@ class Codebook:
         return tuple(v for v in self.variables if not record_type or record_type in v.record_types)
 
     def column_sources(self) -> dict[str, tuple[str, Variable]]:
-        """Per column, the record type whose lines it is read from, and its variable there.
+        """Per column, the record type (empty in a rectangular extract) whose lines it is read from, and its variable.
 
-        The record type is empty in a rectangular extract. Of a name that several record types have, the innermost
-        counts: it is what the row's own line says.
+        Of a name that several record types have, the innermost counts: it is what the row's own line says.
         """
         sources = {variable.name: ("", variable) for variable in reversed(self.variables)}
         for record_type in self.record_types:
@@ -178,14 +161,7 @@ class ImputedValues(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record.
-
-    Any other value of the flag, and a row without one, says nothing of the kind.
-
-    Attributes:
-        column: Column of the flag.
-        values: Values of the flag that say so, as text.
-    """
+    """A flag by which the publisher says that a value was allocated: not answered, but taken from another record."""
 
     column: str
     values: tuple[str, ...]
@@ -222,11 +198,7 @@ SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
 def meaning_of(code: Code) -> Meaning:
-    """Classify a code by its label.
-
-    A label means "unknown" only if all its parts do: ``Missing/unknown`` and ``Industry not reported`` do, while
-    ``Foreign born, citizenship status not reported`` is a value.
-    """
+    """Classify a code by its label, which means "unknown" only if all its parts do."""
     return _meaning_of_label(code.label)
 
 
@@ -379,8 +351,7 @@ def _record_type_variable_faults(
     places = {(variable.start, variable.width) for variable in codebook.variables if variable.name == name}
     if all(variable.name != name for variable in variables):
         yield Fault(
-            excerpt(name),
-            f"it holds the record type of a line, but is not on record type {excerpt(record_type)}",
+            excerpt(name), f"it holds the record type of a line, but is not on record type {excerpt(record_type)}"
         )
     elif len(places) > 1:
         yield Fault(excerpt(name), "it holds the record type of a line, but has more than one position in the line")

@@ -1,39 +1,204 @@
-"""The domain that a codebook declares: which variables are attributes, and how. No row is read."""
+"""The domain that a codebook declares: which variables are attributes, and how. No row is read.
+
+Public facts about collections of microdata are data in the ``*.toml`` files of the folder ``facts``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fnmatch import fnmatchcase
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.domain.declaration import grid_fault
-from dpnb_columnar.domain.declared_domain import UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import Unit, UnlabelledDomain, Weight
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
-from dpnb_columnar.domain.names import did_you_mean, number_text
+from dpnb_columnar.domain.names import did_you_mean, exact_number, number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.extracts.codebooks.codebook import (
-    Code,
-    Codebook,
-    Flag,
-    Form,
-    Meaning,
-    Measure,
-    Variable,
-    meaning_of,
-)
-from dpnb_columnar.extracts.codebooks.facts import (
-    AmountFact,
-    amount_fact,
-    flag_rule,
-    person_of,
-    technical_reason,
-    unit_of,
-    weight_of,
-)
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Form, Meaning, Measure, Variable, meaning_of
+
+ADULT_LIKE = "adult-like"
+"""Stands for the columns in the roles of the Adult data set's attributes (``adult_like``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TechnicalRule:
+    """A rule for variables that describe the record, not the person (``technical.toml``)."""
+
+    reason: str
+    collections: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    unlisted: bool = False
+
+    def matches(self, variable: Variable, collection: str) -> bool:
+        """Test whether this rule says that a variable of a collection describes the record."""
+        if (self.collections and collection not in self.collections) or (self.unlisted and variable.codes):
+            return False
+        return (
+            _matches_any(variable.name.upper(), self.names)
+            or _matches_any(variable.label.lower(), self.labels)
+            or _matches_any(variable.concept, self.concepts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AmountFact:
+    """Facts about an amount that its codebook does not state (``amounts.toml``), in the variable's unit.
+
+    Attributes:
+        lower, upper: Bounds; None where those of the codebook hold.
+        missing_values: Codes that mean "not in universe", perhaps "missing" as well.
+        missing_at_top: How many of the highest codes of the variable's width mean that.
+    """
+
+    collections: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    transform: Transform = Transform.IDENTITY
+    missing_values: tuple[Fraction, ...] = ()
+    missing_at_top: int = 0
+    unknown_values: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlagRule:
+    """How a publisher names the flags of allocated values, and their codes (``imputed.toml``).
+
+    Attributes:
+        flags: Names of the flag of a variable, best first: ``{name}`` is the variable's, ``{short}`` its first 7
+            letters.
+        labels: Patterns of the label of a flag, in lower case.
+        answered: Patterns of the labels of codes that say that a value is an answer, in lower case.
+    """
+
+    collections: tuple[str, ...]
+    flags: tuple[str, ...]
+    labels: tuple[str, ...]
+    answered: tuple[str, ...]
+    also: Mapping[str, str]
+
+    def flag_of(self, name: str, variables: Mapping[str, Variable]) -> Variable | None:
+        """Find the flag of a variable among those of its codebook; None where it has none."""
+        known, upper = spelled(variables), name.upper()
+        patterns = [self.also[upper]] if upper in self.also else self.flags
+        for pattern in patterns:
+            flag = variables.get(known.get(pattern.format(name=upper, short=upper[:7]), ""))
+            if flag is not None and _matches_any(flag.label.lower(), self.labels):
+                return flag
+        return None
+
+
+def technical_reason(variable: Variable, collection: str) -> str | None:
+    """Return why a variable describes the record and not the person; None where it describes the person."""
+    return next((rule.reason for rule in _technical_rules() if rule.matches(variable, collection)), None)
+
+
+def amount_fact(variable: Variable, collection: str) -> AmountFact:
+    """Return the first facts about an amount; empty ones where nothing is known."""
+    for fact in _amount_facts():
+        if collection in fact.collections and _matches_any(variable.name.upper(), fact.names):
+            return fact
+    return AmountFact()
+
+
+def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the variables that together name the household of a record (``units.toml``); empty if none are known."""
+    for unit in _read("units")["unit"]:
+        if collection in unit["collections"]:
+            known = spelled(names)
+            return next((tuple(known[name] for name in each) for each in unit["names"] if {*each} <= {*known}), ())
+    return ()
+
+
+def person_of(collection: str, names: Collection[str], samples: Sequence[str]) -> Unit | None:
+    """Return the rows of one person in linked samples as a unit (``units.toml``); None where they are not known."""
+    for person in _read("units")["person"]:
+        column = _first_of(person["names"], spelled(names))
+        if collection in person["collections"] and column is not None and len(samples) != 1:
+            yearly = bool(samples) and all(person["yearly"] in sample for sample in samples)
+            most = person["yearly_samples"] if yearly else person["samples"]
+            return Unit((column,), min(most, len(samples) or most))
+    return None
+
+
+def weight_of(collection: str, names: Collection[str]) -> Weight | None:
+    """Return the weight of a record (``weights.toml``); None where none is known."""
+    for weight in _read("weights")["weight"]:
+        if collection in weight["collections"]:
+            column = _first_of(weight["names"], spelled(names))
+            return None if column is None else Weight(column, exact_number(weight["cap"]))
+    return None
+
+
+@cache
+def adult_roles() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Read the thirteen roles of the Adult data set; by collection, the variables for each role, best first."""
+    return {role: _as_tuples(collections) for role, collections in _read("adult_like").items()}
+
+
+def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose an extract's variables for the roles of the Adult data set, of the collection that fills most of them."""
+    existing = spelled(names)
+    roles = adult_roles()
+    by_collection = [
+        {role: _first_of(lists.get(collection, ()), existing) for role, lists in roles.items()}
+        for collection in dict.fromkeys(collection for lists in roles.values() for collection in lists)
+    ]
+    chosen = max(by_collection, key=lambda choice: sum(name is not None for name in choice.values()))
+    names_chosen = tuple(name for name in chosen.values() if name is not None)
+    return names_chosen, tuple(role for role, name in chosen.items() if name is None)
+
+
+def spelled(names: Iterable[str]) -> dict[str, str]:
+    """Return names by themselves, and by how facts write them: in upper case."""
+    listed = [*names]
+    return {name.upper(): name for name in listed} | {name: name for name in listed}
+
+
+def _first_of(candidates: Iterable[str], existing: Mapping[str, str]) -> str | None:
+    return next((existing[name] for name in candidates if name in existing), None)
+
+
+@cache
+def _technical_rules() -> tuple[TechnicalRule, ...]:
+    return tuple(TechnicalRule(**_as_tuples(rule)) for rule in _read("technical")["rule"])
+
+
+@cache
+def _amount_facts() -> tuple[AmountFact, ...]:
+    return tuple(AmountFact(**_as_numbers(fact)) for fact in _read("amounts")["fact"])
+
+
+def _as_numbers(fact: dict[str, Any]) -> dict[str, Any]:
+    """Read the numbers of a fact exactly, and its transform."""
+    bounds: dict[str, Any] = {key: exact_number(fact[key]) for key in ("lower", "upper") if key in fact}
+    lists = {key: tuple(map(exact_number, fact.get(key, ()))) for key in ("missing_values", "unknown_values")}
+    return {**_as_tuples(fact), **bounds, **lists, "transform": Transform(fact.get("transform", Transform.IDENTITY))}
+
+
+def _as_tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _matches_any(text: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _read(name: str) -> dict[str, Any]:
+    content = (Path(__file__).parent / "facts" / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(content, parse_float=Decimal)
+
 
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
@@ -52,34 +217,14 @@ FEWEST_AMOUNTS = 10
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A variable that is no attribute.
-
-    Attributes:
-        name: Name of the variable.
-        reason: Why it is left out, in words that continue "left out:".
-    """
+    """A variable that is no attribute, and why, in words that continue ``left out:``."""
 
     name: str
     reason: str
 
 
 def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple[UnlabelledDomain, tuple[LeftOut, ...]]:
-    """Build the domain that a codebook declares, its label still to be chosen.
-
-    The first of these rules that applies to a variable decides:
-
-    1. Identifiers, weights, flags and other technical variables (``facts/technical.toml``) are left out.
-    2. Numbers that are continuous, or whose list of codes spells numbers (ages, counts), are numeric: see
-       ``numeric_attribute``.
-    3. Variables with a list of codes are categorical: see ``categorical_attribute``.
-    4. All others are left out: text, and names that the codebook does not list.
-
-    The labels of variables become titles, and those of codes value labels, each cut to what a domain takes; the longest
-    lists of value labels are left out where all are more than that.
-
-    Args:
-        columns: Variables to consider, in the order wanted; all of them in the codebook's order, if None.
-    """
+    """Build the domain that a codebook declares, its label still to be chosen."""
     known: dict[str, Variable] = {}
     for variable in codebook.variables:  # a variable of several record types appears once for each
         known.setdefault(variable.name, variable)
@@ -99,11 +244,7 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     samples = codebook.provenance.sample.split("; ") if codebook.provenance and codebook.provenance.sample else []
     person = person_of(codebook.collection, names, samples)
     domain = UnlabelledDomain(
-        codebook.name,
-        tuple(attributes),
-        available_unit=unit,
-        available_person=person,
-        available_weight=weight,
+        codebook.name, tuple(attributes), available_unit=unit, available_person=person, available_weight=weight
     )
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
     words: dict[str, Any] = {
@@ -123,10 +264,10 @@ def _titles(variables: Iterable[Variable]) -> Mapping[str, str]:
 def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str]) -> dict[str, Flag]:
     """Find the flags of allocated values (``facts/imputed.toml``), and the values of theirs that say so.
 
-    A flag whose codes the codebook does not label, or of which all or none say that a value was allocated, is left out:
-    what it means would be a guess.
+    A flag of which all codes, or none, say that a value was allocated is left out: what it means would be a guess.
     """
-    rule = flag_rule(codebook.collection)
+    known_rules = (each for each in _read("imputed")["rule"] if codebook.collection in each["collections"])
+    rule = next((FlagRule(**_as_tuples(each)) for each in known_rules), None)
     if rule is None:
         return {}
     known = {each.name: each for each in codebook.variables if each.name in available}
@@ -140,7 +281,8 @@ def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str])
             if not code.value.strip() or meaning_of(code) is not Meaning.VALUE:
                 continue
             values = _values_of(code, flag.form)
-            told |= {} if isinstance(values, str) else dict.fromkeys(values, not rule.is_answered(code.label))
+            answered = _matches_any(" ".join(code.label.lower().split()), rule.answered)
+            told |= {} if isinstance(values, str) else dict.fromkeys(values, not answered)
         allocated = tuple(value for value, is_allocated in told.items() if is_allocated)
         if allocated and len(allocated) < len(told):
             found[name] = Flag(flag.name, allocated)
@@ -165,8 +307,7 @@ def _attribute(variable: Variable, collection: str) -> Attribute | str:
     """Build the attribute of a variable, or return the reason why there is none."""
     if reason := technical_reason(variable, collection):
         return reason
-    continuous = variable.measure is Measure.CONTINUOUS
-    if variable.form is Form.NUMBER and (continuous or spells_numbers(variable)):
+    if variable.form is Form.NUMBER and (variable.measure is Measure.CONTINUOUS or spells_numbers(variable)):
         return numeric_attribute(variable, amount_fact(variable, collection))
     if variable.codes:
         return categorical_attribute(variable)
@@ -176,12 +317,9 @@ def _attribute(variable: Variable, collection: str) -> Attribute | str:
 
 
 def categorical_attribute(variable: Variable) -> Categorical | str:
-    """Build the categorical attribute of a variable.
+    """Build the categorical attribute of a variable, or return the reason why there is none.
 
-    * The values are those that the readers of extracts write: of a number, the whole number without leading zeros
-      (``01`` is 1); of a text, the code without trailing blanks. A range of whole numbers is each of them.
-    * Codes that mean "unknown" are missing values. They, and blanks, are one category of their own.
-    * "Not in universe" is a value like any other: it describes children and people without work.
+    "Unknown" is missing. "Not in universe" is a value like any other: it describes children and people without work.
     """
     if variable.decimals:
         return "its codes are names with decimals"
@@ -225,11 +363,7 @@ def _values_of(code: Code, form: Form) -> tuple[str, ...] | str:
 
 
 def spells_numbers(variable: Variable) -> bool:
-    """Return whether codes are those of amounts: most labels begin with the code itself, as in ``2 = 2 children``.
-
-    At least ten codes must be values, and three in four of those labelled so: ``0 = Less than 1 year old`` and
-    ``99 = Unknown`` may be among them.
-    """
+    """Return whether codes are those of amounts: most labels begin with the code itself, as in ``2 = 2 children``."""
     if variable.form is not Form.NUMBER or variable.decimals:
         return False
     values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
@@ -244,15 +378,9 @@ def is_list_of_words(variable: Variable) -> bool:
 
 
 def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
-    """Build the numeric attribute of a variable.
+    """Build the numeric attribute of a variable, or return the reason why there is none.
 
-    * The step is one unit of the last implied decimal.
-    * Where codes are ranges, or spell their numbers, the bounds are the lowest and the highest of them that are
-      amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as fit
-      behind a minus sign if amounts can be negative, by the fact or by a negative code that is an amount.
-    * Bounds of the fact take precedence over those of codes, and over those of the width where they are narrower.
-    * Codes that mean "not in universe" or "unknown" are missing values. A code with a decimal point is the amount
-      itself; one without is written as in the data, implied decimals included.
+    * Bounds are those of the fact, else of codes that are ranges or spell their numbers, else of the width: nines.
     * Where a code means "not in universe", or a blank is listed, to be missing is a category of its own: it describes
       children and people without work. Where nobody knows a few amounts, the row leaves this attribute out.
     """
@@ -311,7 +439,6 @@ def _check_attribute(attribute: Numeric) -> Numeric | str:
 
 
 def _spells_itself(code: Code) -> bool:
-    """Return whether the label of a code begins with the code."""
     leading = LEADING_NUMBER.match(code.label.strip())
     return bool(leading and WHOLE.fullmatch(code.value) and not code.last and int(code.value) == int(leading[1]))
 
@@ -325,17 +452,15 @@ def _last(code: Code, unit: Fraction) -> Fraction:
 
 
 def _number(written: str, unit: Fraction) -> Fraction:
-    """Return the amount that a code stands for."""
+    """Return the amount of a code: itself where it has a decimal point, else with the implied decimals."""
     return Fraction(written) if "." in written else Fraction(int(written)) * unit
 
 
 def _size(code: Code, unit: Fraction) -> int:
-    """Count the numbers of a code or a range of codes."""
     return int((_last(code, unit) - _first(code, unit)) / unit) + 1
 
 
 def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
-    """List the numbers of a code or a range of codes."""
     first = _first(code, unit)
     for position in range(_size(code, unit)):
         yield first + position * unit

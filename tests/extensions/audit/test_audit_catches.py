@@ -24,39 +24,43 @@ from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.evaluation.score_values import ScoreValues
-from dpnb_columnar.extensions.audit import bit_patterns, epsilon_bounds, exhaustive
+from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
 from dpnb_columnar.extensions.audit.exhaustive import Compared
-from dpnb_columnar.extensions.audit.neighbours import NeighbourGroup, forced_sizes, groups, small_pairs
 from dpnb_columnar.extensions.audit.outcomes import (
     EPSILON,
     GROUPED,
+    Answers,
     Configuration,
     Finding,
     configurations,
+    numbers,
+    record,
+    remembered_searches,
     scored_model,
 )
-from dpnb_columnar.extensions.audit.recording import Answers, numbers, record, remembered_searches
-from dpnb_columnar.extensions.audit.unit_universe import (
+from dpnb_columnar.extensions.audit.universe import (
     CAP,
+    HOURS,
     LIGHT,
     MEMBERS,
-    UNIT,
-    AnyUniverse,
-    UnitUniverse,
-    build_units,
-    homes,
-)
-from dpnb_columnar.extensions.audit.universe import (
-    HOURS,
     SHOPS,
     TRADES,
+    UNIT,
     VALUES,
     WAGES,
     YEARS,
+    AnyUniverse,
+    NeighbourGroup,
+    UnitUniverse,
     Universe,
+    build_units,
     build_universe,
+    forced_sizes,
     frame_of,
+    groups,
+    homes,
+    small_pairs,
 )
 from dpnb_columnar.releases.score_plan import GROUP_COUNTS, GROUP_PROBABILITIES, SCORES
 
@@ -177,14 +181,14 @@ FAULTS: list[tuple[str, Configuration, Neighbours, set[str]]] = [
     ("mechanisms/empty-class-refused", MAJORITY, ADD, {exhaustive.FAILURES}),
     ("noise/laplace-scale-halved", MAJORITY, ADD, {exhaustive.LOSS}),
     ("noise/laplace-scale-halved", SMOOTH, REPLACE, {exhaustive.LOSS}),
-    ("noise/sampler-scale", SMOOTH, ADD, {bit_patterns.DISTRIBUTION}),
-    ("noise/sampler-scale", MAJORITY, REPLACE, {bit_patterns.DISTRIBUTION}),
+    ("noise/sampler-scale", SMOOTH, ADD, {epsilon_bounds.DISTRIBUTION}),
+    ("noise/sampler-scale", MAJORITY, REPLACE, {epsilon_bounds.DISTRIBUTION}),
     ("sensitivity/beta-doubled", SMOOTH, ADD, {exhaustive.NOISE}),
     ("noise/polyplace-too-light", SMOOTH, ADD, {exhaustive.NOISE}),
-    ("noise/sampler-in-floats", SMOOTH, ADD, {bit_patterns.GRID}),
-    ("noise/sampler-in-floats", HISTOGRAM, ADD, {bit_patterns.GRID}),
-    ("noise/sampler-coarse-grid", SMOOTH, ADD, {bit_patterns.RESIDUES, bit_patterns.REACHABLE}),
-    ("noise/sampler-few-bits", SMOOTH, ADD, {bit_patterns.REACHABLE}),
+    ("noise/sampler-in-floats", SMOOTH, ADD, {epsilon_bounds.GRID}),
+    ("noise/sampler-in-floats", HISTOGRAM, ADD, {epsilon_bounds.GRID}),
+    ("noise/sampler-coarse-grid", SMOOTH, ADD, {epsilon_bounds.RESIDUES, epsilon_bounds.REACHABLE}),
+    ("noise/sampler-few-bits", SMOOTH, ADD, {epsilon_bounds.REACHABLE}),
     ("mechanisms/histogram-empty-bins-left-out", HISTOGRAM, ADD, {exhaustive.QUERIES}),
     ("sensitivity/mean-search-without-monotone", SMOOTH, ADD, {exhaustive.NOISE}),
     ("mechanisms/counts-asked-twice", HISTOGRAM, ADD, {exhaustive.LOSS}),
@@ -195,8 +199,8 @@ FAULTS: list[tuple[str, Configuration, Neighbours, set[str]]] = [
     ("sensitivity/deviation-sensitivity-halved", GLOBAL, ADD, {exhaustive.NOISE}),
     ("sensitivity/deviation-sensitivity-halved", GLOBAL, REPLACE, {exhaustive.LOSS}),
     ("sensitivity/variance-sensitivity-small", GLOBAL_VARIANCE, ADD, {exhaustive.NOISE}),
-    ("mechanisms/release-repeatable", SMOOTH, ADD, {bit_patterns.REPEATS}),
-    ("mechanisms/release-repeatable", MAJORITY, ADD, {bit_patterns.REPEATS}),
+    ("mechanisms/release-repeatable", SMOOTH, ADD, {epsilon_bounds.REPEATS}),
+    ("mechanisms/release-repeatable", MAJORITY, ADD, {epsilon_bounds.REPEATS}),
     ("noise/gaussian-sigma-halved", GAUSSIAN, ADD, {exhaustive.NOISE}),
 ]
 

@@ -10,16 +10,20 @@ from support.mechanisms import MECHANISMS
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.extensions.audit.neighbours import (
+from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
+from dpnb_columnar.extensions.audit.universe import (
+    HOURS,
+    WAGES,
+    YEARS,
+    Universe,
     adversarial_pairs,
+    build_universe,
     crowds,
     groups,
     neighbours,
     small_databases,
     small_pairs,
 )
-from dpnb_columnar.extensions.audit.outcomes import Configuration, configurations
-from dpnb_columnar.extensions.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.releases.score_plan import SCORES
 
 

@@ -28,13 +28,14 @@ from dpnb_columnar.core.noise import (
     SeededBits,
     StudentT,
 )
-from dpnb_columnar.extensions.audit.bit_patterns import PlayedBits, reachable
-from dpnb_columnar.extensions.audit.distinguishers import (
+from dpnb_columnar.extensions.audit.epsilon_bounds import (
+    PlayedBits,
     Sample,
     band,
     best_of_models,
     best_of_numbers,
     epsilon_bound,
+    reachable,
 )
 from dpnb_columnar.extensions.audit.exhaustive import (
     claimed,
@@ -44,7 +45,7 @@ from dpnb_columnar.extensions.audit.exhaustive import (
     measured,
     worst_admissible,
 )
-from dpnb_columnar.extensions.audit.recording import Answers, Drawn, RecordingSampler
+from dpnb_columnar.extensions.audit.outcomes import Answers, Drawn, RecordingSampler
 from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, UniformLogNormal
 from dpnb_columnar.model.intervals import lower_bound, upper_bound
 

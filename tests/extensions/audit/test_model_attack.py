@@ -20,15 +20,18 @@ from dpnb_columnar.api.model import Model
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.extensions.attack import model_attack
-from dpnb_columnar.extensions.attack.attack_figures import shown_guesses, verdict
-from dpnb_columnar.extensions.attack.membership_bounds import (
+from dpnb_columnar.extensions.attack.model_attack import (
+    attack,
+    batches_of_frame,
     contradicted,
     largest_advantage,
     largest_area,
     largest_rate,
+    shown_guesses,
     surprise,
+    to_document,
+    verdict,
 )
-from dpnb_columnar.extensions.attack.model_attack import attack, batches_of_frame, to_document
 
 SMALL = {"attributes": 40, "categories": 6}
 

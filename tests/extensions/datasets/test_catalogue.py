@@ -16,7 +16,7 @@ from dpnb_columnar.domain import Categorical, Missing, catalogue
 from dpnb_columnar.domain.catalogue import entries, entry_for, entry_named, read_catalogue
 from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
-from dpnb_columnar.extensions.datasets.prepare import READERS, Prepared, checksum, prepare
+from dpnb_columnar.extensions.datasets.datasets import READERS, Prepared, checksum, prepare
 from dpnb_columnar.ledger.records import Entry
 
 BODY = 'label = {{ column = "y", classes = ["{}", "b"] }}\nattributes.x = {{ lower = 0, upper = 1 }}\n'

@@ -18,7 +18,7 @@ from support.watching import Watching
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError
-from dpnb_columnar.extensions.datasets.prepare import Prepared, checksum, prepare
+from dpnb_columnar.extensions.datasets.datasets import Prepared, checksum, prepare
 from dpnb_columnar.runtime.row_progress import watch_progress
 
 

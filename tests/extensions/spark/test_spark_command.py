@@ -19,7 +19,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.answer_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
-from dpnb_columnar.extensions.spark import spark_inputs
+from dpnb_columnar.extensions.spark import spark
 from dpnb_columnar.runtime import row_progress
 
 SPARK = ("--engine", "spark")
@@ -149,7 +149,7 @@ def test_a_run_that_was_released_starts_no_spark(
     run("ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", 1)
     arguments = ("train", people_file, "--dataset", "people", "--ledger", "x.ledger", "--run-id", "one", *SPARK)
     run(*arguments)
-    monkeypatch.setattr(spark_inputs, "counting_session", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(spark, "counting_session", lambda *_: pytest.fail("started"))
     run(*arguments)
 
 

@@ -20,8 +20,7 @@ from dpnb_columnar.counting import local
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.extensions.spark import spark
-from dpnb_columnar.extensions.spark.spark import open_files
-from dpnb_columnar.extensions.spark.spark_files import read_footers
+from dpnb_columnar.extensions.spark.spark import open_files, read_footers
 from dpnb_columnar.extensions.spark.spark_session import counting_session
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
