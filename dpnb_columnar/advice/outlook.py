@@ -1,7 +1,7 @@
 """The outlook of a planned release: what it costs, how wrong it is expected to be, what would be better.
 
 It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
-numbers of rows.
+numbers of rows. What rehearses releases is imported where one is rehearsed: ``train`` and ``show`` do without.
 
 What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone.
 """
@@ -13,18 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
-from dpnb_columnar.advice.expected_error import (
-    USUAL_SIZES,
-    SmallCells,
-    WideRange,
-    expected_error,
-    small_cells,
-    wide_ranges,
-)
-from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise, what_auto_takes
-from dpnb_columnar.advice.rows_asked import rows_asked
 from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
@@ -39,12 +27,14 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.tables import html_fragment, table_lines
 from dpnb_columnar.errors import command, option
 from dpnb_columnar.model.guarantee_text import relation_text, scope
-from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
+    from dpnb_columnar.advice.expectation import Expectation, Remedy
     from dpnb_columnar.advice.expected_error import SmallCells, WideRange
+    from dpnb_columnar.advice.recommendation import Advice, Prospect
     from dpnb_columnar.model.parameters import PublicSource
+    from dpnb_columnar.releases.model_plan import ReleasePlan
     from dpnb_columnar.releases.public_weights import PublicWeights
 
 
@@ -263,6 +253,8 @@ class Outlook:
     @property
     def small(self) -> Sequence[SmallCells]:
         """Tables whose noise hides what a category has on average."""
+        from dpnb_columnar.advice.expected_error import small_cells
+
         return small_cells(self.plan.domain, self.plan.shares, self.class_rows) if self.plan.mechanism.private else ()
 
     @property
@@ -323,6 +315,10 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int 
     Args:
         rows: Public number of rows.
     """
+    from dpnb_columnar.advice.expectation import expect, rehearsals, releases, remedies, worst
+    from dpnb_columnar.advice.population import parse_class_sizes
+    from dpnb_columnar.advice.recommendation import advise, releases_to_advise, what_auto_takes
+
     automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
     if plan.mechanism_reason is not None:
         automatic = replace(automatic, mechanism=plan.mechanism.name)
@@ -357,6 +353,8 @@ def outlook(
         sizes: Rows of a class to expect errors for; the first is assumed of every class where no rows are declared.
             None for the average class of the declared rows, or for ``USUAL_SIZES``.
     """
+    from dpnb_columnar.advice.expected_error import USUAL_SIZES, expected_error, wide_ranges
+
     classes = len(plan.domain.classes)
     if sizes is None:
         sizes = USUAL_SIZES if known is None else (max(known.rows // classes, 1),)
@@ -481,6 +479,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
 
 def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield both guarantees for whole units; nothing if the data declare no units, or noise is impure."""
+    from dpnb_columnar.advice.expected_error import expected_error
+
     unit = plan.domain.unit
     columns = plan.domain.available_unit if unit is None else unit.columns
     spent, counts = plan.total, plan.shares[0]
@@ -519,6 +519,8 @@ def _automatic_line(outlook: Outlook) -> str:
 
 def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
+    from dpnb_columnar.advice.expectation import WIDE
+
     yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
     yield ""
     if rehearsal.expectations:
@@ -554,6 +556,8 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
 
 def outlook_document(outlook: Outlook) -> dict[str, object]:
     """Make a document of an outlook; numbers that must be exact are texts."""
+    from dpnb_columnar.advice.rows_asked import rows_asked
+
     planned = outlook.plan
     domain, budget = planned.domain, planned.budget
     relatives = label_relatives(domain)

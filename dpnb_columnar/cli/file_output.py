@@ -42,7 +42,6 @@ from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
 from dpnb_columnar.domain.declaration_document import weight_document
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
@@ -50,7 +49,6 @@ from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_labe
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
 from dpnb_columnar.evaluation.released_scores import (
     UNRANKED,
     ReleasedScores,
@@ -381,6 +379,8 @@ def print_json(scores: ReleasedScores) -> None:
 
 def print_scores(scores: ReleasedScores) -> None:
     """Print the figures of released scores; as one event where events are printed."""
+    from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+
     figures = scores.figures
     if is_json():
         log_event("scores", statement(scores.guarantee), figures=figures_document(scores))

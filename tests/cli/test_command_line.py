@@ -167,10 +167,10 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
+import dpnb_columnar.cli.file_output as file_output
 import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.api.model import Model
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """
@@ -232,7 +232,8 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())", form
+        "save = file_output.save_model\nfile_output.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        form,
     )
     assert ended.returncode == 73
     assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"

@@ -26,14 +26,12 @@ from dpnb_columnar.cli.console import (
     print_warning,
     stage,
 )
-from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
@@ -41,7 +39,7 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import LocalInput
     from dpnb_columnar.domain.divisions import Divisions
-    from dpnb_columnar.evaluation.evaluation import ClassFigures
+    from dpnb_columnar.evaluation.evaluation import ClassFigures, Evaluation
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -355,6 +353,7 @@ def _evaluate(
     every: bool,
 ) -> None:
     """Print exact figures, and write their page."""
+    from dpnb_columnar.cli.file_output import print_groups
     from dpnb_columnar.evaluation.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
@@ -400,6 +399,8 @@ NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 
 def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
     """Print the figures, the confusion, the classes and the calibration."""
+    from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+
     _print_figures(evaluation, domain.class_labels)
     if (weight := domain.row_weight) is not None:
         _print_weighted(evaluation, weight)

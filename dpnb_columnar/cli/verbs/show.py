@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.advice.outlook import composition_lines, source_text
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
-from dpnb_columnar.cli.file_output import awaits
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.errors import UsageError
@@ -112,6 +110,7 @@ def command(
       dpnb-columnar show census.model.json --registry --record release.toml
       dpnb-columnar show census.model.json --card --output card.md
     """
+    from dpnb_columnar.advice.outlook import composition_lines, source_text
     from dpnb_columnar.evaluation.released_scores import holds_scores
     from dpnb_columnar.model.document import leaves, to_document, to_json
     from dpnb_columnar.model.guarantee_text import statement
@@ -191,6 +190,8 @@ def command(
         print_line()
         print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
     if guarantee.reserved is not None:
+        from dpnb_columnar.cli.file_output import awaits
+
         print_line()
         print_line(awaits(guarantee.reserved, model))
     square = SPREADS["released_square"]

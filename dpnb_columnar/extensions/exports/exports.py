@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from dpnb_columnar.dialects.joined_query import model_key
 from dpnb_columnar.domain import Categorical
 from dpnb_columnar.domain.domain_text import predicts
 from dpnb_columnar.domain.names import did_you_mean, is_printable
 from dpnb_columnar.domain.numbers import NUMBER_WORDS, SPELLED_NUMBER, declared_number
 from dpnb_columnar.errors import CONFIDENTIAL, UsageError, excerpt, option, printable_line
-from dpnb_columnar.extensions.exports.exported_terms import table_lines
 from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -72,6 +70,8 @@ def write_export(model: NaiveBayes, output: Path, target: Target, *, overwrite: 
 
         files = {output: onnx_file(model, head_lines(model))}
     else:
+        from dpnb_columnar.extensions.exports.exported_terms import table_lines
+
         table = table_name(output)
         check_names(model, target, output)
         check_texts(model, target)
@@ -109,6 +109,8 @@ def script_text(model: NaiveBayes, target: Target, script: str, table: str) -> s
 
 def head_lines(model: NaiveBayes) -> dict[str, str]:
     """Return what a file says of itself: of whom it is, and what is promised."""
+    from dpnb_columnar.dialects.joined_query import model_key
+
     return {
         **({} if model.guarantee.private else {"confidential": CONFIDENTIAL}),
         "predicts": f"Scores rows by a model of {model.domain.name}: {predicts(model.domain)}. Holds no row.",
