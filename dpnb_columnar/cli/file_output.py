@@ -72,8 +72,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import WideRange
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.evaluation.group_figures import DivisionFigures
-    from dpnb_columnar.evaluation.noisy_intervals import Estimate
+    from dpnb_columnar.evaluation.evaluation import DivisionFigures, Estimate
     from dpnb_columnar.options import PaymentOptions
     from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.training import Payment
@@ -82,7 +81,7 @@ if TYPE_CHECKING:
 def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
     """Print two tables of each division, and the groups for which the model is worse by the whole interval."""
     from dpnb_columnar.domain.groupings import group_text
-    from dpnb_columnar.evaluation.group_figures import BY_CHANCE, figure_tables
+    from dpnb_columnar.evaluation.evaluation import BY_CHANCE, figure_tables
 
     for division in divisions:
         names = [group_text(domain, division.columns, each.values, SHORT) for each in division.known]
@@ -108,7 +107,7 @@ def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
 
 def _group_cells(estimate: Estimate | None) -> tuple[str, str]:
     """Write a figure and its interval."""
-    from dpnb_columnar.evaluation.group_figures import is_known
+    from dpnb_columnar.evaluation.evaluation import is_known
 
     if estimate is None or not is_known(estimate):
         return "none", ""

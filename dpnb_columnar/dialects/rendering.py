@@ -5,6 +5,8 @@ A tree means the same in every database but for a few kinds of node, each rewrit
 *Numbers.* Each database tests in its own SQL whether a text is a number (``domain.numbers.SPELLED_NUMBER``): a rewrite
 writes ``nodes.number_or_null`` as the cast of what is a number. A
 column of text is tested by its text, one of unknown kind by its type, too.
+
+Ask a database for the size of a table, and read PostgreSQL's by ranges of pages: for shares of progress alone.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.version import __version__
 
 NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
@@ -504,3 +507,49 @@ REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],
     Dialect.SQLITE: [_nan_never, number_of_sqlite, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }
+
+
+COUNTED = "counted"
+"""Stands for the table in a query."""
+
+
+def size_query(table: str, dialect: Dialect) -> str:
+    """Write the query for about how many rows a table has: DuckDB's, SQLite's or PostgreSQL's.
+
+    Of a view it gives nothing, since a view's rows would have to be computed.
+    """
+    return _about(table, dialect.value, dialect)
+
+
+def pages_query(table: str) -> str:
+    """Write the query for the pages of each partition of a table of PostgreSQL's; null if ranges cannot be read."""
+    return _about(table, "pages", Dialect.POSTGRES)
+
+
+def lock_statement(table: str) -> str:
+    """Write the statement that keeps a table of PostgreSQL's as it is while its ranges are read."""
+    name = parse_table(table, Dialect.POSTGRES).sql(dialect=Dialect.POSTGRES.value)
+    return sections("table_size")["lock"].replace(COUNTED, name)
+
+
+def rows_in_range(table: str, names: Mapping[str, str]) -> exp.Subquery:
+    """Build the query for some columns of the rows in a range of pages, which ``rows.databases`` sets."""
+    rows = renamed_table(table, names, Dialect.POSTGRES)
+    rows.this.where(sections("table_size")["in_range"], dialect=Dialect.POSTGRES.value, copy=False)
+    return rows
+
+
+def _about(table: str, name: str, dialect: Dialect) -> str:
+    """Fill a table's name into a query of ``sql/table_size.sql``."""
+    parsed = parse_table(table, dialect)
+    query = exp.replace_placeholders(
+        sqlglot.parse_one(sections("table_size")[name], dialect=dialect.value),
+        name=text(parsed.name),
+        db=text(parsed.db) if parsed.db else exp.null(),
+        catalog=text(parsed.catalog) if parsed.catalog else exp.null(),
+        table=text(parsed.sql(dialect=dialect.value)),
+    )
+    for counted in query.find_all(exp.Table):
+        if counted.name == COUNTED:
+            counted.replace(parsed)
+    return render(query, dialect, pretty=False)

@@ -23,10 +23,18 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.domain.divisions import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.evaluation.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
-from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures
-from dpnb_columnar.evaluation.noisy_intervals import Estimate
-from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.evaluation.evaluation import (
+    EDGES,
+    Calibration,
+    ClassFigures,
+    DivisionFigures,
+    Estimate,
+    Evaluation,
+    GroupFigures,
+    GroupTables,
+    WeightedFigures,
+    division_figures,
+)
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import NaiveBayes

@@ -21,18 +21,24 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.declaration_document import document_of
 from dpnb_columnar.domain.tables import html_fragment
 from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt, printable
-from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures
-from dpnb_columnar.evaluation.noisy_intervals import (
+from dpnb_columnar.evaluation.evaluation import (
+    EDGES,
+    PARTS,
     UNLIMITED,
+    DivisionFigures,
     Estimate,
+    GroupedCounts,
+    GroupTables,
+    ScoreValues,
     area,
     difference,
+    division_figures,
     exact_sum_interval,
     largest_quantiles,
     mean,
     proportion,
+    released_bins,
 )
-from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import guarantee_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee_text import statement

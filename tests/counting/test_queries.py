@@ -24,7 +24,7 @@ from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns, load_s
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 from dpnb_columnar.errors import DataError

@@ -39,7 +39,7 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect

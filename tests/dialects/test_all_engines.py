@@ -25,8 +25,7 @@ from dpnb_columnar.counting.answer_files import answer_of, format_of
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import polars as polars_units
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.dialects.statistics_query import query_sql, statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.extensions.spark import spark as spark_engine

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import (
     LogFormat,
     print_confidential,
@@ -234,8 +234,8 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     charged: ScoredRun,
-    dry_run: configuration.DryRun = False,
-    log_format: configuration.Log = LogFormat.TEXT,
+    dry_run: options.DryRun = False,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.
 
@@ -313,7 +313,7 @@ def command(
         warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
-        configuration.print_settings(context, settled)
+        options.print_settings(context, settled)
         rehearse(rows, paid, scores_output)
         return
     scores = carry_out(planned, rows, paid, sampler(seed), scores_output)
@@ -462,7 +462,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
-    from dpnb_columnar.evaluation.group_figures import error_text
+    from dpnb_columnar.evaluation.evaluation import error_text
 
     print_line(f"rows               {evaluation.rows}")
     if lacking := evaluation.lacking:

@@ -224,7 +224,7 @@ def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: 
 
 def _print_payment(file: Path, ledger: Path) -> None:
     """Print as which run a ledger was charged for a file, or that it was not."""
-    from dpnb_columnar.cli.ledger_payment import payment
+    from dpnb_columnar.cli.verbs.ledger import payment
     from dpnb_columnar.ledger import Ledger
 
     with Ledger(ledger) as opened:
@@ -266,7 +266,7 @@ def _write_page(
     read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
     if registry:
-        from dpnb_columnar.papers.registry_entry import registry_entry
+        from dpnb_columnar.papers.model_card import registry_entry
 
         text = to_json(registry_entry(loaded, read))
     elif card:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import LogFormat
+from dpnb_columnar.cli.options import Config
 from dpnb_columnar.counting.inputs import Engine, opened_input
 from dpnb_columnar.options import Declared, PaymentOptions, Terms
 from dpnb_columnar.runtime.outputs import default_name
@@ -31,8 +31,8 @@ def command(
     table: options.SparkOrDatabaseTable = None,
     charged: PaymentOptions,
     config: Config = None,
-    dry_run: configuration.DryRun = False,
-    log_format: configuration.Log = LogFormat.TEXT,
+    dry_run: options.DryRun = False,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Train a classifier, and write it with its guarantee.
 
@@ -88,7 +88,7 @@ def command(
         model_output = FileOutput(planned, target, overwrite, inputs, resolved, rule, rows=known)
         if dry_run:
             settled = options.entry_defaults(resolved, row_count) | {"--output": (target, "the data's name")}
-            configuration.print_settings(context, settled)
+            options.print_settings(context, settled)
             rehearse(rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)

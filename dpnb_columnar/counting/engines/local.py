@@ -52,7 +52,7 @@ def count_cells(source: ParquetSource, domain: Domain, attributes: Sequence[Attr
     """
     import duckdb
 
-    from dpnb_columnar.dialects.cells_query import COUNT, FILES, cells_query, joint_keys
+    from dpnb_columnar.dialects.statistics_query import COUNT, FILES, cells_query, joint_keys
     from dpnb_columnar.rows.databases import reported_query
 
     keys = joint_keys(domain, source.kinds, attributes)

@@ -14,7 +14,7 @@ from dpnb_columnar.core.mechanisms.smooth import MOMENTS
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.core.sensitivity import RunLengthColumns, end_to_end
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.training import Plan, Release, carry_out
 

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, stage
-from dpnb_columnar.cli.program import PlainCommand, PlainGroup
+from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.outputs import check_parquet
 
 app = typer.Typer(

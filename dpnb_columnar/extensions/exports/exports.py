@@ -109,7 +109,7 @@ def script_text(model: NaiveBayes, target: Target, script: str, table: str) -> s
 
 def head_lines(model: NaiveBayes) -> dict[str, str]:
     """Return what a file says of itself: of whom it is, and what is promised."""
-    from dpnb_columnar.dialects.joined_query import model_key
+    from dpnb_columnar.dialects.scoring_query import model_key
 
     return {
         **({} if model.guarantee.private else {"confidential": CONFIDENTIAL}),
