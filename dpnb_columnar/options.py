@@ -69,17 +69,7 @@ NeighboursName: TypeAlias = Literal["add-remove", "replace-one"] | Neighbours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """What is said of an option, and how it is typed.
-
-    Attributes:
-        help: What it is, in the help of the command line.
-        type: Type of the value typed: text, a path, a whole number, an enumeration, a list of texts, or ``bool`` for a
-            flag.
-        metavar: Name of the value in the help.
-        shown: What the help says in place of the default None.
-        flag: The option as typed, where it is not the name of its field.
-        hidden: Whether the help leaves it out.
-    """
+    """What is said of an option, and how it is typed; ``shown`` stands for the default None, ``flag`` for its name."""
 
     help: str = ""
     type: Any = str
@@ -262,11 +252,7 @@ class Terms:
         ),
     ] = "auto"
     neighbours: Annotated[
-        NeighboursName,
-        Option(
-            help="Neighbouring relation that epsilon refers to.",
-            type=Neighbours,
-        ),
+        NeighboursName, Option(help="Neighbouring relation that epsilon refers to.", type=Neighbours)
     ] = Neighbours.ADD_REMOVE
     shares: Annotated[
         str | None,
@@ -316,12 +302,7 @@ class Charged:
         ),
     ] = None
     account: Annotated[
-        str | None,
-        Option(
-            help="Data set of the ledger to charge.",
-            metavar="NAME",
-            shown="the domain's name",
-        ),
+        str | None, Option(help="Data set of the ledger to charge.", metavar="NAME", shown="the domain's name")
     ] = None
 
     witness: Annotated[

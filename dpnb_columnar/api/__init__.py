@@ -345,23 +345,13 @@ def split(
 
 @overload
 def split(
-    data: FrameT,
-    *,
-    test: Share = "0.2",
-    validation: None = None,
-    by: str | Sequence[str] = (),
-    seed: int = 1,
+    data: FrameT, *, test: Share = "0.2", validation: None = None, by: str | Sequence[str] = (), seed: int = 1
 ) -> Parts[FrameT]: ...
 
 
 @overload
 def split(
-    data: FrameT,
-    *,
-    test: Share = "0.2",
-    validation: Share,
-    by: str | Sequence[str] = (),
-    seed: int = 1,
+    data: FrameT, *, test: Share = "0.2", validation: Share, by: str | Sequence[str] = (), seed: int = 1
 ) -> ThreeParts[FrameT]: ...
 
 
@@ -578,12 +568,7 @@ def plan(
         shares=shares,
     )
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(names_of(data))
@@ -902,12 +887,7 @@ def aggregate(
         Statistics(CONFIDENTIAL, domain 'census_simulated': 2 classes, 4 numeric and 9 categorical attributes)
     """
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     with opened_data(data, engine, table) as rows:
         resolved = declared.counted(declared_domain(rows, domain, declared))
@@ -1095,12 +1075,7 @@ def train(
         shares=shares,
     )
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     known = declared_rows(terms)
     budget = terms.budget(epsilon, known)

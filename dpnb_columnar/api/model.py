@@ -245,11 +245,7 @@ class Model(NaiveBayes):
         )
 
     def export(
-        self,
-        path: str | PathLike[str],
-        to: Literal["onnx", "r", "stata", "sas", "spss"],
-        *,
-        overwrite: bool = False,
+        self, path: str | PathLike[str], to: Literal["onnx", "r", "stata", "sas", "spss"], *, overwrite: bool = False
     ) -> Path:
         """Write the model as a script that scores rows in another language, or as an ONNX graph.
 

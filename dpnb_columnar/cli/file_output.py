@@ -167,18 +167,7 @@ Line: TypeAlias = tuple[str, str, dict[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class FileOutput(Output):
-    """A file that a release is written to, and the lines on the way to it.
-
-    Attributes:
-        plan: The release.
-        path: The file.
-        overwrite: Whether it may be replaced.
-        inputs: Files that it must not replace: the data, the ledger and the file of settings among them.
-        resolved: The domain, and its origin.
-        rule: A line on the n of a rule for delta; None where delta is no rule.
-        silent: Whether no line is printed, since the release itself is printed as JSON.
-        rows: Declared number of rows, if there is one.
-    """
+    """A file that a release is written to, which is none of its inputs, and lines on the way, unless ``silent``."""
 
     plan: Plan
     path: Path

@@ -58,11 +58,7 @@ PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class PlainValues:
-    """Stand-in for Typer's validator of one option or argument.
-
-    Attributes:
-        parameter: The option or argument.
-    """
+    """Stand-in for Typer's validator of one option or argument."""
 
     def __init__(self, parameter: Any) -> None:
         self.parameter = parameter

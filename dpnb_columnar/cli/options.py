@@ -233,12 +233,7 @@ DryRun = Annotated[
 
 
 def print_settings(context: typer.Context, defaults: Mapping[str, tuple[object, str]]) -> None:
-    """Print every option with its value and where that comes from.
-
-    Args:
-        defaults: Value and origin of options, by option, that were neither typed nor set elsewhere: from the domain's
-            entry, or the names of files.
-    """
+    """Print every option with its value and where that comes from; ``defaults`` has those of options left open."""
     rows = []
     for name, value, origin in option_origins(context):
         if origin == DEFAULT and name in defaults:
@@ -286,10 +281,7 @@ def parameters_of(record: type) -> Iterator[tuple[str, inspect.Parameter]]:
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:
-    """Make the options of a verb of the records that its function takes, each in the place of its record.
-
-    Typer, and so the help, files of settings and variables, see the options; the function is given the records.
-    """
+    """Make a verb's options of the records that its function takes, each in the place of its record."""
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
     records: dict[str, dict[str, str]] = {}
@@ -367,10 +359,7 @@ DataOrDatabase = Annotated[
         show_default=False,
     ),
 ]
-Table = Annotated[
-    str | None,
-    typer.Option(help="Table or view of the database.", metavar="NAME", show_default=False),
-]
+Table = Annotated[str | None, typer.Option(help="Table or view of the database.", metavar="NAME", show_default=False)]
 Query = Annotated[
     Path | None,
     typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql", show_default=False),

@@ -1,17 +1,14 @@
 """Nodes of a query's tree: every name is quoted, every constant is a node of its own, nothing is pasted into text.
 
-A query that computes in steps and still returns no column but the rows' own and the results.
+A query computes in steps and still returns no column but the rows' own and the results. A step can only use columns of
+the step before, so what is computed in between becomes columns. Where the rows' columns are named, the last step names
+them again. Where all of them are wanted, their names are not known, and databases differ in how the columns of the
+steps are left out.
 
-A step can only use columns of the step before, so what is computed in between becomes columns. Where the rows' columns
-are named, the last step names them again. Where all of them are wanted, their names are not known, and databases differ
-in how the columns of the steps are left out.
-
-The rules of a row (docs/privacy.md, section 1) as SQL: numbers, grid codes, category codes and the class.
-
-The rules of ``dpnb_columnar/rows/row_rules.py``, in what every database understands. A text
-that is no number is missing, never an error: a query that failed at such a text would reveal that there is one.
-What a column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is
-then an unknown category rather than a missing one.
+*Rules of a row* (docs/privacy.md, section 1), those of ``rows.row_rules``, stand here as SQL of every database. A text
+that is no number is missing, never an error: a query that failed at such a text would reveal that there is one. What a
+column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is then an
+unknown category rather than a missing one.
 """
 
 from __future__ import annotations
@@ -83,18 +80,12 @@ def as_double(value: exp.Expr) -> exp.Cast:
 
 
 def float_of(value: exp.Expr) -> exp.Cast:
-    """Cast a column of floats, or of PostgreSQL's ``numeric``, to the nearest 64-bit float, however large or small.
-
-    ``rendering`` writes what PostgreSQL needs for that.
-    """
+    """Cast a column of floats, or of PostgreSQL's ``numeric``, to the nearest 64-bit float, however large or small."""
     return exp.Cast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
 
 
 def number_or_null(value: exp.Expr) -> exp.TryCast:
-    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``.
-
-    ``rendering`` writes the test of the text for each database.
-    """
+    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``."""
     return exp.TryCast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
 
 
@@ -113,11 +104,7 @@ FEW_STEPS = 8
 
 
 def by_start(number: exp.Expr, starts: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
-    """Look up the value of the last start that a number reaches; the first value where it reaches none.
-
-    Args:
-        starts: Constants, none below the one before.
-    """
+    """Look up the value of the last of rising starts that a number reaches; the first value where it reaches none."""
     if len(values) > FEW_STEPS:
         half = len(values) // 2
         first = by_start(number, starts[: half - 1], values[:half])
@@ -196,11 +183,7 @@ def equal(left: exp.Expr, right: exp.Expr) -> exp.EQ:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A 64-bit float of a query with Python's operators, so that a formula reads as it does elsewhere.
-
-    Attributes:
-        node: The expression; each use in a formula is a copy of it.
-    """
+    """A 64-bit float of a query with Python's operators, so that a formula reads as it does elsewhere."""
 
     node: exp.Expr
 
@@ -234,16 +217,9 @@ def _node(value: Number | float) -> exp.Expr:
 
 
 def number_at(
-    numbers: Sequence[int] | Sequence[float],
-    place: exp.Expr,
-    dialect: Dialect,
-    type_: exp.DType = exp.DType.BIGINT,
+    numbers: Sequence[int] | Sequence[float], place: exp.Expr, dialect: Dialect, type_: exp.DType = exp.DType.BIGINT
 ) -> exp.Expr:
-    """Write the number at a place of a list; null where the place is null.
-
-    Args:
-        place: The place, a whole number from 0 on, and below the length of the list.
-    """
+    """Write the number at a place of a list, from 0 on and below its length; null where the place is null."""
     listed = ",".join(map(str, numbers))
     after = plus(place, integer(1))
     match dialect:
@@ -270,10 +246,7 @@ def number_at(
 
 
 def enum_code(value: exp.Expr, texts: Iterable[str]) -> exp.Expr:
-    """Find the place of a text among others in DuckDB, which looks it up; null where it is none.
-
-    The place is a number of 8 bits where they are few, of 16 where they are more: to add 1 may overflow.
-    """
+    """Find the place of a text among others in DuckDB; null where it is none, 8 or 16 bits: to add 1 may overflow."""
     members = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, texts)))
     return _function("ENUM_CODE", exp.TryCast(this=value, to=members))
 
@@ -287,13 +260,7 @@ ROW = "row"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Columns computed from those of the step before.
-
-    Attributes:
-        name: Name of the step in the query.
-        columns: Each under a name that no other step uses.
-        joins: What is joined to the step before, one row at most to each of its rows; its columns are named in full.
-    """
+    """Columns, each under a name of its own, computed from the step before and from what it joins, one row at most."""
 
     name: str
     columns: Sequence[exp.Alias]
@@ -302,12 +269,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CommonTableExpression:
-    """A query whose result steps may join, written before them.
-
-    Attributes:
-        name: Its name in the query.
-        query: It.
-    """
+    """A query whose result steps may join, written before them."""
 
     name: str
     query: exp.Select

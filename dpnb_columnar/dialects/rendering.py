@@ -1,12 +1,10 @@
-"""Render a query's tree as a database's own text, and parse the names of tables that users type.
+"""Render a query's tree as a database's own text, parse names of tables that users type, and ask for a table's size.
 
 A tree means the same in every database but for a few kinds of node, each rewritten below for the databases that differ.
 
 *Numbers.* Each database tests in its own SQL whether a text is a number (``domain.numbers.SPELLED_NUMBER``): a rewrite
-writes ``nodes.number_or_null`` as the cast of what is a number. A
-column of text is tested by its text, one of unknown kind by its type, too.
-
-Ask a database for the size of a table, and read PostgreSQL's by ranges of pages: for shares of progress alone.
+writes ``nodes.number_or_null`` as the cast of what is a number. A column of text is tested by its text, one of unknown
+kind by its type, too.
 """
 
 from __future__ import annotations
@@ -306,22 +304,14 @@ def in_duckdb(value: exp.Expr) -> exp.Expr:
 
 
 def header(lines: Sequence[str]) -> str:
-    """Write comment lines, the program's version in the first.
-
-    Args:
-        lines: One line each: names within them must be written with ``repr``.
-    """
+    """Write comment lines, each with its names by ``repr``, the program's version in the first."""
     return "".join(f"-- {line}\n" for line in (f"Written by dpnb-columnar {__version__}.", *lines))
 
 
 def select_columns(
     table: str, columns: Sequence[str] | None, dialect: Dialect, bounded: Collection[str] = frozenset()
 ) -> str:
-    """Write the query for some columns of a table, or for all of them.
-
-    Args:
-        columns: Columns in order; None for all.
-    """
+    """Write the query for some columns of a table in order, or for all of them (None)."""
     chosen: list[exp.Expr] = [exp.Star()]
     if columns is not None:
         chosen = [_bounded(name, dialect) if name in bounded else exp.column(identifier(name)) for name in columns]
@@ -514,10 +504,7 @@ COUNTED = "counted"
 
 
 def size_query(table: str, dialect: Dialect) -> str:
-    """Write the query for about how many rows a table has: DuckDB's, SQLite's or PostgreSQL's.
-
-    Of a view it gives nothing, since a view's rows would have to be computed.
-    """
+    """Write the query for about how many rows a table has in DuckDB, SQLite or PostgreSQL; nothing of a view."""
     return _about(table, dialect.value, dialect)
 
 

@@ -122,15 +122,7 @@ def step_column(name: str) -> exp.Column:
 
 @dataclass(frozen=True, slots=True)
 class ComputedSqlTerms:
-    """The terms of an attribute in any database, computed step by step.
-
-    Attributes:
-        read: The number, or the category's code, as read from the row; null where it has none.
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        weight: Its weight.
-        dialect: The database.
-    """
+    """The terms of an attribute in any database, computed step by step; ``read`` is null where the row has no value."""
 
     read: exp.Expr
     attribute: Attribute
@@ -180,16 +172,9 @@ def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: ex
 
 
 def terms(
-    attribute: Attribute,
-    parameters: AttributeParameters,
-    value: exp.Expr,
-    weight: float,
-    dialect: Dialect,
+    attribute: Attribute, parameters: AttributeParameters, value: exp.Expr, weight: float, dialect: Dialect
 ) -> list[exp.Expr]:
-    """Compute the prepared value's weighted log-likelihood within each class; null where the value is null.
-
-    It is meant up to a number common to all classes.
-    """
+    """Compute the weighted log-likelihoods of the prepared value, up to a common number; null where it is null."""
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
         return [term.node for term in normal_terms(attribute, parameters, weight).of(Number(value))]
@@ -418,10 +403,7 @@ def model_key(model: NaiveBayes) -> str:
 
 
 def listed_codes(attribute: Numeric, parameters: Histogram) -> Sequence[int]:
-    """List the grid codes of an attribute with bins that have rows: all, or the first of every bin.
-
-    Bins that begin with the same code, since no code can reach the earlier ones, are listed once.
-    """
+    """List the grid codes of an attribute with bins that have rows: all, or the first of every bin that one reaches."""
     if attribute.cells < MOST_ROWS:
         return range(attribute.cells + 1)
     starts = [0, *bin_starts(attribute, parameters.edges)]
@@ -477,11 +459,7 @@ def _literal(cell: str | float | None) -> exp.Expr:
 
 
 def write_table(model: NaiveBayes, output: Path, table: str, dialect: Dialect, *, overwrite: bool = False) -> None:
-    """Write the table as statements of a dialect, as CSV with a header line, or as Parquet, by the name's suffix.
-
-    Args:
-        output: File to write; confidential if the model has no guarantee.
-    """
+    """Write the table as statements of a dialect, as CSV with a header line, or as Parquet, by the name's suffix."""
     suffix = check_suffix(output)
     with atomic_output(output, overwrite=overwrite, confidential=not model.guarantee.private) as partial:
         if suffix == ".sql":
@@ -565,15 +543,7 @@ def is_complete(model: NaiveBayes, table: str, dialect: Dialect) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class JoinedTerms:
-    """The terms of an attribute with cells, looked up in the table.
-
-    Attributes:
-        place: Its place in the model.
-        attribute: The attribute as declared.
-        parameters: Its parameters.
-        weight: Its weight.
-        kind: What its column holds.
-    """
+    """The terms of the attribute with cells at a place of the model, looked up in the table."""
 
     place: int
     attribute: Attribute
@@ -660,10 +630,7 @@ class JoinedTerms:
 
 
 def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[CommonTableExpression], list[Step]]:
-    """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
-
-    The value of an attribute is null where it is left out of the row.
-    """
+    """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first."""
     given: list[CommonTableExpression] = []
     joins: list[exp.Join] = []
     read, prepared, values = [], [], []
@@ -711,12 +678,7 @@ def scoring_query(
     *,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the query that scores every row of a table: its columns, then those of ``score``.
-
-    Args:
-        parameters: Name of a table of the model's terms (``joined_query``) that the query joins; None for a query
-            that holds them.
-    """
+    """Write the query of every row's columns and those of ``score``; it joins a table of terms if one is named."""
     known = kinds or {}
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
     if clash := set(results).intersection(keys):
@@ -781,13 +743,7 @@ def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class SqlColumns:
-    """The columns that a query reads.
-
-    Attributes:
-        dialect: SQL of the database that is to run it.
-        kinds: What the columns hold; None where nothing tells it.
-        names: The table's name of each column that the model, or who typed it, may call otherwise.
-    """
+    """The columns that a query reads: dialect, what is known of their kinds, and the table's names of them."""
 
     dialect: Dialect
     kinds: Kinds | None

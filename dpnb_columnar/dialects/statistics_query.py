@@ -1,30 +1,19 @@
-"""The statistics of a table as one query, run by the database that holds it.
+"""What is asked of the rows as one query for each pass, run by the database that holds them.
 
 CONFIDENTIAL: the result of the query is exact counts. Where a unit is declared, steps of the query choose among its
 rows, by the order that ``rows.unit_order`` defines.
 
-What the columns of a table hold and are called, by a database's catalogue or a file like the table: no row is read.
-
 Names of a domain are matched but for upper and lower case: PostgreSQL folds names without quotes to lower case,
-Snowflake to upper case.
+Snowflake to upper case. What columns hold, a catalogue or a file like the table says: no row is read.
 
-The local pass: class counts and contingency tables of Parquet files, as sums of a few joint tables by DuckDB.
+*The local pass* counts Parquet files by sums of a few joint tables. Several attributes and the class are one number of
+16 bits, a few for each attribute, and DuckDB counts these numbers: a type of 16 bits is narrow enough for an array of
+counters in the place of a hash table. It needs no statistics of the files for that, and none can make it count wrongly:
+of a bitwise OR DuckDB knows nothing but the type. DuckDB computes a function, unlike a CASE, once for each entry of a
+column's dictionary and not once for each row. So a rule is written as functions: whole numbers are counted as they are,
+between the least and the largest declared value, and others looked up.
 
-CONFIDENTIAL: the result of the query is exact counts.
-
-The rules are those of ``rules``; what is written here is where DuckDB applies them. Several attributes and the class
-are one number of 16 bits, a few for each attribute, and DuckDB counts these numbers: a type of 16 bits is narrow enough
-for an array of counters in the place of a hash table. It needs no statistics of the files for that, and none can make
-it count wrongly: of a bitwise OR DuckDB knows nothing but the type.
-
-DuckDB computes a function, unlike a CASE, once for each entry of a column's dictionary and not once for each row. So a
-rule is written as functions: whole numbers are counted as they are, between the least and the largest declared value,
-and others looked up.
-
-What is asked of the rows, as one SQL query for each pass: ``query_sql`` writes it for any query of ``query.Query``.
-
-CONFIDENTIAL: the result of the query is exact. That of the first pass is written by ``dialects.statistics_query``;
-here stand those of later passes. Scores are whole numbers, so every database counts the same.
+*Later passes*: ``query_sql`` writes the query of any pass. Scores are whole numbers, so every database counts the same.
 
 *Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients of numbers from 0 on are
 computed in 64-bit floats and rounded down. An exact quotient a/b that is no whole number is at least 1/b below the next
@@ -148,12 +137,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A whole number that holds the class and the digits of some attributes; the rows of each key are counted.
-
-    Attributes:
-        class_bits: Bits of the class, the lowest.
-        digits: The attributes, from the lowest bits to the highest.
-    """
+    """A whole number of the class, in its lowest bits, and digits of attributes; the rows of each are counted."""
 
     class_bits: int
     digits: tuple[Digit, ...] = ()
@@ -185,10 +169,7 @@ def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) ->
 
 
 def cells_query(domain: Domain, kinds: Kinds, keys: Sequence[Key]) -> str:
-    """Write the query that counts the rows of each key.
-
-    Its columns: ``key_0``, ``key_1``, ..., of which all but one are null, and ``count``. Its parameter is ``$files``.
-    """
+    """Write the query on ``$files`` that counts rows by ``key_0``, ``key_1``, ..., of which all but one are null."""
     names = [f"key_{place}" for place in range(len(keys))]
     given = [f"given_{place}" for place in range(len(domain.row_dropping))]
     values = [
@@ -252,10 +233,7 @@ def _or_last(attribute: Attribute, code: exp.Expr, absent: int) -> Digit:
 
 
 def _between(column: exp.Expr, before: int, after: int) -> exp.Expr:
-    """Write how far a whole number is from that before the first declared; 0 if it is below, the most if it is above.
-
-    DuckDB's GREATEST leaves null out, so that null is 0.
-    """
+    """Write how far a whole number is above that before the first declared, within 0 and the most; 0 for null."""
     bounded = _function("LEAST", _function("GREATEST", column, integer(before)), integer(after))
     return minus(exp.cast(bounded, exp.DType.INT), integer(before))
 
@@ -334,13 +312,7 @@ SPELLED: Mapping[Spelling, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Columns of a table under the names that a domain, or who typed them, has for them.
-
-    Attributes:
-        source: What tells of them, for messages.
-        names: The table's name of each column.
-        types: Type of each column.
-    """
+    """Columns of a table under the names that a domain, or who typed them, has for them."""
 
     source: str
     names: Mapping[str, str]
@@ -688,11 +660,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
 
 
 def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
-    """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
-
-    Where the domain declares a weight, also its steps, ``weight``; where it declares a unit, the last step has those
-    rows alone that count.
-    """
+    """Write the steps to every row's class, null where it does not count, codes and weight, of the rows chosen."""
     counts = case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))])
     codes = [
         as_column(code, name) for code, name in zip(code_columns(domain), _numbered_names(domain, "code"), strict=True)
@@ -878,11 +846,7 @@ SCORE, KEY, LARGEST, MARGIN, BEST, BIN, GROUP = "score", "key", "largest", "marg
 
 @query_sql.register
 def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query of ``ScoreCounts``, as ``query_sql``: a row per cell with rows in it, in any order.
-
-    Its columns: ``class`` and ``bin`` (positions), ``count`` (rows, or steps of their weights), ``domain`` and
-    ``scores`` (text: their digests, by which a file of the result is recognised).
-    """
+    """Write the query of ``ScoreCounts``: ``class``, ``bin``, ``count``, and digests ``domain`` and ``scores``."""
     domain, factor = scores.domain, scores.factor
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
     keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
@@ -931,10 +895,7 @@ def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
 
 
 def _margin_bin(scores: Margins) -> exp.Expr:
-    """Write the bin of a row, from its class, the best other class, and the margin of keys.
-
-    That is the margin of the scores times the factor, or more by less than the factor.
-    """
+    """Write the bin of a row by the margin of keys: that of the scores times the factor, or more by less than it."""
     factor = scores.factor
     edges = [
         (below(own_column(MARGIN), integer(factor * edge)), integer(place)) for place, edge in enumerate(scores.edges)
@@ -963,10 +924,7 @@ DOMAIN, GRADIENT = "domain", "gradient"
 
 @query_sql.register
 def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query of ``GradientSums``, as ``query_sql``: one row of 64-bit integers and two digests.
-
-    Its columns: ``scores.sum_columns``, then ``domain`` and ``gradient`` (text).
-    """
+    """Write the query of ``GradientSums``: one row of ``sum_columns``, and digests ``domain`` and ``gradient``."""
     names = [f"score_{place}" for place in range(len(query.tables))]
     kept, domain = [CLASS, *names], query.domain
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))

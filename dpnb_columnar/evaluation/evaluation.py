@@ -1,26 +1,21 @@
 """Figures of an evaluation: accuracy, ranking, probabilities and calibration, with confidence intervals.
 
-CONFIDENTIAL: every figure is computed from the rows without noise.
+CONFIDENTIAL where they are computed from exact counts of rows; public where from noisy ones.
 
 Where the domain declares a weight, figures in which every row counts with it stand beside these. Weights are those that
-training adds up: whole steps up to the cap of the model's domain. CONFIDENTIAL.
+training adds up: whole steps up to the cap of the model's domain.
 
-The values that a release of scores draws: what is released, without the figures that follow from it.
+*Groups of rows*: how far their figures are from those of all rows, for whom a model is worse. Let a be a figure of a
+group, b the same one of all other rows, and w the group's part of the rows that it is a mean over. The figure of all
+rows is w a + (1 - w) b, so that the group's less that is (1 - w)(a - b). Group and other rows are disjoint, hence
+independent, and so is their noise: the distances of the ends of the two intervals from a and b are added as deviations
+are (Newcombe 1998, method 10). w is taken as it is estimated: its error moves the difference by a part of the
+difference only.
 
-Figures of groups of rows, and how far they are from those of all rows: for whom a model is worse.
-
-Public where they are computed from noisy counts; CONFIDENTIAL where from exact ones. Intervals are those of
-``noisy_intervals``; without noise they are Wilson's. Let a be a figure of a group, b the same one of all other rows,
-and w the group's part of the rows that it is a mean over. The figure of all rows is w a + (1 - w) b, so that the
-group's less that is (1 - w)(a - b). Group and other rows are disjoint, hence independent, and so is their noise: the
-distances of the ends of the two intervals from a and b are added as deviations are (Newcombe 1998, method 10). w is
-taken as it is estimated: its error moves the difference by a part of the difference only.
-
-Figures of noisy counts with confidence intervals that hold both the noise and the sampling of rows. Public.
-
-Every figure is a number a for which a sum T(a) of noisy counts, each weighted by how far its rows are above or below a,
-has the mean 0: of accuracy, (1 - a) times the rows that are predicted correctly, less a times the others. The interval
-holds the a for which
+*Intervals* hold both the noise and the sampling of rows; without noise they are Wilson's. Every figure is a number a
+for which a sum T(a) of noisy counts, each weighted by how far its rows are above or below a, has the mean 0: of
+accuracy, (1 - a) times the rows that are predicted correctly, less a times the others. The interval holds the a for
+which
 
     T(a)^2 <= q^2 (V(a) + K^2 N(a)),
 
@@ -256,11 +251,7 @@ def mean(parts: Sequence[Estimate]) -> Estimate:
 
 
 def ratio_estimate(part: float, whole: float, square: tuple[float, float, float], limits: Interval) -> Estimate:
-    """Make an estimate of a ratio, and the interval in which zero + one a + two a^2 <= 0.
-
-    Args:
-        whole: Denominator; where it is not above 0, nothing is known.
-    """
+    """Make an estimate of a ratio, unknown of a whole not above 0; its interval: zero + one a + two a^2 <= 0."""
     least, largest = limits
     zero, one, two = square
     discriminant = one**2 - 4 * zero * two
@@ -396,13 +387,7 @@ class DivisionFigures:
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """Figures of those of a division's groups of which anything is known, to be read.
-
-    Attributes:
-        caption: What they are.
-        header: Names of the columns.
-        figures: Per group and column behind the first two, the figure; None where there is none.
-    """
+    """Figures of those of a division's groups of which anything is known, to be read; None where there is none."""
 
     caption: str
     header: tuple[str, ...]
@@ -410,11 +395,7 @@ class FigureTable:
 
 
 def figure_tables(division: DivisionFigures, classes: Sequence[str]) -> tuple[FigureTable, FigureTable]:
-    """Return what is read of a division's groups: accuracies first, then errors by class.
-
-    Args:
-        classes: The classes, as they are to be read.
-    """
+    """Return what is read of a division's groups: accuracies first, then errors by class."""
     groups = division.known
     accuracies = tuple((each.accuracy, each.accuracy_difference, each.majority) for each in groups)
     first = FigureTable("Accuracy", ("accuracy", "less all rows", "largest class"), accuracies)
@@ -468,16 +449,9 @@ class GroupTables:
 
 
 def division_figures(
-    classes: Sequence[str],
-    columns: tuple[str, ...],
-    values: Sequence[tuple[str | None, ...]],
-    tables: GroupTables,
+    classes: Sequence[str], columns: tuple[str, ...], values: Sequence[tuple[str | None, ...]], tables: GroupTables
 ) -> DivisionFigures:
-    """Compute the figures of a division's groups.
-
-    Args:
-        values: Per group, its value of each column.
-    """
+    """Compute the figures of a division's groups, each given by its value of each column."""
     everyone, count = tables.of(np.ones(len(values), dtype=np.bool_)), len(classes)
     # Some group without rows, of all that there may be, is taken for one with rows in a twentieth of the releases.
     hidden = NormalDist().inv_cdf(1 - (1 - LEVEL) / len(values)) * count * math.sqrt(TAILS * tables.count_variance)
@@ -521,14 +495,7 @@ def division_figures(
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """One set of rows: what its figures are computed from, as ``GroupTables`` has it of each group.
-
-    Attributes:
-        counts: Shape (classes, classes).
-        expected, squares: Sums over its rows.
-        count_variance: Of the noise in each of the counts.
-        sum_variance: Of the noise in ``expected``.
-    """
+    """One set of rows: what its figures are computed from, as ``GroupTables`` has it of each group."""
 
     counts: NDArray[np.int64] | NDArray[np.float64]
     expected: float | None
@@ -660,27 +627,13 @@ Number = TypeVar("Number", int, float)
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
 
-FIGURES = {
-    "balanced_accuracy": "balanced accuracy",
-    "auc": "AUC",
-    "log_loss": "log loss",
-    "brier_score": "Brier score",
-}
+FIGURES = {"balanced_accuracy": "balanced accuracy", "auc": "AUC", "log_loss": "log loss", "brier_score": "Brier score"}
 """Figures that stand below the accuracy, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The rows whose predicted class had a probability in one tenth of [0, 1]. Confidential.
-
-    Attributes:
-        lower: Lower end of the tenth.
-        upper: Upper end of the tenth.
-        rows: Number of rows.
-        mean_probability: Mean probability of the predicted class.
-        accuracy: Part of the rows whose class is predicted correctly.
-        interval: Confidence interval of the accuracy (Wilson's).
-    """
+    """The rows whose predicted class had a probability in one tenth of [0, 1], with Wilson's interval. Confidential."""
 
     lower: float
     upper: float
@@ -807,13 +760,7 @@ class Evaluation:
 
 
 def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
-    """Return the codes of the classes to show one by one, in declared order: all, or the largest of many.
-
-    One class more than ``MOST_CLASSES`` is shown as well: to take a single one together saves nothing.
-
-    Args:
-        sizes: Rows of each class.
-    """
+    """Return the codes of the classes to show one by one, in declared order: all, or ``MOST_CLASSES``, or one more."""
     codes = range(len(sizes))
     if every or len(codes) <= MOST_CLASSES + 1:
         return list(codes)

@@ -292,14 +292,7 @@ UNRANKED = "Of more than two classes rows are counted by predicted class alone: 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rows whose predicted probability of the second class is in a range. Public.
-
-    Attributes:
-        lower: Lower end of the range, not in it.
-        upper: Upper end.
-        rows: Noisy number of rows.
-        share: Part of them that is of the second class.
-    """
+    """Noisy rows whose predicted probability of the second class is above lower, up to upper. Public."""
 
     lower: float
     upper: float
@@ -309,13 +302,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A point of the ROC curve. Public.
-
-    Attributes:
-        probability: Rows of a larger probability are taken for the second class.
-        false_positives: Part of the first class's rows that are.
-        true_positives: Part of the second class's rows that are.
-    """
+    """A point of the ROC curve: rows of a larger probability are taken for the second class. Public."""
 
     probability: float
     false_positives: Estimate
@@ -447,11 +434,7 @@ def _group_figures(scores: ReleasedScores) -> Iterator[DivisionFigures]:
 def roc_points(
     counts: Sequence[Sequence[float]], variance: float, edges: Sequence[float] = EDGES
 ) -> tuple[Threshold, ...]:
-    """Estimate points of the ROC curve.
-
-    Args:
-        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-    """
+    """Estimate points of the ROC curve, given the variance of the noise in a count; confidential where that is 0."""
     return tuple(Threshold(edge_probability(edge), *_beyond(counts, EDGES.index(edge) + 1, variance)) for edge in edges)
 
 
@@ -462,11 +445,7 @@ def _beyond(counts: Sequence[Sequence[float]], place: int, variance: float) -> t
 
 
 def bands(first: Sequence[float], second: Sequence[float], variance: float, rows: float = 1) -> tuple[Band, ...]:
-    """Estimate calibration in ranges of probability; the first and the last have no other end.
-
-    Args:
-        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-    """
+    """Estimate calibration in ranges of probability, given the noise's variance; confidential where that is 0."""
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
     merged = []
     for start, end in zip(starts, [*starts[1:], len(first)], strict=True):

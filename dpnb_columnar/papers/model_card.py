@@ -1,14 +1,10 @@
-"""The model card of a release, in Markdown: what others ask of a model before they use it. Public.
+"""The model card of a release, in Markdown, and its entry of a registry: what others ask of a model. Public.
 
 The headings are those of Hugging Face's cards, after Mitchell et al. 2019, "Model Cards for Model Reporting", with one
 for the guarantee. Each holds what the model, its released scores, the audit or the record of the release holds, or says
 that it is not stated.
 
-Texts of others within Markdown, and its tables.
-
-An entry of the Privacy Deployments Registry (registry.opendp.org) for a model. Public.
-
-The registry is that of NIST's and OpenDP's Differential Privacy Deployments Registry; its data stand in the repository
+*Entry of the Privacy Deployments Registry* (registry.opendp.org), NIST's and OpenDP's: its data stand in the repository
 opendp/deployments-registry-data, one YAML file each, and JSON is YAML. The fields are those of
 ``schemas/deployments-schema.yaml`` there at commit 057e5d81cf60150dd3307e0cf4504b957802fb3b, whose constraints
 ``tests/papers/registry_schema.json`` repeats. Each field holds what the model, its released scores or the record of

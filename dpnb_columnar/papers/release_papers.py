@@ -2,11 +2,8 @@
 
 Each is read and compared with the model before a page says anything of it. Public.
 
-The record of a release, ``release.toml``: what its curator states beside what the model holds. Public.
-
-It says what for, where, whose rows, who sees what, why, and who approves. The release sheet, the entry of a registry
-and the model card print it as it is written. Nothing is taken from elsewhere: what it leaves open is listed as not
-stated.
+The record of a release, ``release.toml``, is what its curator states: what for, where, whose rows, who sees what, why,
+and who approves. Pages print it as it is written, and list what it leaves open as not stated.
 """
 
 from __future__ import annotations
@@ -65,18 +62,10 @@ TEXTS = {
 }
 """Keys that are texts, with the words that pages have for them."""
 
-CHOICES = {
-    "sector": "sector",
-    "releases": "one release, or many",
-    "new_rows": "whether new rows come in",
-}
+CHOICES = {"sector": "sector", "releases": "one release, or many", "new_rows": "whether new rows come in"}
 """Keys that are one of a few words, with the words that pages have for them."""
 
-LISTS = {
-    "curators": "curators",
-    "approvals": "approvals",
-    "record_authors": "authors of the record",
-}
+LISTS = {"curators": "curators", "approvals": "approvals", "record_authors": "authors of the record"}
 """Keys that are lists, with the words that pages have for them."""
 
 WORDS: Mapping[str, str] = {**TEXTS, **DATES, **CHOICES, **LISTS}
@@ -117,12 +106,7 @@ class CuratorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Curator:
-    """A body that publishes the release.
-
-    Attributes:
-        name: Its name.
-        kind: What kind of body it is; None where that is not stated.
-    """
+    """A body that publishes the release."""
 
     name: str
     kind: CuratorKind | None = None
@@ -130,13 +114,7 @@ class Curator:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Somebody who approves the release.
-
-    Attributes:
-        role: As what, such as "Disclosure officer".
-        name: Their name; empty for a line to fill in.
-        date: When they did, as year-month-day; empty for a line to fill in.
-    """
+    """Somebody who approves the release on a day (year-month-day); empty are lines to fill in."""
 
     role: str
     name: str = ""
@@ -145,15 +123,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
-    """What a curator states of a release. Public.
-
-    Attributes:
-        texts: What is stated under the keys of ``TEXTS``, ``DATES`` and ``CHOICES``; dates as year-month-day.
-        curators: Who publishes it.
-        approvals: Who approves it.
-        record_authors: Who wrote the record.
-        source: File of the record, for errors; empty where nothing is stated.
-    """
+    """What a curator states of a release under the keys of ``WORDS``; ``source`` is its file, for errors. Public."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     curators: tuple[Curator, ...] = ()
@@ -313,18 +283,7 @@ LARGEST_BOUND = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """What an audit measured of one way to release, on synthetic rows. Public.
-
-    Attributes:
-        mechanism, noise, weights: The way; noise and weights are None where there are none.
-        neighbours: The relation, as text.
-        protected: What is protected as a whole.
-        claimed: Epsilon, as text.
-        loss: Largest epsilon of any pair, from exact distributions; None where it is infinite.
-        bound: Largest lower bound on epsilon from releases; None where it is infinite.
-        pairs, releases: How many were compared and released.
-        holds: Whether every check passed.
-    """
+    """What an audit measured of one way to release, on synthetic rows; an infinite epsilon is None. Public."""
 
     mechanism: str
     noise: str | None
@@ -341,14 +300,7 @@ class Attacked:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an audit of the program found, on synthetic rows. Public.
-
-    Attributes:
-        version: Version of the program that was audited.
-        confidence: Probability that all bounds hold together.
-        holds: Whether every check passed.
-        attacked: Every way to release that was attacked.
-    """
+    """What an audit of the program found, on synthetic rows; all bounds hold with one confidence. Public."""
 
     version: str
     confidence: float
@@ -367,23 +319,14 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePapers:
-    """What goes with a model to whoever signs its release. Public.
-
-    Attributes:
-        record: What the curator states; empty where nothing is.
-        account: What a ledger holds about the model's data set; None where none was given.
-        charged: Whether the model is one of that account's releases.
-        scores: Released scores of this very model; None where none were given.
-        apart: Columns of the units that ``split`` kept apart between the rows that the model was trained on and those
-            that were scored, by what the ledger holds of both runs; empty for rows by themselves, None if unknown.
-        audit: What an audit of the program found; None where none was given.
-    """
+    """What goes with a model to whoever signs its release. Public."""
 
     record: ReleaseRecord = field(default_factory=ReleaseRecord)
     account: Account | None = None
     charged: bool = False
     scores: ReleasedScores | None = None
     apart: tuple[str, ...] | None = None
+    """Columns of the units that ``split`` kept apart between training and scoring; empty: rows; None: unknown."""
     audit: AuditReport | None = None
 
 

@@ -2,19 +2,12 @@
 
 An attribute is drawn as bars of released shares, or as curves of released normal distributions.
 
-What a disclosure committee asks beside the numbers of a model, as the release sheet's template takes it. Public.
+Beside the numbers stands what a disclosure committee asks: who signs, whose rows, what was chosen, how good it is, what
+was tested, what is not stated. The office's words for names of the code stand here, once, and the model card takes
+them.
 
-Who signs, whose rows, what was chosen beside what others published, how good it is, what was tested, what is not
-stated.
-
-Words of the office for names of the code: mechanisms, noise, weights, relations, amounts, and a glossary.
-
-What a disclosure officer reads stands here, once: the release sheet and the model card take it from this table.
-
-What other bodies have published about the strength of their guarantees. Public, each with its source.
-
-Figures are as published: none is converted or added up here. Those of the Privacy Deployments Registry were read in
-its data (github.com/opendp/deployments-registry-data).
+Guarantees of other bodies are as published: none is converted or added up. Those of the Privacy Deployments Registry
+were read in its data (github.com/opendp/deployments-registry-data).
 """
 
 from __future__ import annotations
@@ -85,15 +78,7 @@ from dpnb_columnar.report.page import Page, single_page, write_single_page
 
 
 class PublishedChoice(NamedTuple):
-    """A published guarantee.
-
-    Attributes:
-        body: Who released.
-        product: What, and when.
-        protects: What its amounts are for.
-        amounts: Epsilon, delta and rho, as published.
-        source: Where that is published.
-    """
+    """A published guarantee, its amounts as published."""
 
     body: str
     product: str
@@ -418,13 +403,7 @@ Shares = Mapping[tuple[str, str | None], Share]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One released share of a class.
-
-    Attributes:
-        text: The share, with what the noise may have added to it where that is public.
-        length: Length of the bar, in percent.
-        low, high: Ends of the noise's mark, in percent; equal where there is none.
-    """
+    """One released share of a class: its text, and in percent the bar and both ends of the noise's mark."""
 
     text: str
     length: float
@@ -434,13 +413,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The released shares of an attribute's categories or bins within each class.
-
-    Attributes:
-        rows: Name of each category or bin, and a bar for each class that is drawn.
-        omitted: Categories or bins that are not drawn.
-        note: The noise's size, in words.
-    """
+    """The released shares of an attribute's categories or bins within each class that is drawn."""
 
     rows: list[tuple[str, list[Bar]]]
     omitted: int
@@ -449,15 +422,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The released normal distributions of an attribute, one for each class that is drawn.
-
-    Attributes:
-        paths: Per class, an SVG path.
-        ticks: Values from the lower to the upper bound, evenly apart on the attribute's scale.
-        rows: Per class, its released mean, with the noise where that is public, the place of its peak and the
-            deviation before it is cut off at the bounds.
-        note: The scale, and the noise's size, in words.
-    """
+    """The released normal distributions of an attribute, an SVG path and a row of moments for each class drawn."""
 
     paths: list[str]
     ticks: list[str]
@@ -485,11 +450,7 @@ def counts_noise(domain: Domain, share: Share | None) -> float | None:
 
 
 def _bars(
-    model: NaiveBayes,
-    part: Table | Histogram,
-    shares: Shares,
-    classes: Sequence[int],
-    spoken: Sequence[int | None],
+    model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: Sequence[int], spoken: Sequence[int | None]
 ) -> Bars:
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     steps = log_ratios(attribute, part)
@@ -608,10 +569,7 @@ def write_release_sheet(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write the release sheet of a model as one page that needs nothing else.
-
-    A model without a guarantee is as confidential as the rows, so its sheet is readable by the owner alone.
-    """
+    """Write the release sheet as one page that needs nothing else; confidential if the model has no guarantee."""
     content = _content(model, name, sha256, papers)
     confidential = not model.guarantee.private
     write_single_page(output, __package__, TEMPLATE, content, overwrite=overwrite, confidential=confidential)

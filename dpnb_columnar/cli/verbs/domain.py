@@ -151,10 +151,7 @@ def edit(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
-            help="File to write.",
-            metavar="NAME.domain.toml",
-            show_default="NAME.domain.toml beside SOURCE",
+            "--output", help="File to write.", metavar="NAME.domain.toml", show_default="NAME.domain.toml beside SOURCE"
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,

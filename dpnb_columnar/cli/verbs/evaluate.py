@@ -65,12 +65,7 @@ def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, 
 
 
 def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False) -> str | None:
-    """Say that files were counted for a model, or that the ledger cannot know.
-
-    Args:
-        files: By the name that a run would have recorded, the digest of each file, which is compared with those of a
-            bound account; None where it is not known, or a file has no rows.
-    """
+    """Say that files, by name with the digest that an account may be bound to, were counted, or may have been."""
     from dpnb_columnar.ledger.accounts import Ledger
 
     with Ledger(path) as ledger:

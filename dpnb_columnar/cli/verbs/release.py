@@ -77,11 +77,7 @@ def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
 
 
 def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
-    """Add up statistics files.
-
-    Args:
-        domain: The domain that they must have been counted in; None for the one that they carry.
-    """
+    """Add up statistics files of a domain, or of the one that they carry (None)."""
     from dpnb_columnar.core.queries.query import with_whole_units
     from dpnb_columnar.counting.answer_files import load_statistics
 
@@ -90,11 +86,7 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
 
 
 def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> ScoreCounts:
-    """Add up files of a later pass.
-
-    Args:
-        query: What must have been counted.
-    """
+    """Add up files of a later pass that must have counted what a query asks."""
     from dpnb_columnar.core.queries.query import with_whole_units
     from dpnb_columnar.counting.answer_files import load_answer
 
@@ -257,11 +249,7 @@ def release(
 
 
 def _rows_given(
-    database: DatabaseInput | None,
-    files: Sequence[Path],
-    given: Path,
-    *,
-    whole_units: bool,
+    database: DatabaseInput | None, files: Sequence[Path], given: Path, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain of a model, and the rows: those of a database, or those that files have counted given it."""
     from dpnb_columnar.counting.countable import AskedRows
@@ -274,11 +262,7 @@ def _rows_given(
 
 
 def _rows(
-    database: DatabaseInput | None,
-    files: Sequence[Path],
-    named: ResolvedDomain | None,
-    *,
-    whole_units: bool,
+    database: DatabaseInput | None, files: Sequence[Path], named: ResolvedDomain | None, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted."""
     from dpnb_columnar.counting.countable import AskedRows

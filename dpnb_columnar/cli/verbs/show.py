@@ -310,11 +310,7 @@ def _print_classes(model: NaiveBayes) -> None:
 
 
 def _print_attributes(model: NaiveBayes, most: int | None) -> None:
-    """Print the attributes that tell most about the class.
-
-    Args:
-        most: How many; None for all.
-    """
+    """Print so many attributes, or all (None), that tell most about the class."""
     from dpnb_columnar.report.informative_attributes import beyond_noise, informative_attributes
 
     if not model.attributes:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 SCORE = "score"
 
 SqlDialect = Annotated[
-    Dialect | None,
-    typer.Option(help="Database that is to run the query.", show_default="that of --like"),
+    Dialect | None, typer.Option(help="Database that is to run the query.", show_default="that of --like")
 ]
 SpelledNames = Annotated[
     Spelling | None,
@@ -177,16 +176,7 @@ def score_command(
     keys = options.columns_of(key)
     columns = sql_columns(loaded, dialect, like, table, keys, names)
     dialect = columns.dialect
-    query = scoring_query(
-        loaded,
-        dialect,
-        table,
-        keys,
-        columns.kinds,
-        view,
-        parameters_table,
-        names=columns.names,
-    )
+    query = scoring_query(loaded, dialect, table, keys, columns.kinds, view, parameters_table, names=columns.names)
     if parameters_table is not None:
         from dpnb_columnar.dialects.scoring_query import table_statements, write_table
 
