@@ -18,7 +18,6 @@ from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.domain import Missing, Unit
-from dpnb_columnar.domain.computed_columns import label_relatives
 from dpnb_columnar.domain.declaration_document import weight_document
 from dpnb_columnar.domain.declared_domain import Declaration, Titles
 from dpnb_columnar.domain.domain_text import predicts, weighs_by, whose_rows, with_title
@@ -414,6 +413,8 @@ USUAL_ROWS = (1, 2)
 
 def outlook_lines(outlook: Outlook) -> Iterator[str]:
     """Yield the lines of an outlook for people."""
+    from dpnb_columnar.domain.computed_columns import label_relatives
+
     planned = outlook.plan
     yield f"domain {planned.domain.name}, from {outlook.origin}"
     if outlook.label_chosen:
@@ -557,6 +558,7 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
 def outlook_document(outlook: Outlook) -> dict[str, object]:
     """Make a document of an outlook; numbers that must be exact are texts."""
     from dpnb_columnar.advice.rows_asked import rows_asked
+    from dpnb_columnar.domain.computed_columns import label_relatives
 
     planned = outlook.plan
     domain, budget = planned.domain, planned.budget

@@ -49,19 +49,12 @@ from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_labe
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.evaluation.released_scores import (
-    UNRANKED,
-    ReleasedScores,
-    figures_document,
-    load_scores,
-    scores_document,
-)
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.guarantee_text import drawn_from, relation_text, statement
 from dpnb_columnar.model.model_files import read_model, save_model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
-from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.runtime.paths import exists
@@ -73,7 +66,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.evaluation.evaluation import DivisionFigures, Estimate
+    from dpnb_columnar.evaluation.released_scores import ReleasedScores
     from dpnb_columnar.options import PaymentOptions
+    from dpnb_columnar.releases.score_plan import ScorePlan
     from dpnb_columnar.rows.data_files import DataFile
     from dpnb_columnar.training import Payment
 
@@ -207,7 +202,7 @@ class FileOutput(Output):
         if self.overwrite or not exists(self.path):
             return False
         try:
-            same = (load_scores if isinstance(released, ReleasedScores) else read_model)(self.path) == released
+            same = _read_as(released, self.path) == released
         except Error:
             same = False
         if not same:
@@ -218,10 +213,10 @@ class FileOutput(Output):
         return True
 
     def _write(self, released: Release) -> None:
-        if isinstance(released, ReleasedScores):
-            released.save(self.path, overwrite=self.overwrite)
-        else:
+        if isinstance(released, NaiveBayes):
             save_model(released, self.path, overwrite=self.overwrite)
+        else:
+            released.save(self.path, overwrite=self.overwrite)
 
     def say(self, line: str, event: str = "note", **fields: object) -> None:
         """Print a line on the way to the file, unless the release itself is printed."""
@@ -234,7 +229,7 @@ class FileOutput(Output):
             options.print_domain(self.resolved)
         if self.rule is not None:
             self.say(self.rule)
-        for line, event, fields in _score_lines(plan) if isinstance(plan, ScorePlan) else _model_lines(plan, self.rows):
+        for line, event, fields in _lines(plan, self.rows):
             self.say(line, event, **fields)
         self.say_charge(payment)
 
@@ -242,7 +237,7 @@ class FileOutput(Output):
         """Write the file."""
         self._write(released)
         if not released.guarantee.private:
-            scores = isinstance(released, ReleasedScores)
+            scores = not isinstance(released, NaiveBayes)
             print_warning(
                 f"{'these scores carry' if scores else 'this model carries'} NO GUARANTEE; "
                 f"{'they are' if scores else 'it is'} as confidential as the rows"
@@ -265,6 +260,20 @@ class FileOutput(Output):
             ledger=str(ledger),
             remaining=left,
         )
+
+
+def _read_as(released: Release, path: Path) -> Release:
+    """Read a file of the kind of what was released."""
+    if isinstance(released, NaiveBayes):
+        return read_model(path)
+    from dpnb_columnar.evaluation.released_scores import load_scores
+
+    return load_scores(path)
+
+
+def _lines(plan: Plan, rows: int | None) -> Iterator[Line]:
+    """Say what a release spends, given the declared number of rows."""
+    return _model_lines(plan, rows) if isinstance(plan, ReleasePlan) else _score_lines(plan)
 
 
 def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
@@ -308,6 +317,8 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
 
 def _score_lines(plan: ScorePlan) -> Iterator[Line]:
     """Say what the release of scores spends."""
+    from dpnb_columnar.releases.score_plan import SCORES
+
     epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
     facts: dict[str, object] = {"mechanism": SCORES, "queries": len(plan.shares)}
     facts |= {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
@@ -362,12 +373,15 @@ def sampler(seed: int | None) -> ExactSampler | None:
 
 def print_json(scores: ReleasedScores) -> None:
     """Print the document of released scores."""
+    from dpnb_columnar.evaluation.released_scores import scores_document
+
     print_text(to_json(scores_document(scores)).rstrip())
 
 
 def print_scores(scores: ReleasedScores) -> None:
     """Print the figures of released scores; as one event where events are printed."""
     from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+    from dpnb_columnar.evaluation.released_scores import UNRANKED, figures_document
 
     figures = scores.figures
     if is_json():
