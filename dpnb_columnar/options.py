@@ -26,6 +26,8 @@ from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.releases.model_plan import ReleasePlan
 
 Epsilon = Number
 """A budget, or a delta, that is taken exactly: text as it is typed, a float by its shortest text."""
@@ -286,6 +288,12 @@ class Terms:
             raise UsageError(f"neighbours: no {self.neighbours!r}; known relations: {', '.join(known)}")
         division = None if self.shares is None else parse_shares(self.shares)
         return Budget(parse_epsilon(epsilon), Neighbours(self.neighbours), division, parse_delta(self.delta, rows))
+
+    def planned(self, domain: Domain, budget: Budget, rows: int | None, **given: Any) -> ReleasePlan:
+        """Plan a release on these terms, given what ``planned_release`` asks besides."""
+        from dpnb_columnar.public_sample import planned_release
+
+        return planned_release(domain, budget, self.mechanism, self.noise, self.attribute_weights, rows, **given)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,6 @@ from dpnb_columnar.options import (
     NoiseName,
     Terms,
 )
-from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_calibration import margins_given
@@ -580,9 +579,7 @@ def plan(
     budget = terms.budget(terms.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
-    planned = planned_release(
-        resolved.domain, budget, mechanism, noise, attribute_weights, number, inputs=files, label=label
-    )
+    planned = terms.planned(resolved.domain, budget, number, inputs=files, label=label)
     return outlook(
         planned,
         resolved.origin,
@@ -962,16 +959,7 @@ def release(
     if terms.chooses and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
     planned = reserve_later_pass(
-        planned_release(
-            statistics.domain,
-            budget,
-            mechanism,
-            noise,
-            attribute_weights,
-            known,
-            parts=statistics.parts,
-            repeatable=counted.repeatable,
-        )
+        terms.planned(statistics.domain, budget, known, parts=statistics.parts, repeatable=counted.repeatable)
     )
     payment = payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
     return Model.of(training.train(planned, counted, payment))
@@ -1083,16 +1071,8 @@ def train(
         resolved = declared.counted(declared_domain(opened, domain, declared))
         if terms.chooses and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
-        planned = planned_release(
-            resolved.domain,
-            budget,
-            mechanism,
-            noise,
-            attribute_weights,
-            known,
-            inputs=opened.files,
-            label=label,
-            repeatable=opened.repeatable,
+        planned = terms.planned(
+            resolved.domain, budget, known, inputs=opened.files, label=label, repeatable=opened.repeatable
         )
         payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
         return Model.of(training.train(planned, opened, payment))

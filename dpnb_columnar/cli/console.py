@@ -245,17 +245,12 @@ def progress(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]
         yield None if watcher is None else watcher.begin(total, unit)
 
 
-def shows_progress() -> bool:
-    """Return whether a bar is shown: on a terminal only."""
-    return sys.stderr is not None and sys.stderr.isatty() and not is_json()
-
-
 @contextmanager
 def _watcher(name: str) -> Iterator[Watcher | None]:
     if is_json():
         yield _StageLog(name)
         return
-    if not shows_progress():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -203,7 +203,7 @@ def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: floa
 
 
 def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
-    """Find the code of a whole number by its place, as ``rules.category_code`` does by comparisons."""
+    """Find the code of a whole number by its place, as ``nodes.category_code`` does by comparisons."""
     keys = codes_of_integers(attribute)
     if keys is None or len(keys) <= MOST_BRANCHES:
         return None
@@ -557,7 +557,7 @@ class JoinedTerms:
         if not isinstance(self.attribute, Categorical) or self.kind in MATCHED_AS_NUMBERS:
             return [NUMBER]
         if self.kind in (Kind.TEXT, None) and number_keys(self.attribute.members):
-            return [VALUE, NUMBER]  # by text first, as ``rules.category_code``: only other texts are read as numbers
+            return [VALUE, NUMBER]  # by text first, as ``nodes.category_code``: only other texts are read as numbers
         return [VALUE]
 
     def read(self) -> exp.Expr:

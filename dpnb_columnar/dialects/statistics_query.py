@@ -152,10 +152,6 @@ class Key:
         """The key's type: DuckDB counts one of 16 bits in an array, whatever the files say of themselves."""
         return exp.DType.USMALLINT if self.bits <= KEY_BITS else exp.DType.BIGINT
 
-    def with_digit(self, digit: Digit) -> Key:
-        """Add an attribute above the others."""
-        return Key(self.class_bits, (*self.digits, replace(digit, shift=self.bits)))
-
 
 def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) -> list[Key]:
     """Divide attributes among keys, as many in each as ``KEY_BITS`` hold; what is wider has a key for itself."""
@@ -164,7 +160,9 @@ def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) ->
     digits = [_digit(attribute, kinds[attribute.name]) for attribute in attributes]
     for digit in sorted(digits, key=lambda digit: digit.bits, reverse=True):
         place = next((place for place, key in enumerate(keys) if key.bits + digit.bits <= KEY_BITS), len(keys))
-        keys[place:] = [(keys[place] if place < len(keys) else none).with_digit(digit), *keys[place + 1 :]]
+        key = keys[place] if place < len(keys) else none
+        key = Key(key.class_bits, (*key.digits, replace(digit, shift=key.bits)))  # above the others
+        keys[place:] = [key, *keys[place + 1 :]]
     return keys or [none]
 
 
@@ -500,7 +498,10 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
         numbers[WEIGHT] = exp.Sum(this=own_column(WEIGHT))
     classes = range(len(domain.classes))
     of_classes = [
-        as_column(exp.Filter(this=number.copy(), expression=exp.Where(this=_is_class(klass))), f"{name}_{klass}")
+        as_column(
+            exp.Filter(this=number.copy(), expression=exp.Where(this=equal(own_column(CLASS), integer(klass)))),
+            f"{name}_{klass}",
+        )
         for name, number in numbers.items()
         for klass in classes
     ]
@@ -568,10 +569,6 @@ def _rule(attribute: Attribute, kinds: Kinds, name: str) -> exp.Expr:
     value = _value(attribute, kinds)
     code = grid_code(attribute, value) if isinstance(attribute, Numeric) else value
     return code.transform(lambda node: own_column(name) if isinstance(node, exp.Column) else node, copy=False)
-
-
-def _is_class(klass: int) -> exp.Expr:
-    return equal(own_column(CLASS), integer(klass))
 
 
 def _cells(domain: Domain, table: exp.Table, attribute: exp.Expr, code: exp.Expr, number: str) -> exp.Select:

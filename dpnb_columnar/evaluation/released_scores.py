@@ -103,7 +103,7 @@ class ReleasedScores(ScoreValues):
     def in_draws(self) -> tuple[tuple[tuple[float, ...], ...], float]:
         """The counts in units of the cap c of a row's weight, 1 without one, and the variance of their noise in these.
 
-        A row of the weight n_i <= c is one draw, not n_i. So the sum T(a) of ``noisy_intervals`` varies by the sum of
+        A row of the weight n_i <= c is one draw, not n_i. So the sum T(a) of ``evaluation`` varies by the sum of
         n_i^2 in place of n_i, at most c times V(a), as if each row stood for c that are alike. In units of c T(a) is
         1/c, and V(a), computed of counts as it stands, 1/c of itself: c times what 1/c^2 would make of it. So no
         interval is too narrow for any weights; it holds too often where most of them are far below the cap.
@@ -194,7 +194,9 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
         groups = _groups(part.entry("groups"), domain)
-        if not all(map(_is_countable, guarantee.composition)):
+        costs = [share.row_cost for share in guarantee.composition]
+        # The noise of each has a variance that a float holds.
+        if not all(isinstance(cost, Pure) and cost.epsilon >= LEAST_EPSILON for cost in costs):
             raise part["guarantee"].invalid("expected queries of pure noise")
         if [share.values for share in guarantee.composition] != _numbers_released(domain, groups):
             raise part["guarantee"].invalid("expected a query for each table of released numbers, of as many as it has")
@@ -236,11 +238,6 @@ def _numbers_released(domain: Domain, groups: Sequence[GroupedCounts]) -> list[i
     for each in groups:
         numbers += [len(each.values) * classes**2, *([] if each.expected is None else [len(each.values)])]
     return numbers
-
-
-def _is_countable(share: Share) -> bool:
-    """Return whether the noise of a share's counts has a variance that a float holds."""
-    return isinstance(share.row_cost, Pure) and share.row_cost.epsilon >= LEAST_EPSILON
 
 
 def holds_scores(path: Path) -> bool:

@@ -182,12 +182,14 @@ def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
     _check_complete(record)
     texts, domain = record.texts, model.domain
     name = texts.get("title", domain.name)
+    address = (name, record.curators[0].name, texts["published"][:4])
     families = {share.noise: noise_words(share) for share in guarantee.composition}
     software = ", ".join(f"{part} {version}" for part, version in model.software.items())
+    variant = "Approximate DP" if guarantee.delta else "Pure DP"
     amounts = {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "rho": guarantee.rho}
     facts = "\n".join(f"- {escaped(key)}: {escaped(value)}" for key, value in population_facts(model))
     return {
-        "url_slug": _slug(name, record.curators[0].name, texts["published"]),
+        "url_slug": "-".join(re.sub(r"[\W_]+", "-", part.lower()) for part in address),
         "deployment": {
             "basic": _stated(
                 name=name,
@@ -203,7 +205,7 @@ def registry_entry(model: NaiveBayes, papers: ReleasePapers) -> dict[str, Any]:
                 publication_date=texts["published"],
             ),
             "dp_variant": {
-                "variant_name": _variant(model),
+                "variant_name": variant if guarantee.rho is None else "Zero-concentrated DP",
                 "data_domain": "\n\n".join(filter(None, [texts.get("rows"), facts])),
                 "unprotected_quantities": _unprotected(model),
             },
@@ -259,23 +261,10 @@ def _stated(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _slug(name: str, curator: str, published: str) -> str:
-    """Make the entry's address of its name, its curator and its year, as the registry does."""
-    parts = (name, curator, published[:4])
-    return "-".join(re.sub(r"[\W_]+", "-", part.lower()) for part in parts)
-
-
 def _number(amount: Fraction) -> float:
     """Return an amount as a float, never less than it is."""
     nearest = float(amount)
     return nearest if Fraction(nearest) >= amount else math.nextafter(nearest, math.inf)
-
-
-def _variant(model: NaiveBayes) -> str:
-    """Name the variant of differential privacy as the registry does."""
-    if model.guarantee.rho is not None:
-        return "Zero-concentrated DP"
-    return "Approximate DP" if model.guarantee.delta else "Pure DP"
 
 
 def _unprotected(model: NaiveBayes) -> str:

@@ -342,8 +342,11 @@ def read_papers(
     audit: Path | None = None,
 ) -> ReleasePapers:
     """Read the papers of a model."""
+    stated = ReleaseRecord()
+    if record is not None:
+        stated = read_record(record) if isinstance(record, Path) else record_of(record, "record")
     papers = ReleasePapers(
-        record=_record_of(record),
+        record=stated,
         scores=None if scores is None else _scores_of(model, scores),
         audit=None if audit is None else read_audit(audit),
     )
@@ -371,12 +374,6 @@ def read_papers(
 def _parts(run: Entry) -> list[SplitPart]:
     """Read which splits made the rows of a run."""
     return read_parts(json.dumps(json.loads(run.inputs or "{}").get("parts", [])))
-
-
-def _record_of(given: Path | Mapping[str, Any] | None) -> ReleaseRecord:
-    if given is None:
-        return ReleaseRecord()
-    return read_record(given) if isinstance(given, Path) else record_of(given, "record")
 
 
 def _scores_of(model: NaiveBayes, given: Path | ReleasedScores) -> ReleasedScores:

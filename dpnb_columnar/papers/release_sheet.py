@@ -678,17 +678,13 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
     whose, it = "a person who has one row in the data", "that row"
     if guarantee.unit is not None:
         whose, it = "a unit, such as a household, or anybody in it", "all rows of that unit"
+    bound = Decimal(math.exp(guarantee.epsilon)).normalize(Context(prec=3, rounding=ROUND_CEILING))  # never less
     aside = f", a probability of {number_text(guarantee.delta)} aside" if guarantee.delta else ""
     return (
         f"Whatever someone concludes from this model about {whose}, they are at most "
-        f"{_rounded_up(math.exp(guarantee.epsilon))} times as likely to conclude it as they would be had {it} {other}"
+        f"{bound:f} times as likely to conclude it as they would be had {it} {other}"
         f"{aside}, whatever else they know."
     )
-
-
-def _rounded_up(bound: float) -> str:
-    """Write a bound by three digits at most, none of which says less than it: 1.23 for 1.2214."""
-    return f"{Decimal(bound).normalize(Context(prec=3, rounding=ROUND_CEILING)):f}"
 
 
 def population_facts(model: NaiveBayes) -> Iterator[tuple[str, str]]:

@@ -150,7 +150,6 @@ def plan(
     from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
     from dpnb_columnar.cli.file_output import declared_in
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
-    from dpnb_columnar.public_sample import planned_release
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -161,16 +160,7 @@ def plan(
     number = None if known is None else known.rows
     budget = terms.budget(terms.effective_epsilon(resolved), number)
     open_parquet(files, resolved.domain)
-    planned = planned_release(
-        resolved.domain,
-        budget,
-        terms.mechanism,
-        terms.noise,
-        terms.attribute_weights,
-        number,
-        inputs=files,
-        label=declared.label,
-    )
+    planned = terms.planned(resolved.domain, budget, number, inputs=files, label=declared.label)
     with stage("rehearsing"):
         ahead = outlook(
             planned,

@@ -195,7 +195,7 @@ def release(
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import planned_release, public_path
+    from dpnb_columnar.public_sample import public_path
     from dpnb_columnar.releases.plan import reserve_later_pass
     from dpnb_columnar.training import train
 
@@ -214,12 +214,9 @@ def release(
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows
         budget = terms.budget(terms.effective_epsilon(resolved), known)
-        planned = planned_release(
+        planned = terms.planned(
             resolved.domain,
             budget,
-            terms.mechanism,
-            terms.noise,
-            terms.attribute_weights,
             known,
             inputs=files,
             label=declared.label,

@@ -59,7 +59,7 @@ def command(
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import planned_release, public_path
+    from dpnb_columnar.public_sample import public_path
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table) as rows:
@@ -70,16 +70,8 @@ def command(
         budget = terms.budget(terms.effective_epsilon(resolved), known)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        planned = planned_release(
-            resolved.domain,
-            budget,
-            terms.mechanism,
-            terms.noise,
-            terms.attribute_weights,
-            known,
-            inputs=rows.files,
-            label=declared.label,
-            repeatable=rows.repeatable,
+        planned = terms.planned(
+            resolved.domain, budget, known, inputs=rows.files, label=declared.label, repeatable=rows.repeatable
         )
         paid = payment(planned, rows.names, seed, charged)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
