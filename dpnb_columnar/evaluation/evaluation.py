@@ -655,8 +655,7 @@ class ClassFigures:
         recall_interval: Confidence interval of the recall (Wilson's).
         precision: Part of the rows it is predicted for that are its own; None if it is never predicted.
         mean_probability: Mean of its probability over all rows; that of a calibrated model is its part of the rows.
-        auc: Area under the ROC curve of its probability, as ``exact_evaluation.Ranking`` has it; None if all rows are its
-            own, or none.
+        auc: Area under the ROC curve of its probability; None if all rows are its own, or none.
         auc_error: Bound on the error of the area because rows are ranked in bins.
         auc_interval: Confidence interval of the area (DeLong's).
         brier_score: Mean square of its probability's distance from 1 on its own rows, and from 0 on others.
