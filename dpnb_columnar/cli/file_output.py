@@ -380,7 +380,7 @@ def print_json(scores: ReleasedScores) -> None:
 
 def print_scores(scores: ReleasedScores) -> None:
     """Print the figures of released scores; as one event where events are printed."""
-    from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+    from dpnb_columnar.evaluation.evaluation import shown_classes
     from dpnb_columnar.evaluation.released_scores import UNRANKED, figures_document
 
     figures = scores.figures
@@ -408,14 +408,8 @@ def print_scores(scores: ReleasedScores) -> None:
         print_line(UNRANKED)
     print_line()
     shown = shown_classes([sum(row) for row in figures.confusion], every=False)
-    others, short = len(names) - len(shown), class_texts(domain, SHORT)
-    rest = [f"{others} others"] if others else []
-    confused = zip([*(names[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
-    print_table(
-        ["true \\ predicted", *(short[code] for code in shown), *rest],
-        [[name, *row] for name, row in confused],
-        folded=True,
-    )
+    others = len(names) - len(shown)
+    print_confusion(domain, figures.confusion, shown)
     print_line()
     rows = [[names[code], *_cells(figures.recall[code]), *_cells(figures.precision[code])] for code in shown]
     print_table(["class", "recall", "", "precision", ""], rows)
@@ -431,6 +425,22 @@ def print_scores(scores: ReleasedScores) -> None:
             ],
         )
     print_groups(figures.groups, domain)
+
+
+def print_confusion(
+    domain: Domain, confusion: Sequence[Sequence[float]], shown: Sequence[int], of: str = "", form: str = ""
+) -> None:
+    """Print rows, or weights, by true and predicted class, those of classes that are not shown together."""
+    from dpnb_columnar.evaluation.evaluation import fold_classes
+
+    long, short, others = class_texts(domain), class_texts(domain, SHORT), len(confusion) - len(shown)
+    rest = [f"{others} others"] if others else []
+    rows = zip([*(long[code] for code in shown), *rest], fold_classes(confusion, shown), strict=True)
+    print_table(
+        [f"true \\ predicted{of}", *(short[code] for code in shown), *rest],
+        [[name, *(format(cell, form) if form else cell for cell in row)] for name, row in rows],
+        folded=True,
+    )
 
 
 def _print_figure(name: str, estimate: Estimate, remark: str = "") -> None:

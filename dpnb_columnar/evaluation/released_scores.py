@@ -251,17 +251,21 @@ def holds_scores(path: Path) -> bool:
 
 def load_scores(path: Path) -> ReleasedScores:
     """Read a file of released scores."""
+    return read_scores(load_json(path, "a file of released scores", LARGEST_FILE), str(path))
+
+
+def load_json(path: Path, what: str, largest: int) -> object:
+    """Read a JSON file of so many bytes at most; ``what`` it is, for errors."""
     from dpnb_columnar.model.model_files import parse_document
 
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise DataError(f"{path}: not a file of released scores: larger than {LARGEST_FILE} bytes")
-        document = parse_document(path.read_bytes())
+        if path.stat().st_size > largest:
+            raise DataError(f"{path}: not {what}: larger than {largest} bytes")
+        return parse_document(path.read_bytes())
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
     except (ValueError, RecursionError):
-        raise DataError(f"{path}: not a file of released scores: not a JSON file") from None
-    return read_scores(document, str(path))
+        raise DataError(f"{path}: not {what}: not a JSON file") from None
 
 
 def edge_probability(edge: float) -> float:

@@ -23,12 +23,11 @@ from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.field_reader import LONGEST_VALUE, FieldReader, first_faults, parse_toml
 from dpnb_columnar.domain.groupings import SplitPart, kept_apart, read_parts
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, command, excerpt, faults_text
-from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_scores, scores_document
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_json, load_scores, scores_document
 from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Entry
 from dpnb_columnar.model.document import document_digest, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.model_files import parse_document
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 
@@ -395,14 +394,7 @@ def _name(scores: Path | ReleasedScores | None) -> str:
 
 def read_audit(file: Path) -> AuditReport:
     """Read what ``audit --output`` wrote. Nothing else is taken for it: reports on real rows are confidential."""
-    try:
-        if file.stat().st_size > LARGEST_AUDIT:
-            raise DataError(f"{file}: not the report of an audit: larger than {LARGEST_AUDIT} bytes")
-        document = Part(parse_document(file.read_bytes()))
-    except OSError as error:
-        raise MissingInputError(f"{file}: cannot be opened: {error.strerror or 'no such file'}") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{file}: not the report of an audit: not a JSON file") from None
+    document = Part(load_json(file, "the report of an audit", LARGEST_AUDIT))
     try:
         if (document.entry("format").value, document.entry("version").value) != (AUDIT_FORMAT, AUDIT_VERSION):
             raise document.invalid(f"expected format {AUDIT_FORMAT!r} of version {AUDIT_VERSION}")

@@ -28,7 +28,7 @@ from dpnb_columnar.cli.console import (
 )
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
-from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
@@ -394,33 +394,19 @@ NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 
 def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
     """Print the figures, the confusion, the classes and the calibration."""
-    from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
+    from dpnb_columnar.cli.file_output import print_confusion
+    from dpnb_columnar.evaluation.evaluation import shown_classes
 
     _print_figures(evaluation, domain.class_labels)
     if (weight := domain.row_weight) is not None:
         _print_weighted(evaluation, weight)
     print_line()
     shown = shown_classes([each.rows for each in evaluation.classes], every=every)
-    others = len(evaluation.classes) - len(shown)
-    rest = [f"{others} others"] if others else []
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    names = [*(long[code] for code in shown), *rest]
-    print_table(
-        ["true \\ predicted", *(short[code] for code in shown), *rest],
-        [[name, *row] for name, row in zip(names, fold_classes(evaluation.confusion, shown), strict=True)],
-        folded=True,
-    )
-    weighted = evaluation.weighted
+    others, long, weighted = len(evaluation.classes) - len(shown), class_texts(domain), evaluation.weighted
+    print_confusion(domain, evaluation.confusion, shown)
     if weighted is not None:
         print_line()
-        print_table(
-            ["true \\ predicted, weighted", *(short[code] for code in shown), *rest],
-            [
-                [name, *(f"{weight:.0f}" for weight in row)]
-                for name, row in zip(names, fold_classes(weighted.confusion, shown), strict=True)
-            ],
-            folded=True,
-        )
+        print_confusion(domain, weighted.confusion, shown, ", weighted", ".0f")
     print_line()
     _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
     if weighted is not None:
