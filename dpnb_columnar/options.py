@@ -26,6 +26,8 @@ from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.releases.model_plan import ReleasePlan
 
 Epsilon = Number
 """A budget, or a delta, that is taken exactly: text as it is typed, a float by its shortest text."""
@@ -69,17 +71,7 @@ NeighboursName: TypeAlias = Literal["add-remove", "replace-one"] | Neighbours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """What is said of an option, and how it is typed.
-
-    Attributes:
-        help: What it is, in the help of the command line.
-        type: Type of the value typed: text, a path, a whole number, an enumeration, a list of texts, or ``bool`` for a
-            flag.
-        metavar: Name of the value in the help.
-        shown: What the help says in place of the default None.
-        flag: The option as typed, where it is not the name of its field.
-        hidden: Whether the help leaves it out.
-    """
+    """What is said of an option, and how it is typed; ``shown`` stands for the default None, ``flag`` for its name."""
 
     help: str = ""
     type: Any = str
@@ -262,11 +254,7 @@ class Terms:
         ),
     ] = "auto"
     neighbours: Annotated[
-        NeighboursName,
-        Option(
-            help="Neighbouring relation that epsilon refers to.",
-            type=Neighbours,
-        ),
+        NeighboursName, Option(help="Neighbouring relation that epsilon refers to.", type=Neighbours)
     ] = Neighbours.ADD_REMOVE
     shares: Annotated[
         str | None,
@@ -301,6 +289,12 @@ class Terms:
         division = None if self.shares is None else parse_shares(self.shares)
         return Budget(parse_epsilon(epsilon), Neighbours(self.neighbours), division, parse_delta(self.delta, rows))
 
+    def planned(self, domain: Domain, budget: Budget, rows: int | None, **given: Any) -> ReleasePlan:
+        """Plan a release on these terms, given what ``planned_release`` asks besides."""
+        from dpnb_columnar.public_sample import planned_release
+
+        return planned_release(domain, budget, self.mechanism, self.noise, self.attribute_weights, rows, **given)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Charged:
@@ -316,12 +310,7 @@ class Charged:
         ),
     ] = None
     account: Annotated[
-        str | None,
-        Option(
-            help="Data set of the ledger to charge.",
-            metavar="NAME",
-            shown="the domain's name",
-        ),
+        str | None, Option(help="Data set of the ledger to charge.", metavar="NAME", shown="the domain's name")
     ] = None
 
     witness: Annotated[

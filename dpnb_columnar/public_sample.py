@@ -69,15 +69,7 @@ BLOCK = 50
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
-    """A file of public rows whose columns fit a domain.
-
-    Attributes:
-        path: The file.
-        name: Its declared name: that of the domain it carries, else the file's own without its folder.
-        digest: Hexadecimal SHA-256 of its content.
-        domain: The domain that it is read in.
-        source: Its columns.
-    """
+    """A file of public rows whose columns fit a domain, with its declared name and the SHA-256 of its content."""
 
     path: Path
     name: str
@@ -135,20 +127,9 @@ class PublicRows:
 
 
 def open_public_file(
-    path: Path,
-    domain: Domain,
-    label: str | None = None,
-    inputs: Sequence[DataFile] = (),
-    parts: Collection[str] = (),
+    path: Path, domain: Domain, label: str | None = None, inputs: Sequence[DataFile] = (), parts: Collection[str] = ()
 ) -> PublicFile:
-    """Open a file of public rows. Opens no row.
-
-    Args:
-        domain: The domain of the release. One that the file carries must be the same, but for its name.
-        label: What to predict, where that was named for the confidential rows; it goes for this file as well.
-        inputs: Files of confidential rows.
-        parts: Digests of files whose rows statistics have counted (``file_parts``). Confidential.
-    """
+    """Open a file of public rows, none of the confidential inputs or parts; it carries the release's domain or none."""
     domain = domain.per_row  # nobody counts a public file for a release
     content, size = _digest(path), path.stat().st_size
     local = [file for file in inputs if isinstance(file, Path)]
@@ -266,11 +247,7 @@ def resolve_attribute_weights(
     label: str | None = None,
     parts: Collection[str] = (),
 ) -> str | PublicWeights:
-    """Return the way to weight attributes that an option names; of a Parquet file, the weights learned from it.
-
-    Args:
-        inputs: Files of confidential rows, which are not public.
-    """
+    """Return the way to weight attributes that an option names, or the weights learned from a Parquet file."""
     path = public_path(value)
     if path is None:
         return str(value)
@@ -302,12 +279,7 @@ def planned_release(
     declared: Domain | None = None,
     repeatable: bool = True,
 ) -> ReleasePlan:
-    """Plan a release whose attribute weights are a name, or the path of a file of public rows (``plan``).
-
-    Args:
-        rows: Declared number of rows; None if there is none. Public.
-        inputs: Files of confidential rows, which are not public.
-    """
+    """Plan a release whose attribute weights are a name, or the path of a file of public rows (``plan``)."""
     choice = resolved_mechanism(mechanism, domain, by_unit(budget, domain).row_epsilon, rows, noise)
     weights = resolve_attribute_weights(attribute_weights, declared or domain, choice.name, inputs, label, parts)
     return plan(domain, budget, mechanism, noise, weights, rows, repeatable=repeatable)
@@ -374,11 +346,7 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
 
 
 def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> NaiveBayes:
-    """Make the model that a mechanism would release of public rows, were there no noise.
-
-    Args:
-        released: Their domain without the attributes that are not released.
-    """
+    """Make the model that a mechanism would release of public rows, were there no noise."""
     model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
     attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
     return replace(model, domain=statistics.domain, attributes=attributes)
@@ -389,9 +357,6 @@ def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str)
 
     A fold's log-ratios are those of the tables of all other rows. On the rows that a table was made of, even an
     attribute that tells nothing seems to tell something.
-
-    Args:
-        released: The same without the attributes that are not released.
     """
     whole, ratios, classes, odds = rows.count(domain), [], [], []
     for fold in rows.folds():

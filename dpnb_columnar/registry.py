@@ -35,15 +35,7 @@ OWN_FAMILIES: Mapping[str, str] = dict.fromkeys(
 
 
 def extension(name: str, user: str = "this") -> ModuleType:
-    """Import an extension, or a module of one.
-
-    Args:
-        name: Name of the extension; a module of it stands after a dot, such as ``exports.export``.
-        user: What cannot be done without it, for the error.
-
-    Raises:
-        UnavailableError: if it is not installed.
-    """
+    """Import an extension, or a module of one after a dot, such as ``exports.export``; the error says who needs it."""
     name, dot, module = name.partition(".")
     if (package := _package(name)) is None:
         raise UnavailableError(
@@ -58,11 +50,7 @@ def extension_verbs() -> dict[str, str]:
 
 
 def verb_module(verb: str) -> str | None:
-    """Return the module of an extension's verb; None if no extension has it.
-
-    Raises:
-        UnavailableError: if it is a verb of our own whose extension is not installed.
-    """
+    """Return the module of an extension's verb; None if no extension has it, an error if ours is not installed."""
     package = _offering("VERBS", verb, OWN_VERBS)
     return None if package is None else f"{package.__name__}.{verb.replace('-', '_')}"
 
@@ -79,11 +67,7 @@ def extension_families() -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def noise_family(name: str) -> Any | None:
-    """Make an extension's noise family; None if no extension has it.
-
-    Raises:
-        UnavailableError: if it is a family of our own whose extension is not installed.
-    """
+    """Make an extension's noise family; None if no extension has it, an error if ours is not installed."""
     package = _offering("FAMILIES", name, OWN_FAMILIES)
     return None if package is None else package.FAMILIES[name]()
 

@@ -45,19 +45,7 @@ NAME = "SmoothNaiveBayes"
 
 
 def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes: Sequence[object]) -> Domain:
-    """Make the domain of some columns.
-
-    Args:
-        names: Names of all columns, in order.
-        bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
-            names or positions to such.
-        categories: Mapping of column names or positions to lists of values; or None.
-        classes: The labels.
-
-    Raises:
-        ValueError: if a column is declared twice or not at all, or a declaration names no column.
-        dpnb_columnar.errors.DomainError: if bounds, categories or classes are faulty.
-    """
+    """Make the domain of some columns, of (lower, upper) or (lower, upper, step) each, or of listed values."""
     values = _by_name(categories or {}, names, "categories")
     numeric = [name for name in names if name not in values]
     if isinstance(bounds, Mapping):
@@ -71,11 +59,7 @@ def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes:
 
 
 def labelled_by_y(domain: Domain) -> Domain:
-    """Return the domain with its label read from one column, that of y.
-
-    Raises:
-        ValueError: if the domain declares a weight.
-    """
+    """Return the domain with its label read from one column, that of y; it declares no weight."""
     if domain.weight is not None:
         raise ValueError(
             f"domain: declares the weight {domain.weight.column}, and fit takes none, since a sample_weight of 2 would "
@@ -88,17 +72,7 @@ def labelled_by_y(domain: Domain) -> Domain:
 
 
 def by_groups(domain: Domain, rows: int | None, *, given: bool) -> Domain:
-    """Return the domain counted by groups, one column beside y; as it is where there are none.
-
-    Args:
-        domain: The domain, labelled by y.
-        rows: The most rows of a group that count; None for what the domain declares, else 1.
-        given: Whether the group of each row is given.
-
-    Raises:
-        ValueError: if rows are to be counted by groups, and they are not given.
-        dpnb_columnar.errors.DomainError: if the number of rows is out of range.
-    """
+    """Return the domain, labelled by y, counted by groups of so many rows; as it is where there are none."""
     if not given:
         if rows is not None or domain.unit is not None:
             raise ValueError("groups: missing; give fit the group of each row, or leave unit_rows and the unit out")
@@ -166,13 +140,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def table_of(X: Any) -> Any:
-    """Return the rows as a Polars frame, a pandas frame or an array of two dimensions.
-
-    Raises:
-        TypeError: if X is sparse, or a lazy frame.
-        ValueError: if X has not two dimensions, no column, or two of one name, or holds complex numbers.
-        dpnb_columnar.errors.DataError: if X is an Arrow table that Polars does not read.
-    """
+    """Return the rows as a Polars frame, a pandas frame or an array of two dimensions; refuse what is none."""
     if isinstance(X, pl.LazyFrame):
         raise TypeError("X is a LazyFrame; collect it first")
     table: Any
@@ -195,12 +163,7 @@ def table_of(X: Any) -> Any:
 
 
 def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """Return values as an array: arrays of their own type, a sequence as its elements, of type ``object``.
-
-    Raises:
-        TypeError: if the values are sparse.
-        ValueError: if they do not convert to an array, or numbers are complex.
-    """
+    """Return values as an array: arrays of their own type, a sequence as its elements, of type ``object``."""
     if hasattr(values, "toarray"):
         raise TypeError(f"{name}: sparse data was passed, but dense data is required; use {name}.toarray()")
     if _is_sequence(values):
@@ -230,14 +193,7 @@ def _is_sequence(values: object) -> bool:
 
 
 def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Series) -> pl.DataFrame:
-    """Select the columns that are attributes of the domain, and add others.
-
-    Args:
-        table: What ``table_of`` returns.
-        names: Names of all its columns, in order.
-        domain: The declared domain.
-        *others: Columns of as many rows.
-    """
+    """Select the columns of a table that are attributes of the domain, and add others of as many rows."""
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     columns = [
         series_of(values, name, numeric=isinstance(attributes[name], Numeric))
@@ -267,11 +223,7 @@ UNTYPED = (Kind.INTEGER, Kind.BOOLEAN)
 
 
 def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
-    """List the labels that occur, sorted, without those that are missing. For public labels only.
-
-    Raises:
-        ValueError: if there are fewer than two, or if they are no labels.
-    """
+    """List the labels that occur, at least two, sorted, without those that are missing. For public labels only."""
     if isinstance(labels, pl.Series):
         values = labels.to_list()
     else:

@@ -5,7 +5,8 @@ tables or of the weights of a model (``releases.plan``), or of the scores that i
 (``releases.score_plan``). A plan knows what it asks the rows, and how it draws what is released of the
 answers. ``carry_out`` carries it out; where the result is kept an ``Output`` says.
 
-The ledger's modules are imported where a ledger pays: SQLite is nothing that other runs should wait for.
+The ledger's modules are imported where a ledger pays, and those of scores where scores are released: SQLite and figures
+are nothing that other runs should wait for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
-from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import model_in, read_document
@@ -41,12 +41,15 @@ from dpnb_columnar.runtime.row_progress import begin_work
 if TYPE_CHECKING:
     from dpnb_columnar.core.queries.query import Answer
     from dpnb_columnar.counting.countable import CheckedRows, Rows
+    from dpnb_columnar.evaluation.evaluation import ScoreValues
+    from dpnb_columnar.evaluation.released_scores import ReleasedScores
     from dpnb_columnar.ledger import Charge, Ledger, Run
+    from dpnb_columnar.releases.score_plan import ScorePlan
 
-Plan: TypeAlias = ReleasePlan | ScorePlan
+Plan: TypeAlias = "ReleasePlan | ScorePlan"
 """What is decided before rows are read: the domain, the shares, the questions, how each answer is released. Public."""
 
-Release: TypeAlias = NaiveBayes | ReleasedScores
+Release: TypeAlias = "NaiveBayes | ReleasedScores"
 """What was released. Public."""
 
 
@@ -56,7 +59,11 @@ Reader: TypeAlias = Callable[[object, str], Release]
 
 def document_of(released: Release) -> dict[str, Any]:
     """Write what was released as a document of JSON's types."""
-    return scores_document(released) if isinstance(released, ReleasedScores) else to_document(released)
+    if isinstance(released, NaiveBayes):
+        return to_document(released)
+    from dpnb_columnar.evaluation.released_scores import scores_document
+
+    return scores_document(released)
 
 
 class Output:
@@ -215,11 +222,19 @@ def _release(
         try:
             asked = passes.send(released)
         except StopIteration as end:
-            values = end.value
-            return ReleasedScores.of(values) if isinstance(plan, ScorePlan) else values
+            return _whole(end.value)
         with output.stage(asked.asking):
             answer = rows.answer(asked.query)
         _check_same_rows(answer, first)
+
+
+def _whole(values: NaiveBayes | ScoreValues) -> Release:
+    """Return what was released, scores with their figures."""
+    if isinstance(values, NaiveBayes):
+        return values
+    from dpnb_columnar.evaluation.released_scores import ReleasedScores
+
+    return ReleasedScores.of(values)
 
 
 def _reported(draw: Sampler, values: int) -> Sampler:
@@ -377,4 +392,13 @@ def payment_for(
         inputs={"data": sorted(data), **({"parts": parts} if (parts := parts_of(map(Path, data))) else {}), **inputs},
         unit=() if unit is None else unit_named(unit.columns),
     )
-    return Payment(ledger, charge, read_scores if isinstance(plan, ScorePlan) else read_document, witness)
+    return Payment(ledger, charge, _reader_of(plan), witness)
+
+
+def _reader_of(plan: Plan) -> Reader:
+    """Return what reads the document of a planned release."""
+    if isinstance(plan, ReleasePlan):
+        return read_document
+    from dpnb_columnar.evaluation.released_scores import read_scores
+
+    return read_scores

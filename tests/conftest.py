@@ -18,8 +18,7 @@ from support.running import Ended, Run
 from support.servers import PASSWORD, PostgresServer, postgres_server
 from support.spark import local_session
 
-from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import app
+from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.model import document_reader
 from dpnb_columnar.simulation import simulate_census
 

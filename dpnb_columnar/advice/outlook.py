@@ -1,7 +1,9 @@
 """The outlook of a planned release: what it costs, how wrong it is expected to be, what would be better.
 
 It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
-numbers of rows.
+numbers of rows. What rehearses releases is imported where one is rehearsed: ``train`` and ``show`` do without.
+
+What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone.
 """
 
 from __future__ import annotations
@@ -11,33 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.expected_error import (
-    USUAL_SIZES,
-    SmallCells,
-    WideRange,
-    asked_table,
-    expected_error,
-    rows_asked,
-    small_cells,
-    unit_remark,
-    wide_ranges,
-)
-from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.rehearsal import (
-    WIDE,
-    Advice,
-    Expectation,
-    Prospect,
-    Remedy,
-    advise,
-    expect,
-    rehearsals,
-    releases,
-    releases_to_advise,
-    remedies,
-    what_auto_takes,
-    worst,
-)
 from dpnb_columnar.core.budget import Pure, Share, total
 from dpnb_columnar.core.budget.amounts import DeclaredRowCount
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
@@ -59,12 +34,13 @@ from dpnb_columnar.errors import command, option
 from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import relation_text, scope
 from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
-from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
-from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
+    from dpnb_columnar.advice.expected_error import SmallCells, WideRange
+    from dpnb_columnar.advice.rehearsal import Advice, Expectation, Prospect, Remedy
     from dpnb_columnar.model.parameters import PublicSource
+    from dpnb_columnar.releases.model_plan import ReleasePlan
     from dpnb_columnar.releases.public_weights import PublicWeights
 
 
@@ -260,6 +236,8 @@ class Outlook:
     @property
     def small(self) -> Sequence[SmallCells]:
         """Tables whose noise hides what a category has on average."""
+        from dpnb_columnar.advice.expected_error import small_cells
+
         return small_cells(self.plan.domain, self.plan.shares, self.class_rows) if self.plan.mechanism.private else ()
 
     @property
@@ -307,6 +285,18 @@ class Rehearsal:
 
 def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None, known: int | None) -> Rehearsal:
     """Rehearse a planned release and the mechanisms to choose among."""
+    from dpnb_columnar.advice.population import parse_class_sizes
+    from dpnb_columnar.advice.rehearsal import (
+        advise,
+        expect,
+        rehearsals,
+        releases,
+        releases_to_advise,
+        remedies,
+        what_auto_takes,
+        worst,
+    )
+
     automatic = what_auto_takes(plan.domain, plan.budget, known, plan.noise if plan.budget.delta else None)
     if plan.mechanism_reason is not None:
         automatic = replace(automatic, mechanism=plan.mechanism.name)
@@ -336,6 +326,8 @@ def outlook(
     rehearsed: bool = True,
 ) -> Outlook:
     """Look ahead to a planned release."""
+    from dpnb_columnar.advice.expected_error import USUAL_SIZES, expected_error, wide_ranges
+
     classes = len(plan.domain.classes)
     if sizes is None:
         sizes = USUAL_SIZES if known is None else (max(known.rows // classes, 1),)
@@ -395,6 +387,9 @@ USUAL_ROWS = (1, 2)
 
 def outlook_lines(outlook: Outlook) -> Iterator[str]:
     """Yield the lines of an outlook for people."""
+    from dpnb_columnar.advice.expected_error import asked_table, unit_remark
+    from dpnb_columnar.releases.attribute_weights import NUMERIC_CELLS
+
     planned = outlook.plan
     yield f"domain {planned.domain.name}, from {outlook.origin}"
     if outlook.label_chosen:
@@ -469,6 +464,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
 
 def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield both guarantees for whole units; nothing if the data declare no units, or noise is impure."""
+    from dpnb_columnar.advice.expected_error import expected_error
+
     unit = plan.domain.unit
     columns = plan.domain.available_unit if unit is None else unit.columns
     spent, counts = plan.total, plan.shares[0]
@@ -497,6 +494,8 @@ def narrower(outlook: Outlook) -> str | None:
 
 def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
+    from dpnb_columnar.advice.rehearsal import WIDE
+
     yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
     yield ""
     if rehearsal.expectations:
@@ -528,6 +527,9 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
 
 def outlook_document(outlook: Outlook) -> dict[str, object]:
     """Make a document of an outlook; numbers that must be exact are texts."""
+    from dpnb_columnar.advice.expected_error import rows_asked
+    from dpnb_columnar.domain.domain_text import label_relatives
+
     planned = outlook.plan
     domain, budget = planned.domain, planned.budget
     relatives = label_relatives(domain)

@@ -59,7 +59,6 @@ from dpnb_columnar.options import (
     NoiseName,
     Terms,
 )
-from dpnb_columnar.public_sample import planned_release
 from dpnb_columnar.registry import extension
 from dpnb_columnar.releases.plan import plan_given, reserve_later_pass
 from dpnb_columnar.releases.score_plan import plan_scores
@@ -343,23 +342,13 @@ def split(
 
 @overload
 def split(
-    data: FrameT,
-    *,
-    test: Share = "0.2",
-    validation: None = None,
-    by: str | Sequence[str] = (),
-    seed: int = 1,
+    data: FrameT, *, test: Share = "0.2", validation: None = None, by: str | Sequence[str] = (), seed: int = 1
 ) -> Parts[FrameT]: ...
 
 
 @overload
 def split(
-    data: FrameT,
-    *,
-    test: Share = "0.2",
-    validation: Share,
-    by: str | Sequence[str] = (),
-    seed: int = 1,
+    data: FrameT, *, test: Share = "0.2", validation: Share, by: str | Sequence[str] = (), seed: int = 1
 ) -> ThreeParts[FrameT]: ...
 
 
@@ -576,12 +565,7 @@ def plan(
         shares=shares,
     )
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(names_of(data))
@@ -593,9 +577,7 @@ def plan(
     budget = terms.budget(terms.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
-    planned = planned_release(
-        resolved.domain, budget, mechanism, noise, attribute_weights, number, inputs=files, label=label
-    )
+    planned = terms.planned(resolved.domain, budget, number, inputs=files, label=label)
     return outlook(
         planned,
         resolved.origin,
@@ -900,12 +882,7 @@ def aggregate(
         Statistics(CONFIDENTIAL, domain 'census_simulated': 2 classes, 4 numeric and 9 categorical attributes)
     """
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     with opened_data(data, engine, table) as rows:
         resolved = declared.counted(declared_domain(rows, domain, declared))
@@ -980,16 +957,7 @@ def release(
     if terms.chooses and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
     planned = reserve_later_pass(
-        planned_release(
-            statistics.domain,
-            budget,
-            mechanism,
-            noise,
-            attribute_weights,
-            known,
-            parts=statistics.parts,
-            repeatable=counted.repeatable,
-        )
+        terms.planned(statistics.domain, budget, known, parts=statistics.parts, repeatable=counted.repeatable)
     )
     payment = payment_of(planned, (), Charged(ledger=ledger, account=account, witness=witness))
     return Model.of(training.train(planned, counted, payment))
@@ -1093,12 +1061,7 @@ def train(
         shares=shares,
     )
     declared = Declared(
-        dataset=dataset,
-        label=label,
-        unit=unit,
-        unit_rows=unit_rows,
-        weight=weight,
-        weight_cap=weight_cap,
+        dataset=dataset, label=label, unit=unit, unit_rows=unit_rows, weight=weight, weight_cap=weight_cap
     )
     known = declared_rows(terms)
     budget = terms.budget(epsilon, known)
@@ -1106,16 +1069,8 @@ def train(
         resolved = declared.counted(declared_domain(opened, domain, declared))
         if terms.chooses and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
-        planned = planned_release(
-            resolved.domain,
-            budget,
-            mechanism,
-            noise,
-            attribute_weights,
-            known,
-            inputs=opened.files,
-            label=label,
-            repeatable=opened.repeatable,
+        planned = terms.planned(
+            resolved.domain, budget, known, inputs=opened.files, label=label, repeatable=opened.repeatable
         )
         payment = payment_of(planned, opened.names, Charged(ledger=ledger, account=account, witness=witness), run_id)
         return Model.of(training.train(planned, opened, payment))

@@ -20,7 +20,7 @@ from dpnb_columnar.rows.frames import Frame, in_form_of, to_polars
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    from dpnb_columnar.dialects.rules import Kinds
+    from dpnb_columnar.dialects.nodes import Kinds
     from dpnb_columnar.evaluation.evaluation import Evaluation
     from dpnb_columnar.report.figures import Page
     from dpnb_columnar.rows.sources import DialectName
@@ -195,9 +195,9 @@ class Model(NaiveBayes):
                 the database that ``like`` names.
             table: Name of the table, as the database writes it; None for the domain's name.
             keys: Columns to carry over, placed first; empty for all.
-            kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
+            kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.nodes``.
             parameters: Name of a table of the model's terms for the query to join; it is written by
-                ``dpnb_columnar.dialects.joined_query.write_table``.
+                ``dpnb_columnar.dialects.scoring_query.write_table``.
             like: Address of the database, or a DuckDB or SQLite file, whose catalogue tells the types and the spelling
                 of the table's columns; or a Parquet file like the table. No row is read. It stands for ``kinds``.
             names: How the table spells its columns, where no catalogue tells it: ``lower``, ``upper`` or ``declared``.
@@ -220,8 +220,7 @@ class Model(NaiveBayes):
             >>> print(query.splitlines()[1])
             -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
         """
-        from dpnb_columnar.dialects.scoring_query import scoring_query
-        from dpnb_columnar.dialects.sql_columns import sql_columns
+        from dpnb_columnar.dialects.scoring_query import scoring_query, sql_columns
         from dpnb_columnar.rows.sources import parse_dialect, parse_spelling
 
         if like is not None and kinds is not None:
@@ -245,11 +244,7 @@ class Model(NaiveBayes):
         )
 
     def export(
-        self,
-        path: str | PathLike[str],
-        to: Literal["onnx", "r", "stata", "sas", "spss"],
-        *,
-        overwrite: bool = False,
+        self, path: str | PathLike[str], to: Literal["onnx", "r", "stata", "sas", "spss"], *, overwrite: bool = False
     ) -> Path:
         """Write the model as a script that scores rows in another language, or as an ONNX graph.
 

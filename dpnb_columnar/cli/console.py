@@ -102,11 +102,7 @@ def print_confidential() -> None:
 
 
 def print_warning(line: str, event: str = "warning", **fields: object) -> None:
-    """Print a line for people on standard error.
-
-    Raises:
-        OutputError: if it cannot be printed.
-    """
+    """Print a line for people on standard error."""
     if is_json():
         _print_event(event, line, fields)
     else:
@@ -146,12 +142,7 @@ COLUMNS = 100
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, folded: bool = False) -> None:
-    """Print an aligned table; columns of numbers are aligned to the right.
-
-    Args:
-        folded: Whether columns for which the terminal is too narrow, such as those of many classes, follow in tables
-            below, each of which names the rows by the first column again.
-    """
+    """Print an aligned table, numbers to the right; ``folded`` puts columns that do not fit into tables below."""
     from dpnb_columnar.domain.domain_text import table_lines
 
     print_lines(table_lines(header, rows, get_terminal_size((COLUMNS, 24)).columns if folded else None))
@@ -249,18 +240,9 @@ def stage(name: str) -> Iterator[None]:
 
 @contextmanager
 def progress(name: str, total: int, unit: str) -> Iterator[Callable[[int], None] | None]:
-    """Show how much of a public total is done; print nothing in a pipe.
-
-    Yields:
-        The function to call with each amount done; None where no progress is shown.
-    """
+    """Show how much of a public total is done, by the function yielded; yield None and print nothing in a pipe."""
     with _watcher(name) as watcher:
         yield None if watcher is None else watcher.begin(total, unit)
-
-
-def shows_progress() -> bool:
-    """Return whether a bar is shown: on a terminal only."""
-    return sys.stderr is not None and sys.stderr.isatty() and not is_json()
 
 
 @contextmanager
@@ -268,7 +250,7 @@ def _watcher(name: str) -> Iterator[Watcher | None]:
     if is_json():
         yield _StageLog(name)
         return
-    if not shows_progress():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

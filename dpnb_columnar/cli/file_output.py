@@ -42,23 +42,15 @@ from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.core.noise import ExactSampler, SeededBits
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, domain_file
 from dpnb_columnar.domain.declared_domain import Declaration, Domain, weight_document
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label, weighs_by
 from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.evaluation.evaluation import fold_classes, shown_classes
-from dpnb_columnar.evaluation.released_scores import (
-    UNRANKED,
-    ReleasedScores,
-    figures_document,
-    load_scores,
-    scores_document,
-)
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.guarantee_text import drawn_from, relation_text, statement
 from dpnb_columnar.model.model_files import read_model, save_model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
@@ -71,9 +63,10 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import WideRange
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.evaluation.group_figures import DivisionFigures
-    from dpnb_columnar.evaluation.noisy_intervals import Estimate
+    from dpnb_columnar.evaluation.evaluation import DivisionFigures, Estimate
+    from dpnb_columnar.evaluation.released_scores import ReleasedScores
     from dpnb_columnar.options import PaymentOptions
+    from dpnb_columnar.releases.score_plan import ScorePlan
     from dpnb_columnar.rows.input_files import DataFile
     from dpnb_columnar.training import Payment
 
@@ -81,7 +74,7 @@ if TYPE_CHECKING:
 def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
     """Print two tables of each division, and the groups for which the model is worse by the whole interval."""
     from dpnb_columnar.domain.groupings import group_text
-    from dpnb_columnar.evaluation.group_figures import BY_CHANCE, figure_tables
+    from dpnb_columnar.evaluation.evaluation import BY_CHANCE, figure_tables
 
     for division in divisions:
         names = [group_text(domain, division.columns, each.values, SHORT) for each in division.known]
@@ -107,7 +100,7 @@ def print_groups(divisions: Sequence[DivisionFigures], domain: Domain) -> None:
 
 def _group_cells(estimate: Estimate | None) -> tuple[str, str]:
     """Write a figure and its interval."""
-    from dpnb_columnar.evaluation.group_figures import is_known
+    from dpnb_columnar.evaluation.evaluation import is_known
 
     if estimate is None or not is_known(estimate):
         return "none", ""
@@ -167,18 +160,7 @@ Line: TypeAlias = tuple[str, str, dict[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class FileOutput(Output):
-    """A file that a release is written to, and the lines on the way to it.
-
-    Attributes:
-        plan: The release.
-        path: The file.
-        overwrite: Whether it may be replaced.
-        inputs: Files that it must not replace: the data, the ledger and the file of settings among them.
-        resolved: The domain, and its origin.
-        rule: A line on the n of a rule for delta; None where delta is no rule.
-        silent: Whether no line is printed, since the release itself is printed as JSON.
-        rows: Declared number of rows, if there is one.
-    """
+    """A file that a release is written to, which is none of its inputs, and lines on the way, unless ``silent``."""
 
     plan: Plan
     path: Path
@@ -218,7 +200,7 @@ class FileOutput(Output):
         if self.overwrite or not exists(self.path):
             return False
         try:
-            same = (load_scores if isinstance(released, ReleasedScores) else read_model)(self.path) == released
+            same = _read_as(released, self.path) == released
         except Error:
             same = False
         if not same:
@@ -229,10 +211,10 @@ class FileOutput(Output):
         return True
 
     def _write(self, released: Release) -> None:
-        if isinstance(released, ReleasedScores):
-            released.save(self.path, overwrite=self.overwrite)
-        else:
+        if isinstance(released, NaiveBayes):
             save_model(released, self.path, overwrite=self.overwrite)
+        else:
+            released.save(self.path, overwrite=self.overwrite)
 
     def say(self, line: str, event: str = "note", **fields: object) -> None:
         """Print a line on the way to the file, unless the release itself is printed."""
@@ -245,7 +227,7 @@ class FileOutput(Output):
             options.print_domain(self.resolved)
         if self.rule is not None:
             self.say(self.rule)
-        for line, event, fields in _score_lines(plan) if isinstance(plan, ScorePlan) else _model_lines(plan, self.rows):
+        for line, event, fields in _lines(plan, self.rows):
             self.say(line, event, **fields)
         self.say_charge(payment)
 
@@ -253,7 +235,7 @@ class FileOutput(Output):
         """Write the file."""
         self._write(released)
         if not released.guarantee.private:
-            scores = isinstance(released, ReleasedScores)
+            scores = not isinstance(released, NaiveBayes)
             print_warning(
                 f"{'these scores carry' if scores else 'this model carries'} NO GUARANTEE; "
                 f"{'they are' if scores else 'it is'} as confidential as the rows"
@@ -276,6 +258,20 @@ class FileOutput(Output):
             ledger=str(ledger),
             remaining=left,
         )
+
+
+def _read_as(released: Release, path: Path) -> Release:
+    """Read a file of the kind of what was released."""
+    if isinstance(released, NaiveBayes):
+        return read_model(path)
+    from dpnb_columnar.evaluation.released_scores import load_scores
+
+    return load_scores(path)
+
+
+def _lines(plan: Plan, rows: int | None) -> Iterator[Line]:
+    """Say what a release spends, given the declared number of rows."""
+    return _model_lines(plan, rows) if isinstance(plan, ReleasePlan) else _score_lines(plan)
 
 
 def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
@@ -373,11 +369,16 @@ def sampler(seed: int | None) -> ExactSampler | None:
 
 def print_json(scores: ReleasedScores) -> None:
     """Print the document of released scores."""
+    from dpnb_columnar.evaluation.released_scores import scores_document
+
     print_text(to_json(scores_document(scores)).rstrip())
 
 
 def print_scores(scores: ReleasedScores) -> None:
     """Print the figures of released scores; as one event where events are printed."""
+    from dpnb_columnar.evaluation.evaluation import shown_classes
+    from dpnb_columnar.evaluation.released_scores import UNRANKED, figures_document
+
     figures = scores.figures
     if is_json():
         log_event("scores", statement(scores.guarantee), figures=figures_document(scores))
@@ -403,14 +404,8 @@ def print_scores(scores: ReleasedScores) -> None:
         print_line(UNRANKED)
     print_line()
     shown = shown_classes([sum(row) for row in figures.confusion], every=False)
-    others, short = len(names) - len(shown), class_texts(domain, SHORT)
-    rest = [f"{others} others"] if others else []
-    confused = zip([*(names[code] for code in shown), *rest], fold_classes(figures.confusion, shown), strict=True)
-    print_table(
-        ["true \\ predicted", *(short[code] for code in shown), *rest],
-        [[name, *row] for name, row in confused],
-        folded=True,
-    )
+    others = len(names) - len(shown)
+    print_confusion(domain, figures.confusion, shown)
     print_line()
     rows = [[names[code], *_cells(figures.recall[code]), *_cells(figures.precision[code])] for code in shown]
     print_table(["class", "recall", "", "precision", ""], rows)
@@ -426,6 +421,22 @@ def print_scores(scores: ReleasedScores) -> None:
             ],
         )
     print_groups(figures.groups, domain)
+
+
+def print_confusion(
+    domain: Domain, confusion: Sequence[Sequence[float]], shown: Sequence[int], of: str = "", form: str = ""
+) -> None:
+    """Print rows, or weights, by true and predicted class, those of classes that are not shown together."""
+    from dpnb_columnar.evaluation.evaluation import fold_classes
+
+    long, short, others = class_texts(domain), class_texts(domain, SHORT), len(confusion) - len(shown)
+    rest = [f"{others} others"] if others else []
+    rows = zip([*(long[code] for code in shown), *rest], fold_classes(confusion, shown), strict=True)
+    print_table(
+        [f"true \\ predicted{of}", *(short[code] for code in shown), *rest],
+        [[name, *(format(cell, form) if form else cell for cell in row)] for name, row in rows],
+        folded=True,
+    )
 
 
 def _print_figure(name: str, estimate: Estimate, remark: str = "") -> None:

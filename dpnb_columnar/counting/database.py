@@ -63,7 +63,7 @@ class DatabaseTable:
         """Divide the table into ranges of pages, to report progress if somebody watches; units may lie in several."""
         if query.domain.unit is not None or not is_watched():
             return None
-        from dpnb_columnar.dialects.table_size import lock_statement, pages_query
+        from dpnb_columnar.dialects.rendering import lock_statement, pages_query
 
         pages = table_sizes(self.database, pages_query(self.table)) or [0]
         parts = min(sum(pages) // max(LEAST_PAGES, query.cells // CELLS_OF_A_PAGE), max(pages), MOST_RANGES)
@@ -71,8 +71,7 @@ class DatabaseTable:
 
     def rows(self, ranges: PageRanges | None) -> str | exp.Subquery:
         """Return the table under the domain's names: itself, or a query that renames its columns, of a range or all."""
-        from dpnb_columnar.dialects.rendering import renamed_table
-        from dpnb_columnar.dialects.table_size import rows_in_range
+        from dpnb_columnar.dialects.rendering import renamed_table, rows_in_range
 
         if ranges is not None:
             return rows_in_range(self.table, self.columns)
@@ -94,7 +93,7 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
 @confined()
 def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
     """Answer a query over the rows of a table, inside the database."""
-    from dpnb_columnar.dialects.later_queries import query_sql
+    from dpnb_columnar.dialects.statistics_query import query_sql
 
     ranges = source.ranges(query)
     text = query_sql(query, source.kinds, source.rows(ranges), source.database.dialect)

@@ -332,8 +332,7 @@ class DatabaseInput:
     def _selected(self, columns: Sequence[str] | None, bounded: Collection[str] = ()) -> SelectedRows:
         import polars as pl
 
-        from dpnb_columnar.dialects.rendering import parse_table, select_columns
-        from dpnb_columnar.dialects.table_size import size_query
+        from dpnb_columnar.dialects.rendering import parse_table, select_columns, size_query
         from dpnb_columnar.rows.column_checks import matched_columns
         from dpnb_columnar.rows.databases import SelectedRows, query_columns
 

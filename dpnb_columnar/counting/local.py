@@ -552,7 +552,7 @@ def count_by_duckdb(source: ParquetSource, domain: Domain, attributes: Sequence[
     """Count the classes, and the cells of some attributes; a cell may be there several times. Confidential."""
     import duckdb
 
-    from dpnb_columnar.dialects.cells_query import COUNT, FILES, cells_query, joint_keys
+    from dpnb_columnar.dialects.statistics_query import COUNT, FILES, cells_query, joint_keys
     from dpnb_columnar.rows.databases import reported_query
 
     keys = joint_keys(domain, source.kinds, attributes)

@@ -1,10 +1,10 @@
-"""Render a query's tree as a database's own text, and parse the names of tables that users type.
+"""Render a query's tree as a database's own text, parse names of tables that users type, and ask for a table's size.
 
 A tree means the same in every database but for a few kinds of node, each rewritten below for the databases that differ.
 
-*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.names.SPELLED_NUMBER``): a rewrite
-writes ``nodes.number_or_null`` as the cast of what is a number. A
-column of text is tested by its text, one of unknown kind by its type, too.
+*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.numbers.SPELLED_NUMBER``): a rewrite
+writes ``nodes.number_or_null`` as the cast of what is a number. A column of text is tested by its text, one of unknown
+kind by its type, too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from dpnb_columnar.domain.field_reader import LONGEST_VALUE
 from dpnb_columnar.domain.names import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.rows.sources import Dialect
+from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.version import __version__
 
 NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
@@ -303,22 +304,14 @@ def in_duckdb(value: exp.Expr) -> exp.Expr:
 
 
 def header(lines: Sequence[str]) -> str:
-    """Write comment lines, the program's version in the first.
-
-    Args:
-        lines: One line each: names within them must be written with ``repr``.
-    """
+    """Write comment lines, each with its names by ``repr``, the program's version in the first."""
     return "".join(f"-- {line}\n" for line in (f"Written by dpnb-columnar {__version__}.", *lines))
 
 
 def select_columns(
     table: str, columns: Sequence[str] | None, dialect: Dialect, bounded: Collection[str] = frozenset()
 ) -> str:
-    """Write the query for some columns of a table, or for all of them.
-
-    Args:
-        columns: Columns in order; None for all.
-    """
+    """Write the query for some columns of a table in order, or for all of them (None)."""
     chosen: list[exp.Expr] = [exp.Star()]
     if columns is not None:
         chosen = [_bounded(name, dialect) if name in bounded else exp.column(identifier(name)) for name in columns]
@@ -504,3 +497,46 @@ REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],
     Dialect.SQLITE: [_nan_never, number_of_sqlite, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }
+
+
+COUNTED = "counted"
+"""Stands for the table in a query."""
+
+
+def size_query(table: str, dialect: Dialect) -> str:
+    """Write the query for about how many rows a table has in DuckDB, SQLite or PostgreSQL; nothing of a view."""
+    return _about(table, dialect.value, dialect)
+
+
+def pages_query(table: str) -> str:
+    """Write the query for the pages of each partition of a table of PostgreSQL's; null if ranges cannot be read."""
+    return _about(table, "pages", Dialect.POSTGRES)
+
+
+def lock_statement(table: str) -> str:
+    """Write the statement that keeps a table of PostgreSQL's as it is while its ranges are read."""
+    name = parse_table(table, Dialect.POSTGRES).sql(dialect=Dialect.POSTGRES.value)
+    return sections("table_size")["lock"].replace(COUNTED, name)
+
+
+def rows_in_range(table: str, names: Mapping[str, str]) -> exp.Subquery:
+    """Build the query for some columns of the rows in a range of pages, which ``rows.databases`` sets."""
+    rows = renamed_table(table, names, Dialect.POSTGRES)
+    rows.this.where(sections("table_size")["in_range"], dialect=Dialect.POSTGRES.value, copy=False)
+    return rows
+
+
+def _about(table: str, name: str, dialect: Dialect) -> str:
+    """Fill a table's name into a query of ``sql/table_size.sql``."""
+    parsed = parse_table(table, dialect)
+    query = exp.replace_placeholders(
+        sqlglot.parse_one(sections("table_size")[name], dialect=dialect.value),
+        name=text(parsed.name),
+        db=text(parsed.db) if parsed.db else exp.null(),
+        catalog=text(parsed.catalog) if parsed.catalog else exp.null(),
+        table=text(parsed.sql(dialect=dialect.value)),
+    )
+    for counted in query.find_all(exp.Table):
+        if counted.name == COUNTED:
+            counted.replace(parsed)
+    return render(query, dialect, pretty=False)

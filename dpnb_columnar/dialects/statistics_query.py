@@ -1,62 +1,95 @@
-"""The statistics of a table as one query, run by the database that holds it.
+"""What is asked of the rows as one query for each pass, run by the database that holds them.
 
 CONFIDENTIAL: the result of the query is exact counts. Where a unit is declared, steps of the query choose among its
 rows, by the order that ``rows.row_rules`` defines.
 
-What the columns of a table hold and are called, by a database's catalogue or a file like the table: no row is read.
-
 Names of a domain are matched but for upper and lower case: PostgreSQL folds names without quotes to lower case,
-Snowflake to upper case.
+Snowflake to upper case. What columns hold, a catalogue or a file like the table says: no row is read.
+
+*The local pass* counts Parquet files by sums of a few joint tables. Several attributes and the class are one number of
+16 bits, a few for each attribute, and DuckDB counts these numbers: a type of 16 bits is narrow enough for an array of
+counters in the place of a hash table. It needs no statistics of the files for that, and none can make it count wrongly:
+of a bitwise OR DuckDB knows nothing but the type. DuckDB computes a function, unlike a CASE, once for each entry of a
+column's dictionary and not once for each row. So a rule is written as functions: whole numbers are counted as they are,
+between the least and the largest declared value, and others looked up.
+
+*Later passes*: ``query_sql`` writes the query of any pass. Scores are whole numbers, so every database counts the same.
+
+*Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients of numbers from 0 on are
+computed in 64-bit floats and rounded down. An exact quotient a/b that is no whole number is at least 1/b below the next
+one, and with a below 2^53 a float is off by less than that: none is rounded up to a whole number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import polars as pl
 from sqlglot import exp
 
+from dpnb_columnar.core.code_limits import UNITS
+from dpnb_columnar.core.queries.query import Query
+from dpnb_columnar.core.queries.scores import (
+    CERTAIN,
+    ClassScores,
+    GradientQuery,
+    Margins,
+    ScoreTable,
+    probabilities,
+    sum_columns,
+)
+from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
+    Kinds,
     as_column,
+    as_double,
     as_text,
+    at_least,
     below,
+    by_start,
     case,
+    category_code,
+    class_code,
+    condition_holds,
+    double,
+    enum_code,
     equal,
+    grid_code,
     identifier,
     integer,
     is_null,
     lookup,
+    minus,
     modulo,
+    number,
+    number_at,
+    over,
     own_column,
     plus,
     source_column,
+    sum_of,
     text,
     times,
+    weight_steps,
 )
 from dpnb_columnar.dialects.rendering import (
     header,
+    in_duckdb,
     parse_table,
     render,
     rows_or_default,
     select_columns,
     table_or_default,
 )
-from dpnb_columnar.dialects.rules import (
-    Kinds,
-    category_code,
-    class_code,
-    grid_code,
-    number,
-    weight_steps,
-)
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.column_kinds import Kind, category_keys
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, digest
 from dpnb_columnar.domain.domain_text import label_remarks
@@ -70,9 +103,212 @@ from dpnb_columnar.rows.row_rules import (
     distinguished_range,
     is_wide,
     multiplier,
+    number_of_codes,
     unit_names,
 )
 from dpnb_columnar.rows.sources import Database, Dialect, Spelling, parse_database
+
+COUNT = "count"
+
+FILES = "files"
+"""Parameter of the query: the Parquet files, their columns matched by name and widened to one type."""
+
+KEY_BITS = 16
+"""Bits of a key of several attributes: as many counters as that take half a MiB in each thread."""
+
+FEW_VALUES = 2**8
+"""So far apart may two declared whole numbers be, or twice as far as there are, and all between them are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """Where the values of one attribute stand in a key.
+
+    Attributes:
+        attribute: The attribute.
+        value: The expression of a whole number from 0 on for every row.
+        size: How many numbers there are.
+        codes: The code of each number, one beyond the attribute's where it has none; None where they are the codes.
+        shift: Bits of the key below these.
+    """
+
+    attribute: Attribute
+    value: exp.Expr
+    size: int
+    codes: Sequence[int] | None = None
+    shift: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Bits of the key that the number takes."""
+        return (self.size - 1).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A whole number of the class, in its lowest bits, and digits of attributes; the rows of each are counted."""
+
+    class_bits: int
+    digits: tuple[Digit, ...] = ()
+
+    @property
+    def bits(self) -> int:
+        """Bits of all."""
+        return self.class_bits + sum(digit.bits for digit in self.digits)
+
+    @property
+    def type(self) -> exp.DType:
+        """The key's type: DuckDB counts one of 16 bits in an array, whatever the files say of themselves."""
+        return exp.DType.USMALLINT if self.bits <= KEY_BITS else exp.DType.BIGINT
+
+
+def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) -> list[Key]:
+    """Divide attributes among keys, as many in each as ``KEY_BITS`` hold; what is wider has a key for itself."""
+    none = Key((len(domain.classes) - 1).bit_length())
+    keys: list[Key] = []
+    digits = [_digit(attribute, kinds[attribute.name]) for attribute in attributes]
+    for digit in sorted(digits, key=lambda digit: digit.bits, reverse=True):
+        place = next((place for place, key in enumerate(keys) if key.bits + digit.bits <= KEY_BITS), len(keys))
+        key = keys[place] if place < len(keys) else none
+        key = Key(key.class_bits, (*key.digits, replace(digit, shift=key.bits)))  # above the others
+        keys[place:] = [key, *keys[place + 1 :]]
+    return keys or [none]
+
+
+def cells_query(domain: Domain, kinds: Kinds, keys: Sequence[Key]) -> str:
+    """Write the query on ``$files`` that counts rows by ``key_0``, ``key_1``, ..., of which all but one are null."""
+    names = [f"key_{place}" for place in range(len(keys))]
+    given = [f"given_{place}" for place in range(len(domain.row_dropping))]
+    values = [
+        as_column(exp.cast(digit.value, key.type), _name(place, position))
+        for place, key in enumerate(keys)
+        for position, digit in enumerate(key.digits)
+    ]
+    read = exp.select(
+        as_column(_class(domain, kinds), CLASS),
+        *values,
+        *(
+            as_column(_null_if_missing(each, kinds), name)
+            for each, name in zip(domain.row_dropping, given, strict=True)
+        ),
+    ).from_(exp.alias_(_files(), SOURCE, quoted=True))
+    coded = (
+        exp.select(
+            *(as_column(_joined(key, place), name) for place, (key, name) in enumerate(zip(keys, names, strict=True)))
+        )
+        .from_(_table("read"))
+        .where(*(exp.not_(is_null(own_column(name))) for name in (CLASS, *given)))
+    )
+    sets = [exp.Tuple(expressions=[own_column(name)]) for name in names]
+    query = (
+        exp.select(*map(own_column, names), as_column(exp.Count(this=exp.Star()), COUNT))
+        .from_(_table("coded"))
+        .group_by(exp.GroupingSets(expressions=sets))
+        .with_(identifier("read"), as_=read, copy=False)
+        .with_(identifier("coded"), as_=coded, copy=False)
+    )
+    return query.sql(dialect=Dialect.DUCKDB.value, pretty=True, copy=False)
+
+
+def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
+    """Write the class of a row; a condition is evaluated once, since DuckDB casts a truth value to a number."""
+    if domain.label.condition is not None:
+        return in_duckdb(condition_holds(domain.label, kinds))
+    return _by_dictionary(class_code(domain.label, kinds))
+
+
+def _digit(attribute: Attribute, kind: Kind | None) -> Digit:
+    """Write a number for each value of an attribute that has a code of its own, and one for all others and null."""
+    if isinstance(attribute, Numeric):
+        value = in_duckdb(grid_code(attribute, number(attribute.name, kind, attribute.missing_values)))
+        return _or_last(attribute, value, attribute.cells + 1)
+    absent = len(attribute.values)
+    if kind in (Kind.INTEGER, Kind.BOOLEAN):
+        known = {int(cast(int, key)): code for key, code in category_keys(attribute, kind).items()}
+        before, after = min(known) - 1, max(known) + 1
+        if after - before < max(FEW_VALUES, 2 * len(known)) and max(-before, after) < 2**30:
+            column: exp.Expr = source_column(attribute.name)
+            column = exp.cast(column, exp.DType.TINYINT) if kind is Kind.BOOLEAN else column
+            codes = [known.get(value, absent) for value in range(before, after + 1)]
+            return Digit(attribute, _between(column, before, after), len(codes), codes)
+    return _or_last(attribute, _by_dictionary(category_code(replace(attribute, missing=None), kind)), absent)
+
+
+def _or_last(attribute: Attribute, code: exp.Expr, absent: int) -> Digit:
+    """Write a code, and the number after the last where it is null: DuckDB's LEAST leaves null out."""
+    return Digit(attribute, _function("LEAST", code, integer(absent)), absent + 1)
+
+
+def _between(column: exp.Expr, before: int, after: int) -> exp.Expr:
+    """Write how far a whole number is above that before the first declared, within 0 and the most; 0 for null."""
+    bounded = _function("LEAST", _function("GREATEST", column, integer(before)), integer(after))
+    return minus(exp.cast(bounded, exp.DType.INT), integer(before))
+
+
+def _name(place: int, position: int) -> str:
+    return f"digit_{place}_{position}"
+
+
+def _joined(key: Key, place: int) -> exp.Expr:
+    """Write a key: its class, and each digit above those before it."""
+    joined: exp.Expr = exp.cast(own_column(CLASS), key.type)
+    for position, digit in enumerate(key.digits):
+        above = times(own_column(_name(place, position)), exp.cast(integer(2**digit.shift), key.type))
+        joined = exp.BitwiseOr(this=joined, expression=exp.Paren(this=above))
+    return joined
+
+
+def _null_if_missing(attribute: Attribute, kinds: Kinds) -> exp.Expr:
+    """Write a value that is null where the row lacks the attribute."""
+    if isinstance(attribute, Numeric):
+        return in_duckdb(number(attribute.name, kinds[attribute.name], attribute.missing_values))
+    return _by_dictionary(category_code(attribute, kinds[attribute.name]))
+
+
+def _by_dictionary(code: exp.Expr) -> exp.Expr:
+    """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function."""
+    return _lookup(in_duckdb(code))
+
+
+def _lookup(code: exp.Expr) -> exp.Expr:
+    """Rewrite a CASE as a lookup of DuckDB's: by an ENUM of texts or whole numbers, by a list of other constants."""
+    assert isinstance(code, exp.Case)
+    constants = [branch.this for branch in code.args["ifs"]]
+    codes = [branch.args["true"] for branch in code.args["ifs"]]
+    is_place = [each.name for each in codes] == [str(place) for place in range(len(codes))]
+    if all(isinstance(each, exp.Literal) for each in constants):
+        key = code.this if all(each.is_string for each in constants) else as_text(code.this)
+        result: exp.Expr = enum_code(key, [each.name for each in constants])
+        place: exp.Expr = exp.Add(this=exp.cast(result, exp.DType.INT), expression=integer(1))
+    else:
+        place = _function("LIST_POSITION", exp.Array(expressions=constants), code.this)
+        result = exp.Sub(this=place, expression=integer(1))
+    if not is_place:
+        result = _function("LIST_EXTRACT", exp.Array(expressions=codes), place)
+    otherwise = code.args.get("default")
+    if isinstance(otherwise, exp.Case):
+        otherwise = _lookup(otherwise)
+    return exp.Coalesce(this=result, expressions=[otherwise]) if otherwise else result
+
+
+def _files() -> exp.Expr:
+    options = {"union_by_name": exp.true(), "hive_partitioning": exp.false()}
+    return exp.Anonymous(
+        this="READ_PARQUET",
+        expressions=[
+            exp.Parameter(this=exp.var(FILES)),
+            *(exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()),
+        ],
+    )
+
+
+def _function(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=identifier(name))
+
 
 SPELLED: Mapping[Spelling, Callable[[str], str]] = {
     Spelling.LOWER: str.lower,
@@ -83,13 +319,7 @@ SPELLED: Mapping[Spelling, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Columns of a table under the names that a domain, or who typed them, has for them.
-
-    Attributes:
-        source: What tells of them, for messages.
-        names: The table's name of each column.
-        types: Type of each column.
-    """
+    """Columns of a table under the names that a domain, or who typed them, has for them."""
 
     source: str
     names: Mapping[str, str]
@@ -136,7 +366,7 @@ def dialect_like(dialect: Dialect | None, like: str | None) -> Dialect:
 
 RANK = "rank"
 
-Query = TypeVar("Query", bound=exp.Query)
+Selection = TypeVar("Selection", bound=exp.Query)
 
 Steps = list[tuple[str, exp.Select]]
 """Names and queries, each over the one before."""
@@ -152,7 +382,7 @@ def last_step(steps: Steps) -> exp.Table:
     return exp.Table(this=identifier(steps[-1][0]))
 
 
-def with_steps(query: Query, steps: Steps) -> Query:
+def with_steps(query: Selection, steps: Steps) -> Selection:
     """Put the steps before a query that names them."""
     for name, step in steps:
         query = query.with_(identifier(name), as_=step, copy=False)
@@ -277,7 +507,10 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
         numbers[WEIGHT] = exp.Sum(this=own_column(WEIGHT))
     classes = range(len(domain.classes))
     of_classes = [
-        as_column(exp.Filter(this=number.copy(), expression=exp.Where(this=_is_class(klass))), f"{name}_{klass}")
+        as_column(
+            exp.Filter(this=number.copy(), expression=exp.Where(this=equal(own_column(CLASS), integer(klass)))),
+            f"{name}_{klass}",
+        )
         for name, number in numbers.items()
         for klass in classes
     ]
@@ -345,10 +578,6 @@ def _rule(attribute: Attribute, kinds: Kinds, name: str) -> exp.Expr:
     value = _value(attribute, kinds)
     code = grid_code(attribute, value) if isinstance(attribute, Numeric) else value
     return code.transform(lambda node: own_column(name) if isinstance(node, exp.Column) else node, copy=False)
-
-
-def _is_class(klass: int) -> exp.Expr:
-    return equal(own_column(CLASS), integer(klass))
 
 
 def _cells(domain: Domain, table: exp.Table, attribute: exp.Expr, code: exp.Expr, number: str) -> exp.Select:
@@ -437,11 +666,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
 
 
 def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
-    """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
-
-    Where the domain declares a weight, also its steps, ``weight``; where it declares a unit, the last step has those
-    rows alone that count.
-    """
+    """Write the steps to every row's class, null where it does not count, codes and weight, of the rows chosen."""
     counts = case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))])
     codes = [
         as_column(code, name) for code, name in zip(code_columns(domain), _numbered_names(domain, "code"), strict=True)
@@ -543,3 +768,230 @@ def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:
         f"  {command('release', 'RESULT.csv', dataset='NAME', output='MODEL.json')}",
         *label_remarks(domain, domain.columns),
     )
+
+
+@singledispatch
+def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    """Write the SQL query whose result ``statistics_files.answer_of`` reads."""
+    raise TypeError(f"no SQL is registered for {type(query).__name__}")
+
+
+@query_sql.register
+def _cells_sql(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    return statistics_query(query.domain, kinds, table, dialect)
+
+
+# Steps of the queries of all later passes: a row's codes, and the scores that tables of whole numbers give them.
+
+MOST_ARGUMENTS = 100
+"""Numbers that are compared at once: SQLite's functions take no more than 127, or 1,000 of late."""
+
+MOST_BRANCHES = 256
+"""Steps that become branches; of more, regular ones become a list."""
+
+
+def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
+    """Write the query of columns over those rows of the last step that count."""
+    return with_steps(exp.select(*columns).from_(last_step(steps)).where(is_there(CLASS)), steps)
+
+
+def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
+    """Write the largest of numbers that are never null, without the tests for null that sqlglot adds for DuckDB."""
+    if len(numbers) == 1:  # SQLite takes the largest of one number for that of all rows
+        return numbers[0]
+    if len(numbers) > MOST_ARGUMENTS:
+        parts = range(0, len(numbers), MOST_ARGUMENTS)
+        numbers = [greatest(numbers[start : start + MOST_ARGUMENTS], dialect) for start in parts]
+    wide = [exp.cast(number.copy(), exp.DType.BIGINT) for number in numbers]
+    return exp.Greatest(this=wide[0], expressions=wide[1:], ignore_nulls=dialect is Dialect.DUCKDB)
+
+
+def attribute_score(table: ScoreTable, domain: Domain, dialect: Dialect) -> exp.Expr:
+    """Write the score of one attribute, by its code among ``coded_rows``, as a 64-bit integer."""
+    place = next(place for place, each in enumerate(domain.attributes) if each.name == table.attribute)
+    column, codes = f"code_{place}", number_of_codes(domain.attributes[place])
+    missing = (is_null(own_column(column)), integer(table.missing))
+    starts, scores = table.starts, table.scores
+    if len(starts) > MOST_BRANCHES and len(runs := _runs(starts, codes)) <= MOST_BRANCHES:
+        places = [_place(column, run, starts) for run in runs]
+        firsts = [integer(starts[run.start]) for run in runs[1:]]
+        score = number_at(scores, by_start(own_column(column), firsts, places), dialect)
+    else:
+        # Neighbouring steps of one score are one step.
+        merged = [next(group) for _, group in groupby(zip(starts, scores, strict=True), lambda step: step[1])]
+        firsts = [integer(start) for start, _ in merged[1:]]
+        score = by_start(own_column(column), firsts, [integer(number) for _, number in merged])
+    return exp.cast(case([missing], score), exp.DType.BIGINT)
+
+
+def _runs(starts: Sequence[int], codes: int) -> list[range]:
+    """Divide steps into runs of one width, the last step of a run at most as wide as the others."""
+    runs, first = [], 0
+    ends = [*starts[1:], codes]
+    while first < len(starts):
+        last, width = first, ends[first] - starts[first]
+        while last + 1 < len(starts) and ends[last] - starts[last] == width >= ends[last + 1] - starts[last + 1]:
+            last += 1
+        runs.append(range(first, last + 1))
+        first = last + 1
+    return runs
+
+
+def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
+    """Write the place of a code's step within a run of steps of one width."""
+    if len(run) == 1:
+        return integer(run.start)
+    # Exact: codes are below 2^33, so that no quotient is rounded up to a whole number.
+    width = starts[run.start + 1] - starts[run.start]
+    steps = over(as_double(minus(own_column(column), integer(starts[run.start]))), double(width))
+    return plus(integer(run.start), exp.cast(exp.Floor(this=steps), exp.DType.BIGINT))
+
+
+SCORE, KEY, LARGEST, MARGIN, BEST, BIN, GROUP = "score", "key", "largest", "margin", "best", "bin", "group"
+
+
+@query_sql.register
+def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    """Write the query of ``ScoreCounts``: ``class``, ``bin``, ``count``, and digests ``domain`` and ``scores``."""
+    domain, factor = scores.domain, scores.factor
+    steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
+    keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
+    own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
+    grouped = [attribute_score(each, domain, dialect) for each in scores.group_tables]
+    group = [as_column(sum_of(grouped), GROUP)] if grouped else []
+    weight = [own_column(WEIGHT)] if scores.weighted else []
+    kept = [CLASS, *(each.alias for each in group), *(each.name for each in weight)]
+    add_step(steps, "scored", [own_column(CLASS), *group, *weight, *keys.values(), *own])
+    largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
+    add_step(steps, "compared", [*map(own_column, kept), largest, *(own_column(each.alias) for each in own)])
+    # Twice, since the remainder of a negative number may be negative.
+    after = modulo(plus(modulo(own_column(LARGEST), factor), integer(factor)), factor)
+    place: exp.Expr = minus(integer(factor - 1), after)
+    if isinstance(scores, Margins):
+        score = own_column(SCORE) if factor == 1 else times(integer(factor), own_column(SCORE))
+        best = [as_column(place, BEST)] if scores.columns > 2 else []
+        margin = as_column(minus(own_column(LARGEST), score), MARGIN)
+        add_step(steps, "best", [*map(own_column, kept), margin, *best])
+        place = _margin_bin(scores)
+    if grouped:
+        place = plus(times(own_column(GROUP), integer(scores.group_bins)), place)
+    add_step(steps, "placed", [own_column(CLASS), *weight, as_column(place, BIN)])
+    count = exp.cast(exp.Sum(this=weight[0]), exp.DType.BIGINT) if weight else exp.Count(this=exp.Star())
+    columns = [
+        own_column(CLASS),
+        own_column(BIN),
+        as_column(count, "count"),
+        as_column(text(digest(domain)), "domain"),
+        as_column(text(scores.digest), "scores"),
+    ]
+    query = over_steps(columns, steps).group_by(own_column(CLASS), own_column(BIN))
+    return header(_score_remarks(scores, dialect)) + render(query, dialect)
+
+
+def _class_score(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the score of a class."""
+    tables = scores.by_class[klass]
+    return sum_of([integer(scores.offsets[klass]), *(attribute_score(each, scores.domain, dialect) for each in tables)])
+
+
+def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
+    """Write the key of a class that is compared (``ClassScores.factor``)."""
+    factor, score = scores.factor, _class_score(scores, klass, dialect)
+    return score if factor == 1 else plus(times(score, integer(factor)), integer(factor - 1 - klass))
+
+
+def _margin_bin(scores: Margins) -> exp.Expr:
+    """Write the bin of a row by the margin of keys: that of the scores times the factor, or more by less than it."""
+    factor = scores.factor
+    edges = [
+        (below(own_column(MARGIN), integer(factor * edge)), integer(place)) for place, edge in enumerate(scores.edges)
+    ]
+    range_ = case(edges, integer(len(edges)))
+    if scores.columns == 2:
+        return range_
+    own = equal(own_column(CLASS), integer(scores.largest))
+    other = equal(own_column(CLASS), own_column(BEST))
+    return plus(range_, case([(own, integer(0)), (other, integer(0))], integer(scores.ranges)))
+
+
+def _score_remarks(scores: ClassScores, dialect: Dialect) -> Sequence[str]:
+    return (
+        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
+        f"Domain {scores.domain.name!r}, SHA-256 {digest(scores.domain)}; scores of a model, SHA-256 {scores.digest}.",
+        "Save the result as a CSV file with a header line, then release the weights of the model from it:",
+        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='CALIBRATED.json')}",
+    )
+
+
+TOTAL, SIZE, AGAINST, SCALE, FACTOR = "total", "size", "against", "scale", "factor"
+DOMAIN, GRADIENT = "domain", "gradient"
+"""Columns of the digests of what was summed up, by which several results are added up."""
+
+
+@query_sql.register
+def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    """Write the query of ``GradientSums``: one row of ``sum_columns``, and digests ``domain`` and ``gradient``."""
+    names = [f"score_{place}" for place in range(len(query.tables))]
+    kept, domain = [CLASS, *names], query.domain
+    steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
+    scores = [attribute_score(each, domain, dialect) for each in query.tables]
+    add_step(steps, "scored", [own_column(CLASS), *map(as_column, scores, names)])
+    products = [times(integer(weight), own_column(name)) for weight, name in zip(query.weights, names, strict=True)]
+    total = sum_of([integer(query.log_odds), *products])
+    size = sum_of([exp.Abs(this=own_column(name)) for name in names])
+    add_step(steps, "totalled", [*map(own_column, kept), as_column(total, TOTAL), as_column(size, SIZE)])
+    compared = [as_column(_against(dialect), AGAINST), as_column(_scale(query.bound), SCALE)]
+    add_step(steps, "compared", [*map(own_column, kept), own_column(TOTAL), *compared])
+    add_step(steps, "scaled", [*map(own_column, kept), as_column(_factor(), FACTOR)])
+    sums = [*(times(own_column(FACTOR), own_column(name)) for name in names), times(own_column(FACTOR), integer(UNITS))]
+    weight_columns, row_columns = sum_columns(query)
+    rows = [_is_of(klass, 1) for klass in range(len(row_columns))]
+    digests = [as_column(text(digest(domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
+    columns = [*map(_sum, (*sums, *rows), (*weight_columns, *row_columns)), *digests]
+    return render(over_steps(columns, steps), dialect)
+
+
+def _against(dialect: Dialect) -> exp.Expr:
+    """Write the probability of the class that the score speaks against."""
+    values = probabilities()
+    steps, last = _quotient(exp.Abs(this=own_column(TOTAL)), integer(UNITS)), integer(len(values) - 1)
+    return number_at(values, case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy()), dialect)
+
+
+def _scale(bound: int) -> exp.Expr:
+    """Write what part of it the row counts for."""
+    within = (exp.LTE(this=own_column(SIZE), expression=integer(bound)), integer(CERTAIN))
+    return case([within], _quotient(integer(bound * CERTAIN), own_column(SIZE)))
+
+
+def _factor() -> exp.Expr:
+    """Write what the row's scores are multiplied by, rounded down in size whatever its sign."""
+    second, favoured = equal(own_column(CLASS), integer(1)), at_least(own_column(TOTAL), integer(0))
+    # The probability of the class which the row is not of.
+    others = minus(integer(CERTAIN), own_column(AGAINST))
+    error = case(
+        [
+            (exp.And(this=second, expression=favoured), own_column(AGAINST)),
+            (exp.Or(this=second.copy(), expression=favoured.copy()), others),
+        ],
+        own_column(AGAINST),
+    )
+    sign = case([(second.copy(), integer(1))], integer(-1))
+    return times(_quotient(times(error, own_column(SCALE)), integer(CERTAIN)), sign)
+
+
+def _is_of(klass: int, number: int) -> exp.Expr:
+    """Write the number where the row is of the class, else 0."""
+    return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
+
+
+def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
+    """Write the quotient of two whole numbers from 0 on, rounded down."""
+    divided = over(as_double(number), as_double(by))
+    return exp.cast(exp.Floor(this=divided), exp.DType.BIGINT)
+
+
+def _sum(number: exp.Expr, name: str) -> exp.Expr:
+    """Write the sum over all rows as a 64-bit integer; 0 if there is no row."""
+    whole = exp.Coalesce(this=exp.Sum(this=number), expressions=[integer(0)])
+    return as_column(exp.cast(whole, exp.DType.BIGINT), name)

@@ -23,10 +23,18 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.domain.groupings import Divisions, Grouping
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.evaluation.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
-from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupFigures, GroupTables, division_figures
-from dpnb_columnar.evaluation.noisy_intervals import Estimate
-from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.evaluation.evaluation import (
+    EDGES,
+    Calibration,
+    ClassFigures,
+    DivisionFigures,
+    Estimate,
+    Evaluation,
+    GroupFigures,
+    GroupTables,
+    WeightedFigures,
+    division_figures,
+)
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import NaiveBayes
@@ -75,15 +83,7 @@ _COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How well a class's probability ranks its own rows before all others. Confidential.
-
-    Attributes:
-        area: Area under the ROC curve: the probability that a row of the class has a larger probability of it than
-            another row has, where a tie counts as one half.
-        error: Bound on the part of the area's error that binning causes; 0 where no bin holds rows of both kinds with
-            different log-odds.
-        interval: Confidence interval of the area, None where either kind has fewer than two rows.
-    """
+    """The area under the ROC curve of a class's probability, its error by binning and its interval. Confidential."""
 
     area: float
     error: float
@@ -99,13 +99,7 @@ def bin_by_log_odds(
     *,
     exact: bool = False,
 ) -> pl.LazyFrame:
-    """Count rows in bins of a class's log-odds.
-
-    The log-odds rank as the class's probability does, but where it rounds to 1, and they keep rows apart.
-
-    Args:
-        exact: Whether every value of the log-odds is a bin of its own.
-    """
+    """Count rows in bins of a class's log-odds, or by each exact value: probabilities that round to 1 stay apart."""
     odds = _log_odds(probability, others)
     return (
         scored.select(own.alias("own"), odds.alias("odds"), *{name for each in sums for name in each.meta.root_names()})
@@ -126,11 +120,7 @@ def _log_odds(probability: pl.Expr, others: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Count rows between public edges of the log-odds: those of other classes, then the class's own.
-
-    Args:
-        edges: Rising; the first bin ends at the first, the last begins above the last.
-    """
+    """Count rows between rising public edges of the log-odds: those of other classes, then the class's own."""
     place = pl.sum_horizontal((pl.col("least") > edge).cast(pl.Int64) for edge in edges)
     counts = bins.group_by("own", place.alias("place")).agg(pl.col("rows").sum())
     known = {(own, bin_): rows for own, bin_, rows in counts.rows()}
@@ -197,17 +187,7 @@ MOST_GROUP_CELLS = 2**20
 def evaluate(
     model: NaiveBayes, data: Sequence[DataFile] | Frame | Source, divisions: Divisions | None = None
 ) -> Evaluation:
-    """Score labelled rows and compare the predicted class and the probabilities with the true class.
-
-    The files are read once for each ranking (one, or one per class where there are more than two), once for each
-    division into groups, and twice for the rest; memory grows neither with the rows nor with the number of files.
-
-    Args:
-        data: Parquet files, a frame, or rows checked against the model's domain; with its columns, the label's among
-            them. The rows are those that training counts. Where they have the weight that the domain declares, the
-            figures are computed by weight as well.
-        divisions: How rows are divided into groups, each of which gets figures of its own; None for all rows alone.
-    """
+    """Score labelled rows, and compare the predicted class and the probabilities with the true class."""
     classes = model.domain.classes
     if divisions is not None and max(divisions.sizes) * len(classes) ** 2 > MOST_GROUP_CELLS:
         raise UsageError(
@@ -517,13 +497,7 @@ def weighted_area(bins: pl.DataFrame) -> float | None:
 def weighted_figures(
     cells: pl.DataFrame, classes: int, step: Fraction, areas: Sequence[float | None]
 ) -> WeightedFigures | None:
-    """Compute the figures from sums over cells; None where no row has a weight above 0.
-
-    Args:
-        cells: Sums over the cells of (true class, predicted class, tenth), with ``true`` and ``predicted code``, and
-            the sums that ``weighed_sums`` returns.
-        areas: The weighted area of each class that is ranked.
-    """
+    """Compute the figures from sums over cells and weighted areas; None where no row has a weight above 0."""
     total = int(cells[WEIGHT].sum())
     if not total:
         return None

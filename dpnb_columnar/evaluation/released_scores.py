@@ -21,18 +21,24 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.domain.domain_text import html_fragment
 from dpnb_columnar.errors import DataError, MissingInputError, check_version, excerpt, printable
-from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures
-from dpnb_columnar.evaluation.noisy_intervals import (
+from dpnb_columnar.evaluation.evaluation import (
+    EDGES,
+    PARTS,
     UNLIMITED,
+    DivisionFigures,
     Estimate,
+    GroupedCounts,
+    GroupTables,
+    ScoreValues,
     area,
     difference,
+    division_figures,
     exact_sum_interval,
     largest_quantiles,
     mean,
     proportion,
+    released_bins,
 )
-from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import guarantee_document, to_json
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee_text import statement
@@ -97,7 +103,7 @@ class ReleasedScores(ScoreValues):
     def in_draws(self) -> tuple[tuple[tuple[float, ...], ...], float]:
         """The counts in units of the cap c of a row's weight, 1 without one, and the variance of their noise in these.
 
-        A row of the weight n_i <= c is one draw, not n_i. So the sum T(a) of ``noisy_intervals`` varies by the sum of
+        A row of the weight n_i <= c is one draw, not n_i. So the sum T(a) of ``evaluation`` varies by the sum of
         n_i^2 in place of n_i, at most c times V(a), as if each row stood for c that are alike. In units of c T(a) is
         1/c, and V(a), computed of counts as it stands, 1/c of itself: c times what 1/c^2 would make of it. So no
         interval is too narrow for any weights; it holds too often where most of them are far below the cap.
@@ -188,7 +194,9 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
         groups = _groups(part.entry("groups"), domain)
-        if not all(map(_is_countable, guarantee.composition)):
+        costs = [share.row_cost for share in guarantee.composition]
+        # The noise of each has a variance that a float holds.
+        if not all(isinstance(cost, Pure) and cost.epsilon >= LEAST_EPSILON for cost in costs):
             raise part["guarantee"].invalid("expected queries of pure noise")
         if [share.values for share in guarantee.composition] != _numbers_released(domain, groups):
             raise part["guarantee"].invalid("expected a query for each table of released numbers, of as many as it has")
@@ -232,11 +240,6 @@ def _numbers_released(domain: Domain, groups: Sequence[GroupedCounts]) -> list[i
     return numbers
 
 
-def _is_countable(share: Share) -> bool:
-    """Return whether the noise of a share's counts has a variance that a float holds."""
-    return isinstance(share.row_cost, Pure) and share.row_cost.epsilon >= LEAST_EPSILON
-
-
 def holds_scores(path: Path) -> bool:
     """Return whether a file begins like one of released scores; False where it cannot be opened."""
     try:
@@ -248,17 +251,21 @@ def holds_scores(path: Path) -> bool:
 
 def load_scores(path: Path) -> ReleasedScores:
     """Read a file of released scores."""
+    return read_scores(load_json(path, "a file of released scores", LARGEST_FILE), str(path))
+
+
+def load_json(path: Path, what: str, largest: int) -> object:
+    """Read a JSON file of so many bytes at most; ``what`` it is, for errors."""
     from dpnb_columnar.model.model_files import parse_document
 
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise DataError(f"{path}: not a file of released scores: larger than {LARGEST_FILE} bytes")
-        document = parse_document(path.read_bytes())
+        if path.stat().st_size > largest:
+            raise DataError(f"{path}: not {what}: larger than {largest} bytes")
+        return parse_document(path.read_bytes())
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
     except (ValueError, RecursionError):
-        raise DataError(f"{path}: not a file of released scores: not a JSON file") from None
-    return read_scores(document, str(path))
+        raise DataError(f"{path}: not {what}: not a JSON file") from None
 
 
 def edge_probability(edge: float) -> float:
@@ -286,14 +293,7 @@ UNRANKED = "Of more than two classes rows are counted by predicted class alone: 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rows whose predicted probability of the second class is in a range. Public.
-
-    Attributes:
-        lower: Lower end of the range, not in it.
-        upper: Upper end.
-        rows: Noisy number of rows.
-        share: Part of them that is of the second class.
-    """
+    """Noisy rows whose predicted probability of the second class is above lower, up to upper. Public."""
 
     lower: float
     upper: float
@@ -303,13 +303,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A point of the ROC curve. Public.
-
-    Attributes:
-        probability: Rows of a larger probability are taken for the second class.
-        false_positives: Part of the first class's rows that are.
-        true_positives: Part of the second class's rows that are.
-    """
+    """A point of the ROC curve: rows of a larger probability are taken for the second class. Public."""
 
     probability: float
     false_positives: Estimate
@@ -441,11 +435,7 @@ def _group_figures(scores: ReleasedScores) -> Iterator[DivisionFigures]:
 def roc_points(
     counts: Sequence[Sequence[float]], variance: float, edges: Sequence[float] = EDGES
 ) -> tuple[Threshold, ...]:
-    """Estimate points of the ROC curve.
-
-    Args:
-        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-    """
+    """Estimate points of the ROC curve, given the variance of the noise in a count; confidential where that is 0."""
     return tuple(Threshold(edge_probability(edge), *_beyond(counts, EDGES.index(edge) + 1, variance)) for edge in edges)
 
 
@@ -456,11 +446,7 @@ def _beyond(counts: Sequence[Sequence[float]], place: int, variance: float) -> t
 
 
 def bands(first: Sequence[float], second: Sequence[float], variance: float, rows: float = 1) -> tuple[Band, ...]:
-    """Estimate calibration in ranges of probability; the first and the last have no other end.
-
-    Args:
-        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
-    """
+    """Estimate calibration in ranges of probability, given the noise's variance; confidential where that is 0."""
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
     merged = []
     for start, end in zip(starts, [*starts[1:], len(first)], strict=True):

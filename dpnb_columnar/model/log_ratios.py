@@ -104,7 +104,7 @@ def regular_starts(attribute: Numeric) -> list[int]:
     """Divide the grid codes of an attribute into at most ``MOST_STEPS`` steps, and return their first codes.
 
     Steps have one width; under a logarithm, one width between a power of two and the next, in proportion to it. So a
-    database computes the place of a code's step (``dialects.later_queries``), and need not search for it.
+    database computes the place of a code's step (``dialects.statistics_query``), and need not search for it.
     """
     codes = attribute.cells + 1
     if codes <= MOST_STEPS or attribute.transform is Transform.IDENTITY:

@@ -1,6 +1,13 @@
 """The release sheet: one page on a released model, for whoever signs the release. Public: released values alone.
 
 An attribute is drawn as bars of released shares, or as curves of released normal distributions.
+
+Beside the numbers stands what a disclosure committee asks: who signs, whose rows, what was chosen, how good it is, what
+was tested, what is not stated. The office's words for names of the code stand here, once, and the model card takes
+them.
+
+Guarantees of other bodies are as published: none is converted or added up. Those of the Privacy Deployments Registry
+were read in its data (github.com/opendp/deployments-registry-data).
 """
 
 from __future__ import annotations
@@ -11,17 +18,18 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from dpnb_columnar.advice.expected_error import asked_table, expected_error, unit_remark
-from dpnb_columnar.core.budget import Neighbours, Share, total
+from dpnb_columnar.core.budget import Neighbours, Remaining, Share, Spent, total
 from dpnb_columnar.core.budget.composition import budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import constant
-from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
+from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform, Unit
 from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import (
     ATTRIBUTE_HEADER,
@@ -39,10 +47,16 @@ from dpnb_columnar.domain.domain_text import (
 from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
+from dpnb_columnar.evaluation.evaluation import BY_CHANCE
+from dpnb_columnar.evaluation.released_scores import ReleasedScores, rows_text
+from dpnb_columnar.ledger.records import Account
+from dpnb_columnar.ledger.refusals import format_amount
+from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import scope, statement
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.log_ratios import log_ratios
+from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC, TEMPERED
 from dpnb_columnar.model.parameters import (
     AttributeParameters,
     Histogram,
@@ -54,10 +68,319 @@ from dpnb_columnar.model.parameters import (
 )
 from dpnb_columnar.model.probability_intervals import prior_intervals
 from dpnb_columnar.model.query_noise import in_unit, query_noise
-from dpnb_columnar.papers.release_papers import NO_PAPERS, ReleasePapers
-from dpnb_columnar.papers.signing import signing_content
+from dpnb_columnar.papers.release_papers import NO_PAPERS, WORDS, AuditReport, ReleasePapers
+from dpnb_columnar.report.evaluation_page import group_parts
 from dpnb_columnar.report.figures import PLAIN, Page, single_page, write_single_page
 from dpnb_columnar.report.informative_attributes import TINY, beyond_noise, bin_texts, informative_attributes, line_text
+
+
+class PublishedChoice(NamedTuple):
+    """A published guarantee, its amounts as published."""
+
+    body: str
+    product: str
+    protects: str
+    amounts: str
+    source: str
+
+
+HEADER = ("who", "what", "protects", "amounts, as published", "source")
+
+PUBLISHED_CHOICES = (
+    PublishedChoice(
+        "U.S. Census Bureau",
+        "2020 Census redistricting data (2021)",
+        "one person's record, or one housing unit's, changed; state populations are exact",
+        "persons: rho 2.56, epsilon 17.14 at delta 1e-10; housing units: rho 0.07, epsilon 2.47 at delta 1e-10",
+        "Privacy Deployments Registry; Abowd et al. 2022, arXiv:2204.08986",
+    ),
+    PublishedChoice(
+        "U.S. Census Bureau",
+        "2020 Census Demographic and Housing Characteristics File (2023)",
+        "one person's record, or one housing unit's, changed; state populations are exact",
+        "persons: rho 4.96, epsilon 26.34 at delta 1e-10; housing units: rho 7.70, epsilon 34.33 at delta 1e-10",
+        "Privacy Deployments Registry; Cumings-Menon et al. 2023, arXiv:2312.10863",
+    ),
+    PublishedChoice(
+        "Ministry of Health, Israel",
+        "microdata of live births in 2014 (2024)",
+        "one birth",
+        "epsilon 9.98",
+        "Hod and Canetti 2024, arXiv:2405.00267",
+    ),
+    PublishedChoice(
+        "Wikimedia Foundation",
+        "views of each page by country (2023)",
+        "one device on one day",
+        "rho 0.015 a day",
+        "Privacy Deployments Registry; Adeleye et al. 2023, arXiv:2308.16298",
+    ),
+)
+
+REMARK = (
+    "Amounts compare only where unit, relation and delta are alike. That others chose them does not make them right "
+    "for these persons: the choice is the signer's."
+)
+
+
+NOISE_WORDS: Mapping[str, str] = {
+    "laplace": "the Laplace distribution",
+    "classical-laplace": "the Laplace distribution, scaled by the constants of 2007",
+    "gaussian": "the normal distribution",
+    "classical-gaussian": "the normal distribution, scaled by the constants of 2007",
+    "polyplace": "a distribution with long tails (Hladik and Tetek 2025)",
+    "cauchy": "the Cauchy distribution, as the algorithm is printed",
+    "nissim-cauchy": "the Cauchy distribution (Nissim, Raskhodnikova and Smith 2007)",
+    "laplace-log-normal": "a Laplace variable times a log-normal one (Bun and Steinke 2019)",
+    "uniform-log-normal": "a uniform variable times a log-normal one (Bun and Steinke 2019)",
+    "arsinh-normal": "the inverse hyperbolic sine of a normal variable (Bun and Steinke 2019)",
+}
+"""Distributions that noise is drawn from, by the name of their family."""
+
+WEIGHT_WORDS: Mapping[str, str] = {
+    TEMPERED: "one weight below 1 for all attributes, chosen by their number alone, since columns of a census repeat "
+    "one another; it costs nothing",
+    CALIBRATED: "one weight below 1 for all attributes, and probabilities corrected by noisy counts of how often the "
+    "score was right; these counts were paid from the budget",
+    LEARNED: "a weight of its own for each attribute, fitted by noisy further looks at the rows that were paid from "
+    "the budget",
+    PUBLIC: "a weight of its own for each attribute, learned from a file that the curator declares public; it costs "
+    "nothing",
+}
+"""How attributes are weighted, by the name of the method."""
+
+NO_WEIGHTS = "no weights: every attribute counts in full, as in ordinary naive Bayes"
+
+UNRECORDED_REASON = (
+    "The model records what was chosen, not who chose it or whether the program did by its own rule (auto): for that, "
+    "see the record of the release."
+)
+"""What is said of the reason for a mechanism, which no model holds."""
+
+
+def mechanism_words(guarantee: Guarantee) -> str:
+    """Say what the mechanism of a release releases."""
+    known = record_named(guarantee.mechanism)
+    return guarantee.mechanism if known is None else known.words
+
+
+def noise_words(share: Share) -> str:
+    """Say what distribution a query's noise has."""
+    family = share.noise
+    if family.startswith("student-"):
+        return f"Student's t distribution with {family.removeprefix('student-')} degrees of freedom"
+    return NOISE_WORDS.get(family, family)
+
+
+def weight_words(model: NaiveBayes) -> str:
+    """Say how the attributes of a model are weighted."""
+    weights = model.attribute_weights
+    return NO_WEIGHTS if weights is None else WEIGHT_WORDS.get(weights.method, weights.method)
+
+
+def unit_words(domain: Domain) -> str:
+    """Name what is protected as a whole."""
+    if domain.unit is None:
+        return "one row"
+    return f"all rows of one unit, such as a household, that {named(domain.unit.columns)} names"
+
+
+def neighbour_words(neighbours: Neighbours, unit: Unit | None) -> str:
+    """Say what changes between the two data sets that nobody may tell apart."""
+    whose = "one row" if unit is None else f"one unit of {named(unit.columns)}"
+    if neighbours is Neighbours.ADD_REMOVE:
+        return f"the data with {whose}, or without"
+    return f"the data as they are, or with {whose} changed in any way"
+
+
+def amount_words(amounts: Spent | Remaining) -> str:
+    """Write what was spent, or is left; numbers that are 0 are left out."""
+    numbers: Mapping[str, Fraction] = {"epsilon": amounts.epsilon, "delta": amounts.delta, "rho": amounts.rho}
+    stated = [f"{name} {format_amount(number)}" for name, number in numbers.items() if number]
+    return ", ".join(stated) or "nothing"
+
+
+def account_words(account: Account) -> list[tuple[str, str]]:
+    """State the account of a data set in a ledger."""
+    whose = "one row" if not account.unit else f"one unit of {named(account.unit)}"
+    change = "added or removed" if account.neighbours is Neighbours.ADD_REMOVE else "changed"
+    delta = f", delta {format_amount(account.limit.delta)}" if account.limit.delta else ""
+    return [
+        ("data set", account.dataset),
+        ("amounts are for", f"{whose} {change}"),
+        ("all releases may cost", f"epsilon {format_amount(account.limit.epsilon)}{delta}"),
+        ("they have cost", amount_words(account.spent)),
+        ("one more may cost", amount_words(account.remaining)),
+    ]
+
+
+def glossary(model: NaiveBayes, *, scores: bool = False) -> list[tuple[str, str]]:
+    """Explain the words of a model's sheet: those alone that stand on it."""
+    guarantee = model.guarantee
+    terms = [
+        (
+            "differential privacy",
+            "a promise about how a release was made: with or without any one person's data, each possible outcome is "
+            "nearly as likely. It holds whatever else a reader knows, now or later.",
+        ),
+        ("epsilon", "how much more likely at most: by the factor exp(epsilon). The smaller, the stronger."),
+        ("delta", "a probability with which the promise of epsilon may fail; 0 where none is stated."),
+        (
+            "rho",
+            "another measure of the same (zero-concentrated differential privacy, zCDP), in which many noisy answers "
+            "add up better. It implies pairs of an epsilon and a delta.",
+        ),
+        ("noise", "a random number that is added to an exact one; the sum alone is released."),
+        ("budget", "the epsilon that all noisy answers together may cost. Each answer is given a share of it."),
+        ("declared", "written down by the curator before the rows were read, and public."),
+        ("missing", "without a value, by the rules that were declared."),
+        (
+            "bits",
+            "how much of the uncertainty about the class an attribute takes away by itself: 0 for nothing; 1 bit is "
+            "the whole uncertainty of two equally large classes.",
+        ),
+        ("mechanism", f"the way in which noisy answers are made. This one releases {mechanism_words(guarantee)}."),
+    ]
+    families = {share.noise: noise_words(share) for share in guarantee.composition}
+    terms += [(family, f"noise that is drawn from {words}.") for family, words in families.items() if words != family]
+    if model.attribute_weights is not None and model.attribute_weights.method in WEIGHT_WORDS:
+        terms.append((f"{model.attribute_weights.method} weights", f"{weight_words(model)}."))
+    if scores:
+        terms.append(
+            (
+                "95 % interval",
+                "of a hundred such intervals, some 95 hold the figure of the population that the scored rows were "
+                "drawn from. It counts the noise, and that the rows are a sample.",
+            )
+        )
+    return terms
+
+
+APPROVAL_HEADER = ("as", "name", "date", "signature")
+
+AUDIT_HEADER = ("noise", "weights", "protects", "neighbours", "claimed epsilon", "largest found", "lower bound", "held")
+
+BLANK_APPROVALS = [["", "", "", ""]] * 2
+"""Lines to fill in where no approval is stated."""
+
+
+def signing_content(model: NaiveBayes, papers: ReleasePapers) -> dict[str, object]:
+    """Return the variables of the template that a signer's questions need."""
+    record = papers.record
+    approvals = [[each.role, each.name, each.date, ""] for each in record.approvals]
+    return {
+        "head": record.stated("author", "date", "published", "contact"),
+        "approval_header": APPROVAL_HEADER,
+        "approvals": approvals or BLANK_APPROVALS,
+        "stated_for": [
+            *record.stated("purpose", "out_of_scope", "rows", "region", "period", "source", "citation", "sector"),
+            *([("curators", "; ".join(each.name for each in record.curators))] if record.curators else []),
+            *record.stated("actors"),
+        ],
+        "stated_why": record.stated("justification", "preparation", "releases", "new_rows", "further_releases"),
+        "chosen": chosen(model),
+        "unrecorded_reason": UNRECORDED_REASON,
+        "published": (HEADER, [_own_choice(model, papers), *PUBLISHED_CHOICES]),
+        "published_remark": REMARK,
+        "score": None if papers.scores is None else score_rows(papers.scores),
+        "groups": group_parts(papers.scores.figures.groups if papers.scores else (), model.domain),
+        "by_chance": BY_CHANCE,
+        "score_cost": "" if papers.scores is None else epsilon_text(papers.scores.guarantee),
+        "apart": apart_words(papers),
+        "holdout": record.texts.get("holdout", ""),
+        "scores_paid": papers.account is not None,
+        "audit": papers.audit,
+        "audit_table": None if papers.audit is None else audit_rows(model, papers.audit),
+        "made_by": model.software.get("dpnb-columnar", "unknown"),
+        "output_check": record.texts.get("output_check", ""),
+        "limitations": record.texts.get("limitations", ""),
+        "account": None if papers.account is None else account_words(papers.account),
+        "charged": papers.charged,
+        "glossary": glossary(model, scores=papers.scores is not None),
+        "not_stated": [WORDS[key] for key in record.beside(model.domain).not_stated],
+    }
+
+
+def _own_choice(model: NaiveBayes, papers: ReleasePapers) -> PublishedChoice:
+    """State the model's guarantee as a row of the table of what others have published."""
+    curators = "; ".join(each.name for each in papers.record.curators)
+    product = papers.record.texts.get("title", model.domain.name)
+    protects = unit_words(model.domain) if model.guarantee.private else "nobody"
+    return PublishedChoice(curators or "this release", product, protects, epsilon_text(model.guarantee), "this model")
+
+
+def epsilon_text(guarantee: Guarantee) -> str:
+    """State the amounts of a guarantee."""
+    if guarantee.epsilon is None:
+        return "none: the mechanism protects nobody"
+    delta = f", delta {format_amount(guarantee.delta)}" if guarantee.delta else ""
+    rho = "" if guarantee.rho is None else f"; implied by rho {format_amount(guarantee.rho)}"
+    seeded = "; void, since the noise came from a seed and can be subtracted" if guarantee.seeded else ""
+    return f"epsilon {format_amount(guarantee.epsilon)}{delta}{rho}{seeded}"
+
+
+def chosen(model: NaiveBayes) -> list[tuple[str, str]]:
+    """List what was chosen for a release, in the office's words."""
+    guarantee = model.guarantee
+    facts = [("strength", epsilon_text(guarantee))]
+    if guarantee.neighbours is not None:
+        facts.append(("protected as a whole", unit_words(model.domain)))
+        facts.append(("what nobody can tell apart", neighbour_words(guarantee.neighbours, guarantee.unit)))
+    facts.append(("released", f"{mechanism_words(guarantee)} (mechanism {guarantee.mechanism})"))
+    families = {share.noise: noise_words(share) for share in guarantee.composition}
+    if families:
+        facts.append(("noise", "; ".join(f"{words} ({name})" for name, words in families.items())))
+    facts.append(("weights of attributes", weight_words(model)))
+    return facts
+
+
+def score_rows(scores: ReleasedScores) -> tuple[str, list[list[str]]]:
+    """State the figures of released scores: a caption, and rows of a figure and its value with its interval."""
+    figures = scores.figures
+    low, high = figures.rows_interval
+    rows = [
+        ["accuracy", str(figures.accuracy)],
+        [f"accuracy of always predicting {figures.majority_class}", str(figures.majority)],
+        ["difference of the two", str(figures.gain)],
+        ["balanced accuracy", str(figures.balanced_accuracy)],
+    ]
+    if figures.auc is not None:
+        rows.append(["AUC: how often a row of the second class is ranked above one of the first", str(figures.auc)])
+    return f"Figures of {low:,.0f} to {high:,.0f} {rows_text(scores.domain)}, with {figures.level:.0%} intervals", rows
+
+
+def apart_words(papers: ReleasePapers) -> str:
+    """Say what a ledger knows of how scored rows were held out; empty where it knows nothing."""
+    if papers.apart is None:
+        return ""
+    whole = f"No unit of {named(papers.apart)}" if papers.apart else "No row"
+    together = "" if papers.apart else "; rows that are equal in all columns were kept together"
+    return (
+        f"{whole} is both among those that the model was trained on and among those that were scored: split divided "
+        f"them, by what the files told when the ledger was charged{together}."
+    )
+
+
+def audit_rows(model: NaiveBayes, report: AuditReport) -> tuple[tuple[str, ...], list[list[str]]]:
+    """State what an audit measured of the model's mechanism: a header, and rows."""
+    return AUDIT_HEADER, [
+        [
+            each.noise or "its own",
+            each.weights or "none",
+            each.protected,
+            each.neighbours,
+            each.claimed,
+            _bound(each.loss),
+            _bound(each.bound),
+            "yes" if each.holds else "NO",
+        ]
+        for each in report.of(model)
+    ]
+
+
+def _bound(epsilon: float | None) -> str:
+    return "infinite" if epsilon is None else f"{epsilon:.3f}"
+
 
 MOST_CELLS = 16
 """Categories or bins drawn of one attribute: those in which the classes differ most."""
@@ -77,13 +400,7 @@ Shares = Mapping[tuple[str, str | None], Share]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One released share of a class.
-
-    Attributes:
-        text: The share, with what the noise may have added to it where that is public.
-        length: Length of the bar, in percent.
-        low, high: Ends of the noise's mark, in percent; equal where there is none.
-    """
+    """One released share of a class: its text, and in percent the bar and both ends of the noise's mark."""
 
     text: str
     length: float
@@ -93,13 +410,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The released shares of an attribute's categories or bins within each class.
-
-    Attributes:
-        rows: Name of each category or bin, and a bar for each class that is drawn.
-        omitted: Categories or bins that are not drawn.
-        note: The noise's size, in words.
-    """
+    """The released shares of an attribute's categories or bins within each class that is drawn."""
 
     rows: list[tuple[str, list[Bar]]]
     omitted: int
@@ -108,15 +419,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The released normal distributions of an attribute, one for each class that is drawn.
-
-    Attributes:
-        paths: Per class, an SVG path.
-        ticks: Values from the lower to the upper bound, evenly apart on the attribute's scale.
-        rows: Per class, its released mean, with the noise where that is public, the place of its peak and the
-            deviation before it is cut off at the bounds.
-        note: The scale, and the noise's size, in words.
-    """
+    """The released normal distributions of an attribute, an SVG path and a row of moments for each class drawn."""
 
     paths: list[str]
     ticks: list[str]
@@ -144,11 +447,7 @@ def counts_noise(domain: Domain, share: Share | None) -> float | None:
 
 
 def _bars(
-    model: NaiveBayes,
-    part: Table | Histogram,
-    shares: Shares,
-    classes: Sequence[int],
-    spoken: Sequence[int | None],
+    model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: Sequence[int], spoken: Sequence[int | None]
 ) -> Bars:
     attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     steps = log_ratios(attribute, part)
@@ -268,10 +567,7 @@ def write_release_sheet(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write the release sheet of a model as one page that needs nothing else.
-
-    A model without a guarantee is as confidential as the rows, so its sheet is readable by the owner alone.
-    """
+    """Write the release sheet as one page that needs nothing else; confidential if the model has no guarantee."""
     content = _content(model, name, sha256, papers)
     confidential = not model.guarantee.private
     write_single_page(output, __package__, TEMPLATE, content, overwrite=overwrite, confidential=confidential)
@@ -380,17 +676,13 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
     whose, it = "a person who has one row in the data", "that row"
     if guarantee.unit is not None:
         whose, it = "a unit, such as a household, or anybody in it", "all rows of that unit"
+    bound = Decimal(math.exp(guarantee.epsilon)).normalize(Context(prec=3, rounding=ROUND_CEILING))  # never less
     aside = f", a probability of {number_text(guarantee.delta)} aside" if guarantee.delta else ""
     return (
         f"Whatever someone concludes from this model about {whose}, they are at most "
-        f"{_rounded_up(math.exp(guarantee.epsilon))} times as likely to conclude it as they would be had {it} {other}"
+        f"{bound:f} times as likely to conclude it as they would be had {it} {other}"
         f"{aside}, whatever else they know."
     )
-
-
-def _rounded_up(bound: float) -> str:
-    """Write a bound by three digits at most, none of which says less than it: 1.23 for 1.2214."""
-    return f"{Decimal(bound).normalize(Context(prec=3, rounding=ROUND_CEILING)):f}"
 
 
 def population_facts(model: NaiveBayes) -> Iterator[tuple[str, str]]:

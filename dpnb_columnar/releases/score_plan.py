@@ -35,7 +35,7 @@ from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.groupings import Divisions
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.evaluation.score_values import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
+from dpnb_columnar.evaluation.evaluation import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import document_digest
 from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
 from dpnb_columnar.model.log_ratios import LARGEST_SCORE, Floats, model_log_ratios

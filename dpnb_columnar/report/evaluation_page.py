@@ -17,9 +17,19 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import LONGEST_SHOWN, SHORT, class_texts, predicts, value_with_label
 from dpnb_columnar.domain.groupings import group_text
 from dpnb_columnar.errors import printable
-from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes, weighted_rows
-from dpnb_columnar.evaluation.group_figures import BY_CHANCE, DivisionFigures, error_text, figure_tables, is_known
-from dpnb_columnar.evaluation.noisy_intervals import Estimate
+from dpnb_columnar.evaluation.evaluation import (
+    BY_CHANCE,
+    EDGES,
+    DivisionFigures,
+    Estimate,
+    Evaluation,
+    error_text,
+    figure_tables,
+    fold_classes,
+    is_known,
+    shown_classes,
+    weighted_rows,
+)
 from dpnb_columnar.evaluation.released_scores import (
     BANDS,
     UNRANKED,
@@ -30,7 +40,6 @@ from dpnb_columnar.evaluation.released_scores import (
     roc_points,
     rows_text,
 )
-from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.guarantee_text import drawn_from, statement
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.query_noise import Interval

@@ -484,12 +484,12 @@ def query_columns(database: Database, query: str, *, table: str | None = None) -
 
 
 def table_size(database: Database, query: str) -> int | None:
-    """Return the number that a query of ``dialects.table_size`` gives; None if it gives none, or fails."""
+    """Return the number that a query of ``dialects.rendering`` gives; None if it gives none, or fails."""
     return sum(table_sizes(database, query)) or None
 
 
 def table_sizes(database: Database, query: str) -> list[int]:
-    """Return the numbers that a query of ``dialects.table_size`` gives; none if it does not know one, or fails."""
+    """Return the numbers that a query of ``dialects.rendering`` gives; none if it does not know one, or fails."""
     try:
         with read_query(database, query) as result:
             # SQLite's numbers are texts.

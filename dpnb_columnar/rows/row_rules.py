@@ -1,6 +1,6 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
-Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
+Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/nodes.py`` holds them in SQL.
 An untyped value, such as a cell of a pandas column of type ``object``, is read by itself, without an error: a number
 matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
 

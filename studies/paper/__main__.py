@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
-from dpnb_columnar.cli.main import run
-from dpnb_columnar.cli.program import PlainCommand
+from dpnb_columnar.cli.main import PlainCommand, run
 from dpnb_columnar.runtime.outputs import check_parquet
 from dpnb_columnar.runtime.unfinished import exists
 

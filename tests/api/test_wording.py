@@ -25,7 +25,7 @@ from support.tables import into_duckdb, into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.api.model import Model
-from dpnb_columnar.cli.program import VERBS
+from dpnb_columnar.cli.main import VERBS
 from dpnb_columnar.errors import (
     CommandLine,
     DataError,

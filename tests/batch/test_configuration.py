@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from support.running import Run
 
 from dpnb_columnar.api import load_model
-from dpnb_columnar.cli.configuration import INTEGER, read_configuration
-from dpnb_columnar.cli.program import BATCH_VERBS, verb_parser
+from dpnb_columnar.cli.main import BATCH_VERBS, function_of, module_of, verb_parser
+from dpnb_columnar.cli.options import INTEGER, read_configuration
 from dpnb_columnar.errors import ConfigurationError
 
 JOB = Path("job.toml")
@@ -140,7 +140,8 @@ def test_empty_variable_is_refused(
 def test_options_of_whole_numbers_are_known_by_what_the_help_calls_them() -> None:
     for verb in BATCH_VERBS:
         parameters = {each.name: each for each in verb_parser(verb).params}
-        for name, annotation in get_type_hints(import_module(f"dpnb_columnar.cli.verbs.{verb}").command).items():
+        function = getattr(import_module(module_of(verb)), function_of(verb))
+        for name, annotation in get_type_hints(function).items():
             if annotation in (int, int | None):
                 assert parameters[name].metavar == INTEGER
 

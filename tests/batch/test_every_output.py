@@ -13,7 +13,7 @@ from support.patience import patience
 from support.running import Run, parser_of
 from support.writing_verbs import NOT_RUN, WRITES, child, names_below, write_inputs
 
-from dpnb_columnar.cli.program import help_lines
+from dpnb_columnar.cli.main import help_lines
 
 KILLED = """
 import os, pathlib, signal, sys

@@ -24,10 +24,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import extensions
 from dpnb_columnar.api import load_model
 from dpnb_columnar.cli import main, verbs
-from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, help_lines, verb_parser
+from dpnb_columnar.cli.main import BATCH_VERBS, VERBS, exit_code, help_lines, module_of, verb_parser
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.registry import extension_verbs, verb_module
 
 SINGLE = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
@@ -92,11 +90,11 @@ def test_help_names_every_mechanism_and_noise(run: Run) -> None:
 
 
 def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:
-    verbs = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
+    commands = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
     program = (
         "import sys\n"
         "from dpnb_columnar.cli.main import exit_code\n"
-        f"codes = [exit_code(arguments) for arguments in {verbs!r}]\n"
+        f"codes = [exit_code(arguments) for arguments in {commands!r}]\n"
         f"heavy = sorted(set({HEAVY!r}).intersection(sys.modules))\n"
         "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)\n"
     )
@@ -170,9 +168,10 @@ COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "t
 BREAKING = """
 import os
 import dpnb_columnar.counting.local as counting
+import dpnb_columnar.cli.file_output as file_output
+import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.api.model import Model
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """
@@ -234,7 +233,8 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())", form
+        "save = file_output.save_model\nfile_output.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        form,
     )
     assert ended.returncode == 73
     assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"
@@ -252,11 +252,6 @@ sys.exit(f"{code} {sorted(unwanted)}" if code or unwanted else 0)
 """
 
 
-def module(verb: str) -> str:
-    """Name of the module of a verb."""
-    return f"{verbs.__name__}.{verb.replace('-', '_')}"
-
-
 def parsers_built(*arguments: str) -> int:
     """Run a command and return how many parsers of verbs it built."""
     verb_parser.cache_clear()
@@ -266,7 +261,7 @@ def parsers_built(*arguments: str) -> int:
 
 @pytest.mark.slow
 def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
-    others = [module(verb) for verb in VERBS if verb != "train"]
+    others = [module_of(verb) for verb in VERBS if verb != "train"]
     others += [f"{extensions.__name__}.{each.name}" for each in pkgutil.iter_modules(extensions.__path__)]
     ended = in_python(
         "-c", PROBE, " ".join([UNUSED, *others]), "train", str(people_file), "--epsilon", "1", env=dict(os.environ)
@@ -285,7 +280,7 @@ def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
     assert parsers_built(option) == 0
-    unwanted = ["pydantic", "dpnb_columnar.domain", *map(module, VERBS), *map(str, map(verb_module, extension_verbs()))]
+    unwanted = ["pydantic", "dpnb_columnar.domain", *map(module_of, help_lines())]
     ended = in_python("-c", PROBE, " ".join(unwanted), option, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
 
@@ -312,9 +307,9 @@ def test_batch_verbs_take_a_file_of_settings_and_options_from_variables_and_no_o
     assert prefixed == configured == [*BATCH_VERBS]
 
 
-def test_every_verb_is_a_module_and_every_module_a_verb() -> None:
-    names = {each.name.replace("_", "-") for each in pkgutil.iter_modules(verbs.__path__)}
-    assert names == {*VERBS}
+def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
+    modules = {f"{verbs.__name__}.{each.name}" for each in pkgutil.iter_modules(verbs.__path__)}
+    assert modules == {*map(module_of, VERBS)}
 
 
 @pytest.mark.parametrize("verb", help_lines())

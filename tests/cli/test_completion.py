@@ -11,7 +11,7 @@ import typer
 from support.running import in_python, parser_of
 from typer.core import TyperOption
 
-from dpnb_columnar.cli.program import PlainParameters, PlainValues, help_lines
+from dpnb_columnar.cli.main import PlainParameters, PlainValues, help_lines
 from dpnb_columnar.errors import UsageError
 
 SCRIPTS = {"bash": "complete -o default", "zsh": "#compdef dpnb-columnar", "fish": "complete --command dpnb-columnar"}

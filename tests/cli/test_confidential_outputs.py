@@ -10,7 +10,7 @@ import pytest
 from support.running import Run
 from support.writing_verbs import NOT_RUN, write_inputs
 
-from dpnb_columnar.cli.program import help_lines
+from dpnb_columnar.cli.main import help_lines
 
 ATTACK = "audit --model paid.json --members people.parquet --others more.parquet"
 

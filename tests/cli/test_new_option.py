@@ -17,10 +17,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import options as declared_options
-from dpnb_columnar.cli import configuration
-from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.options import expanded
-from dpnb_columnar.cli.program import verb_parser
+from dpnb_columnar.cli import options as configuration
+from dpnb_columnar.cli.main import verb_parser
+from dpnb_columnar.cli.options import Config, expanded
 from dpnb_columnar.options import Charged, Declared, DomainSource, LabelledDomain, Option, PaymentOptions, Terms
 
 

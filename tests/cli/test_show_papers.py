@@ -33,9 +33,8 @@ from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.model.guarantee_text import SCOPE
 from dpnb_columnar.model.probability_intervals import prior_intervals
-from dpnb_columnar.papers.office_words import PUBLISHED_CHOICES
-from dpnb_columnar.papers.release_record import WORDS
-from dpnb_columnar.papers.release_sheet import write_release_sheet
+from dpnb_columnar.papers.release_papers import WORDS
+from dpnb_columnar.papers.release_sheet import PUBLISHED_CHOICES, write_release_sheet
 
 
 def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:

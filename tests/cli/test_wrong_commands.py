@@ -18,7 +18,7 @@ import pytest
 from support.refusal_cases import write_wrong_files
 from support.running import Run
 
-from dpnb_columnar.cli.program import help_lines
+from dpnb_columnar.cli.main import help_lines
 from dpnb_columnar.errors import DomainError, Fault
 
 LIST = Path(__file__).parents[1] / "support" / "wrong_commands.txt"

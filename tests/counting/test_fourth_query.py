@@ -36,11 +36,9 @@ from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.database import DatabaseRows
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput, LocalFiles
 from dpnb_columnar.counting.local import DenseCounter, reduce_rows, stream_counted_rows
-from dpnb_columnar.dialects.later_queries import over_steps, query_sql
-from dpnb_columnar.dialects.nodes import as_column, own_column, text
+from dpnb_columnar.dialects.nodes import Kinds, as_column, own_column, text
 from dpnb_columnar.dialects.rendering import render, rows_or_default
-from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import coded_rows
+from dpnb_columnar.dialects.statistics_query import coded_rows, over_steps, query_sql
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.errors import DataError

@@ -13,7 +13,7 @@ from support.aggregation_cases import Document, by_duckdb, check, declared, labe
 from support.rows_in_python import counts_of, expected_counts
 
 from dpnb_columnar.counting.local import SESSION
-from dpnb_columnar.dialects.cells_query import FILES, KEY_BITS, cells_query, joint_keys
+from dpnb_columnar.dialects.statistics_query import FILES, KEY_BITS, cells_query, joint_keys
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 

@@ -24,7 +24,7 @@ from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import FORMATS, kind_of_columns, load_statistics, save_answer
 from dpnb_columnar.counting.database import DatabaseRows
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet

@@ -37,7 +37,7 @@ from dpnb_columnar.counting import diagnostics, local
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.countable import AskedRows, file_parts
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.editing import with_unit, with_weight

@@ -24,8 +24,7 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting import local
 from dpnb_columnar.counting.answer_files import answer_of, format_of
 from dpnb_columnar.counting.countable import file_parts
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.dialects.statistics_query import query_sql, statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.extensions.spark import spark as spark_engine

@@ -17,8 +17,8 @@ from support.tables import into_postgres
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.queries.scores import Margins, ScoreTable
 from dpnb_columnar.core.queries.statistics import CellQuery
-from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import GRAMMAR
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.sources import Dialect
@@ -122,7 +122,7 @@ def test_no_query_calls_a_function_of_somebody_else(watched: Any, queries: dict[
     before = calls(watched)
     assert before == 100  # what stands without a schema is called
     statements = dpnb.train(people(500), epsilon=1, domain=people_domain())
-    from dpnb_columnar.dialects.joined_query import table_statements
+    from dpnb_columnar.dialects.scoring_query import table_statements
 
     for statement in table_statements(statements, "terms", Dialect.POSTGRES):
         watched.execute(statement)

@@ -15,8 +15,6 @@ from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.queries.scores import GradientQuery, Margins, ScoreTable
-from dpnb_columnar.dialects.joined_query import table_rows, table_statements
-from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     CATALOGUE,
     LARGE_EXPONENT,
@@ -28,8 +26,8 @@ from dpnb_columnar.dialects.rendering import (
     parse_table,
     select_columns,
 )
-from dpnb_columnar.dialects.scoring_query import scoring_query
-from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.dialects.scoring_query import scoring_query, table_rows, table_statements
+from dpnb_columnar.dialects.statistics_query import query_sql, statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.names import NUMBER_WORDS, SPELLED_NUMBER

@@ -27,7 +27,7 @@ from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.counting import local
-from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.nodes import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_toml

@@ -21,11 +21,21 @@ from dpnb_columnar.core.budget import Neighbours, Pure, Share
 from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.evaluation.evaluation import (
+    EDGES,
+    DivisionFigures,
+    Estimate,
+    GroupTables,
+    area,
+    difference,
+    division_figures,
+    exact_sum_interval,
+    is_known,
+    mean,
+    proportion,
+)
 from dpnb_columnar.evaluation.exact_evaluation import ranking
-from dpnb_columnar.evaluation.group_figures import DivisionFigures, GroupTables, division_figures, is_known
-from dpnb_columnar.evaluation.noisy_intervals import Estimate, area, difference, exact_sum_interval, mean, proportion
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
-from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.intervals import wilson_interval
 from dpnb_columnar.model.query_noise import count_variance

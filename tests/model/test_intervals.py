@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from dpnb_columnar.evaluation.noisy_intervals import area
+from dpnb_columnar.evaluation.evaluation import area
 from dpnb_columnar.model.intervals import (
     QUANTILE,
     difference,

@@ -27,7 +27,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.evaluation.score_values import EDGES
+from dpnb_columnar.evaluation.evaluation import EDGES
 from dpnb_columnar.extensions.exports.exports import Target, blocks, write_export
 from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.likelihood import (

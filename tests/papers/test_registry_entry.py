@@ -18,12 +18,13 @@ from support.released_models import MODELS
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.audit.attacks import FORMAT, VERSION
-from dpnb_columnar.papers.model_card import model_card
-from dpnb_columnar.papers.registry_entry import SCHEMA, registry_entry
-from dpnb_columnar.papers.release_papers import AUDIT_FORMAT, AUDIT_VERSION, ReleasePapers
-from dpnb_columnar.papers.release_record import (
+from dpnb_columnar.papers.model_card import SCHEMA, model_card, registry_entry
+from dpnb_columnar.papers.release_papers import (
+    AUDIT_FORMAT,
+    AUDIT_VERSION,
     TEXTS,
     CuratorKind,
+    ReleasePapers,
     ReleaseRecord,
     Releases,
     RowsOverTime,

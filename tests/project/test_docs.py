@@ -20,11 +20,10 @@ import typer
 from support.examples import blocks
 from support.running import Run
 
-from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import app
+from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.model.guarantee_text import SCOPE
-from dpnb_columnar.papers.release_record import WORDS
+from dpnb_columnar.papers.release_papers import WORDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

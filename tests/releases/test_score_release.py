@@ -26,13 +26,13 @@ from dpnb_columnar.core.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.core.queries.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.inputs import DatabaseInput, FrameInput
-from dpnb_columnar.dialects.later_queries import query_sql
+from dpnb_columnar.dialects.statistics_query import query_sql
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.evaluation.evaluation import EDGES
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, read_scores, scores_document
-from dpnb_columnar.evaluation.score_values import EDGES
 from dpnb_columnar.model.document import to_json
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.releases.score_plan import (

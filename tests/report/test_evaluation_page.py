@@ -16,7 +16,7 @@ from support.people import people, write_people
 from support.report_pages import check_structure
 from support.running import Run
 
-from dpnb_columnar.evaluation.noisy_intervals import proportion
+from dpnb_columnar.evaluation.evaluation import proportion
 from dpnb_columnar.report.evaluation_page import ScoreHistogram, calibration_plot, histogram_plot, roc_plot
 from dpnb_columnar.report.figures import embedded_panel
 

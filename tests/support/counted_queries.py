@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.counting import local
-from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.nodes import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import digest

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dpnb_columnar.dialects.joined_query import table_statements, write_table
+from dpnb_columnar.dialects.scoring_query import table_statements, write_table
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.rows.sources import Dialect
 

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.queries.scores import Margins, ScoreTable
-from dpnb_columnar.dialects.cells_query import cells_query, joint_keys
-from dpnb_columnar.dialects.joined_query import table_statements
-from dpnb_columnar.dialects.later_queries import query_sql
-from dpnb_columnar.dialects.scoring_query import scoring_query
-from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.dialects.scoring_query import scoring_query, table_statements
+from dpnb_columnar.dialects.statistics_query import cells_query, joint_keys, query_sql, statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.column_kinds import Kind

@@ -7,8 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import verb_parser
+from dpnb_columnar.cli.main import exit_code, verb_parser
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpnb_columnar.api.model import Model
-from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.nodes import Kinds
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.domain.column_kinds import kind_of
 from dpnb_columnar.model.polars_terms import SKIPPED

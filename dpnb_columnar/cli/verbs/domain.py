@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_text, print_warning
-from dpnb_columnar.cli.program import PlainCommand, PlainGroup
+from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.runtime.outputs import check_target
 from dpnb_columnar.runtime.unfinished import exists
@@ -151,10 +151,7 @@ def edit(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
-            help="File to write.",
-            metavar="NAME.domain.toml",
-            show_default="NAME.domain.toml beside SOURCE",
+            "--output", help="File to write.", metavar="NAME.domain.toml", show_default="NAME.domain.toml beside SOURCE"
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,

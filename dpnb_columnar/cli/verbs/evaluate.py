@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import (
     LogFormat,
     print_confidential,
@@ -26,13 +26,11 @@ from dpnb_columnar.cli.console import (
     print_warning,
     stage,
 )
-from dpnb_columnar.cli.file_output import print_groups
 from dpnb_columnar.core.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain, Weight
-from dpnb_columnar.domain.domain_text import SHORT, class_texts, value_with_label
+from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.evaluation.evaluation import Evaluation, fold_classes, shown_classes
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
@@ -40,7 +38,7 @@ from dpnb_columnar.runtime.outputs import check_target, default_name
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import LocalInput
     from dpnb_columnar.domain.groupings import Divisions
-    from dpnb_columnar.evaluation.evaluation import ClassFigures
+    from dpnb_columnar.evaluation.evaluation import ClassFigures, Evaluation
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -66,12 +64,7 @@ def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, 
 
 
 def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False) -> str | None:
-    """Say that files were counted for a model, or that the ledger cannot know.
-
-    Args:
-        files: By the name that a run would have recorded, the digest of each file, which is compared with those of a
-            bound account; None where it is not known, or a file has no rows.
-    """
+    """Say that files, by name with the digest that an account may be bound to, were counted, or may have been."""
     from dpnb_columnar.ledger.accounts import Ledger
 
     with Ledger(path) as ledger:
@@ -235,8 +228,8 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     charged: ScoredRun,
-    dry_run: configuration.DryRun = False,
-    log_format: configuration.Log = LogFormat.TEXT,
+    dry_run: options.DryRun = False,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.
 
@@ -314,7 +307,7 @@ def command(
         warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
-        configuration.print_settings(context, settled)
+        options.print_settings(context, settled)
         rehearse(rows, paid, scores_output)
         return
     scores = carry_out(planned, rows, paid, sampler(seed), scores_output)
@@ -354,6 +347,7 @@ def _evaluate(
     every: bool,
 ) -> None:
     """Print exact figures, and write their page."""
+    from dpnb_columnar.cli.file_output import print_groups
     from dpnb_columnar.evaluation.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
@@ -399,31 +393,19 @@ NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 
 def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
     """Print the figures, the confusion, the classes and the calibration."""
+    from dpnb_columnar.cli.file_output import print_confusion
+    from dpnb_columnar.evaluation.evaluation import shown_classes
+
     _print_figures(evaluation, domain.class_labels)
     if (weight := domain.row_weight) is not None:
         _print_weighted(evaluation, weight)
     print_line()
     shown = shown_classes([each.rows for each in evaluation.classes], every=every)
-    others = len(evaluation.classes) - len(shown)
-    rest = [f"{others} others"] if others else []
-    long, short = class_texts(domain), class_texts(domain, SHORT)
-    names = [*(long[code] for code in shown), *rest]
-    print_table(
-        ["true \\ predicted", *(short[code] for code in shown), *rest],
-        [[name, *row] for name, row in zip(names, fold_classes(evaluation.confusion, shown), strict=True)],
-        folded=True,
-    )
-    weighted = evaluation.weighted
+    others, long, weighted = len(evaluation.classes) - len(shown), class_texts(domain), evaluation.weighted
+    print_confusion(domain, evaluation.confusion, shown)
     if weighted is not None:
         print_line()
-        print_table(
-            ["true \\ predicted, weighted", *(short[code] for code in shown), *rest],
-            [
-                [name, *(f"{weight:.0f}" for weight in row)]
-                for name, row in zip(names, fold_classes(weighted.confusion, shown), strict=True)
-            ],
-            folded=True,
-        )
+        print_confusion(domain, weighted.confusion, shown, ", weighted", ".0f")
     print_line()
     _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
     if weighted is not None:
@@ -460,7 +442,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
-    from dpnb_columnar.evaluation.group_figures import error_text
+    from dpnb_columnar.evaluation.evaluation import error_text
 
     print_line(f"rows               {evaluation.rows}")
     if lacking := evaluation.lacking:

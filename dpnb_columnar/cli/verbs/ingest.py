@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
+from dpnb_columnar.cli.options import Config
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks.codebook import ImputedValues
 from dpnb_columnar.runtime.outputs import check_parquet, check_target
@@ -135,7 +135,7 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
-    log_format: configuration.Log = LogFormat.TEXT,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Turn census extracts into a Parquet file with its domain.
 

@@ -1,4 +1,4 @@
-"""``dpnb-columnar plan``: the queries of a release, their costs and expected errors, before any row is opened."""
+"""What is looked at before a release: ``plan``, its costs and errors, and ``check``, the rows against the domain."""
 
 from __future__ import annotations
 
@@ -9,9 +9,69 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_lines, print_text, stage
-from dpnb_columnar.core.budget import is_rule
+from dpnb_columnar.cli.console import print_confidential, print_lines, print_text, stage
+from dpnb_columnar.core.budget import is_rule, parse_epsilon
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.options import Declared, Option, Terms
+
+
+def check(
+    data: options.DataOrDatabase,
+    table: options.Table = None,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon",
+            help="Privacy budget of the release to come: classes that have too few rows for it are named.",
+            metavar="NUMBER",
+            show_default="the entry's in datasets.toml, else 1",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """CONFIDENTIAL: compare the rows with the declared domain.
+
+    For the curator. Counts rows that training would count, the rows among them
+    that lack an attribute, rows it would drop and because of which column, values
+    it would clamp, values that the domain does not declare, rows that repeat
+    others (people may be alike; rows that are in the data twice would count
+    twice), and row groups; and says what to do about each. Ends with exit code 65
+    when something is amiss that a release must not tell: an attribute without any
+    value, values of the label outside the declared classes, a class without rows,
+    or no row that counts.
+
+    \b
+    Examples:
+      dpnb-columnar check census.parquet
+      dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
+      dpnb-columnar check census.duckdb --table person --dataset census
+    """
+    from dpnb_columnar.cli.file_output import declared_in
+    from dpnb_columnar.counting.inputs import LocalFiles, local_input
+    from dpnb_columnar.report.findings import find
+
+    rows = local_input(data, table)
+    resolved = rows.find_domain(dataset, label)
+    typed = resolved.effective_epsilon(epsilon)
+    parse_epsilon(typed)
+    source = rows.open_once(resolved.domain)
+    files = rows.files if isinstance(rows, LocalFiles) else ()
+    place = declared_in(next(iter(files), None), resolved, dataset)
+    with stage("checking"):
+        findings = find(source, resolved, typed, place, len(files))
+    if json:
+        print_text(dumps(findings.document(), ensure_ascii=False, indent=2))
+    else:
+        print_confidential()
+        print_lines(findings.lines())
+    if not findings.ready:
+        # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.
+        raise DataError(
+            f"{source.names}: not ready for a release; the report on standard output says why and what to do"
+        )
+
 
 LARGEST_CLASS = 10**12
 
@@ -34,7 +94,7 @@ class PlanTerms(Terms):
 
 
 @options.expanded
-def command(
+def plan(
     data: options.Data,
     *,
     declared: Declared,
@@ -90,7 +150,6 @@ def command(
     from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
     from dpnb_columnar.cli.file_output import declared_in
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
-    from dpnb_columnar.public_sample import planned_release
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -101,16 +160,7 @@ def command(
     number = None if known is None else known.rows
     budget = terms.budget(terms.effective_epsilon(resolved), number)
     open_parquet(files, resolved.domain)
-    planned = planned_release(
-        resolved.domain,
-        budget,
-        terms.mechanism,
-        terms.noise,
-        terms.attribute_weights,
-        number,
-        inputs=files,
-        label=declared.label,
-    )
+    planned = terms.planned(resolved.domain, budget, number, inputs=files, label=declared.label)
     with stage("rehearsing"):
         ahead = outlook(
             planned,

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import LogFormat, print_line, stage
+from dpnb_columnar.cli.options import Config
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import check_parquet, check_target
 
@@ -51,7 +51,7 @@ def command(
     query: options.Query = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
-    log_format: configuration.Log = LogFormat.TEXT,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Write every row's class, and the probability of each.
 

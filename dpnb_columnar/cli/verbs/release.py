@@ -1,29 +1,118 @@
-"""``dpnb-columnar release``: a model from statistics, the public half of ``train``."""
+"""Both halves of ``train``: ``aggregate`` counts rows into files, ``release`` makes a model of what files hold.
+
+Files hold statistics to add up, or the model that a later pass asks for (``--given``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat
-from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import LogFormat, print_confidential, print_line, print_table, stage
+from dpnb_columnar.cli.options import DEFAULT, Config, option_origins
+from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.domain.names import number_text
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.options import Declared, DomainSource, Option, PaymentOptions, Terms, flags_of
+from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name, output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.core.budget.amounts import DeclaredRowCount
-    from dpnb_columnar.core.queries.query import Query
+    from dpnb_columnar.core.queries.query import Answer, Query
+    from dpnb_columnar.core.queries.scores import Margins, ScoreCounts
     from dpnb_columnar.core.queries.statistics import Statistics
     from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.inputs import DatabaseInput
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.releases.model_plan import ReleasePlan
+
+
+Part = TypeVar("Part", bound="Answer")
+
+
+def plan_of(given: Path) -> ReleasePlan:
+    """Plan the second release of the model in a file."""
+    from dpnb_columnar.model.model_files import read_model
+    from dpnb_columnar.releases.plan import plan_given
+
+    model = read_model(given)
+    try:
+        return plan_given(model)
+    except UsageError as error:
+        raise UsageError(f"{given}: {error}") from None
+
+
+def query_of(given: Path) -> Margins:
+    """Make what the later pass asks for the model in a file."""
+    from dpnb_columnar.model.score_calibration import margins_given
+
+    model = plan_of(given).given
+    assert model is not None
+    return margins_given(model)
+
+
+def domain_of(query: Margins, given: Path) -> ResolvedDomain:
+    """Return the domain of a model, and its origin."""
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
+
+    return ResolvedDomain(query.domain, f"the model {given}")
+
+
+def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
+    """Refuse options that the model given leaves no choice of."""
+    named = [name for name, _, origin in option_origins(context) if name in fixed and origin != DEFAULT]
+    if named:
+        raise UsageError(f"--given: the model has decided {', '.join(named)}; leave that out")
+
+
+# Files of statistics, of the first or of a later pass, added up: each part of the data once, each unit in one part.
+
+
+def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
+    """Add up statistics files of a domain, or of the one that they carry (None)."""
+    from dpnb_columnar.core.queries.query import with_whole_units
+    from dpnb_columnar.counting.answer_files import load_statistics
+
+    _refuse_repeated(files)
+    return _added(files, [with_whole_units(load_statistics(file, domain), whole_units) for file in files])
+
+
+def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> ScoreCounts:
+    """Add up files of a later pass that must have counted what a query asks."""
+    from dpnb_columnar.core.queries.query import with_whole_units
+    from dpnb_columnar.counting.answer_files import load_answer
+
+    _refuse_repeated(files)
+    return _added(files, [with_whole_units(load_answer(file, query), whole_units) for file in files])
+
+
+def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:
+    """Add up what files hold."""
+    try:
+        return reduce(lambda left, right: left + right, parts)
+    except ValueError as error:
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
+
+
+def _refuse_repeated(files: Sequence[Path]) -> None:
+    """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue  # what is not there is reported when it is read
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            raise UsageError(f"{seen[identity]}: named twice (again as {file}); its rows would count twice, drop one")
+        seen[identity] = file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +139,7 @@ FIXED = (*flags_of(QueryDeclared).values(), *flags_of(Terms).values())
 
 
 @options.expanded
-def command(
+def release(
     context: typer.Context,
     statistics: Annotated[
         list[str],
@@ -73,8 +162,8 @@ def command(
     seed: options.Seed = None,
     charged: PaymentOptions,
     config: Config = None,
-    dry_run: configuration.DryRun = False,
-    log_format: configuration.Log = LogFormat.TEXT,
+    dry_run: options.DryRun = False,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Release a model from statistics, the other half of train.
 
@@ -105,7 +194,7 @@ def command(
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import planned_release, public_path
+    from dpnb_columnar.public_sample import public_path
     from dpnb_columnar.releases.plan import reserve_later_pass
     from dpnb_columnar.training import train
 
@@ -124,12 +213,9 @@ def command(
         row_count = options.declared_row_count_for(resolved, terms)
         known = None if row_count is None else row_count.rows
         budget = terms.budget(terms.effective_epsilon(resolved), known)
-        planned = planned_release(
+        planned = terms.planned(
             resolved.domain,
             budget,
-            terms.mechanism,
-            terms.noise,
-            terms.attribute_weights,
             known,
             inputs=files,
             label=declared.label,
@@ -152,18 +238,14 @@ def command(
             settled["--neighbours"] = (budget.neighbours, origin)
             settled["--mechanism"] = (planned.mechanism.name, origin)
             settled["--attribute-weights"] = (planned.attribute_weights, origin)
-        configuration.print_settings(context, settled)
+        options.print_settings(context, settled)
         rehearse(rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
 
 
 def _rows_given(
-    database: DatabaseInput | None,
-    files: Sequence[Path],
-    given: Path,
-    *,
-    whole_units: bool,
+    database: DatabaseInput | None, files: Sequence[Path], given: Path, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain of a model, and the rows: those of a database, or those that files have counted given it."""
     from dpnb_columnar.counting.countable import AskedRows
@@ -176,11 +258,7 @@ def _rows_given(
 
 
 def _rows(
-    database: DatabaseInput | None,
-    files: Sequence[Path],
-    named: ResolvedDomain | None,
-    *,
-    whole_units: bool,
+    database: DatabaseInput | None, files: Sequence[Path], named: ResolvedDomain | None, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted."""
     from dpnb_columnar.counting.countable import AskedRows
@@ -242,3 +320,87 @@ def _carried(total: Statistics) -> ResolvedDomain:
     from dpnb_columnar.domain.catalogue import entry_declaring
 
     return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain))
+
+
+LATER = ".given.parquet"
+"""How the default name of a later pass's file ends."""
+
+
+@options.expanded
+def aggregate(
+    context: typer.Context,
+    data: options.DataOrTable = None,
+    *,
+    output: Annotated[
+        Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
+    ] = None,
+    declared: Declared,
+    overwrite: options.Overwrite = False,
+    engine: options.EngineName = Engine.LOCAL,
+    table: options.SparkOrDatabaseTable = None,
+    given: options.Given = None,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Print how many rows count, and how many lack an attribute. CONFIDENTIAL: keep it out of logs.",
+        ),
+    ] = False,
+    config: Config = None,
+    log_format: options.Log = LogFormat.TEXT,
+) -> None:
+    """CONFIDENTIAL: count every cell of the domain into a file.
+
+    The private half of train. Nothing is released and no budget is spent. Files
+    of parts of the data add up: give all of them to dpnb-columnar release.
+
+    With --given it counts what a model released from statistics waits for: the
+    rows of each class by the score that the model gives them. release --given
+    completes the model with these counts.
+
+    \b
+    Examples:
+      dpnb-columnar aggregate census.parquet
+      dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
+      dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet
+      dpnb-columnar aggregate census.parquet --report
+      dpnb-columnar aggregate census.parquet --given census.model.json \\
+          --output second.parquet
+      dpnb-columnar aggregate --engine spark --table lake.census.person \\
+          --dataset census
+    """
+    from dpnb_columnar.counting.answer_files import save_answer
+
+    if given is not None:
+        refuse_fixed(context, (*flags_of(Declared).values(), "--report"))
+    with opened_input(engine, data, table) as rows:
+        query, resolved = _asked(rows, declared, given)
+        name, suffix = (resolved.domain.name, ".statistics.parquet") if given is None else ("data", LATER)
+        target = output or default_name(data or (), name, suffix)
+        check_parquet(target)
+        beside = (declared.catalogue_file, given, config)
+        check_target(target, overwrite, [*rows.files, *(file for file in beside if file is not None)])
+        with output_lock(target):
+            checked = rows.check(query.domain)
+            if report:
+                print_confidential()
+            options.print_domain(resolved)
+            with stage("counting"):
+                answer = checked.answer(query)
+            save_answer(answer, target, overwrite=overwrite)
+    kind = "exact counts" if given is None else "exact counts of scores"
+    print_line(f"wrote {target}: CONFIDENTIAL, {kind}", "written", output=str(target))
+    if report:
+        print_line(f"{int(answer.class_counts.sum())} rows count")
+        print_table(["attribute", "rows without it"], [list(lacked) for lacked in answer.lacking().items()])
+
+
+def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[Any], ResolvedDomain]:
+    """Return what the rows are asked, and in which domain: its cells, or what a model waits for."""
+    from dpnb_columnar.core.queries.statistics import CellQuery
+
+    if given is not None:
+        query = query_of(given)
+        return query, domain_of(query, given)
+    resolved = declared.counted(rows.find_domain(declared.entry, declared.label))
+    return CellQuery(resolved.domain), resolved

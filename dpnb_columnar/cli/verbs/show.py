@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.advice.outlook import composition_lines, source_text
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_text, print_warning
-from dpnb_columnar.cli.file_output import awaits
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.errors import UsageError
@@ -112,6 +110,7 @@ def command(
       dpnb-columnar show census.model.json --registry --record release.toml
       dpnb-columnar show census.model.json --card --output card.md
     """
+    from dpnb_columnar.advice.outlook import composition_lines, source_text
     from dpnb_columnar.evaluation.released_scores import holds_scores
     from dpnb_columnar.model.document import to_document, to_json
     from dpnb_columnar.model.guarantee_text import statement
@@ -191,6 +190,8 @@ def command(
         print_line()
         print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
     if guarantee.reserved is not None:
+        from dpnb_columnar.cli.file_output import awaits
+
         print_line()
         print_line(awaits(guarantee.reserved, model))
     if every and any(measured.query == "mean of squares" for measured in loaded.measurements):
@@ -222,7 +223,7 @@ def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: 
 
 def _print_payment(file: Path, ledger: Path) -> None:
     """Print as which run a ledger was charged for a file, or that it was not."""
-    from dpnb_columnar.cli.ledger_payment import payment
+    from dpnb_columnar.cli.verbs.ledger import payment
     from dpnb_columnar.ledger import Ledger
 
     with Ledger(ledger) as opened:
@@ -264,7 +265,7 @@ def _write_page(
     read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
     if registry:
-        from dpnb_columnar.papers.registry_entry import registry_entry
+        from dpnb_columnar.papers.model_card import registry_entry
 
         text = to_json(registry_entry(loaded, read))
     elif card:
@@ -308,11 +309,7 @@ def _print_classes(model: NaiveBayes) -> None:
 
 
 def _print_attributes(model: NaiveBayes, most: int | None) -> None:
-    """Print the attributes that tell most about the class.
-
-    Args:
-        most: How many; None for all.
-    """
+    """Print so many attributes, or all (None), that tell most about the class."""
     from dpnb_columnar.report.informative_attributes import beyond_noise, informative_attributes
 
     if not model.attributes:

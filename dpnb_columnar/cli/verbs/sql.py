@@ -11,8 +11,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_text, print_warning
-from dpnb_columnar.cli.given import query_of
-from dpnb_columnar.cli.program import PlainCommand, PlainGroup
+from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.errors import UsageError, option, printable
 from dpnb_columnar.options import Declared
 from dpnb_columnar.rows.sources import Dialect, Spelling
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from dpnb_columnar.core.queries.query import Query
-    from dpnb_columnar.dialects.rules import Kinds
+    from dpnb_columnar.dialects.nodes import Kinds
     from dpnb_columnar.rows.input_files import DataFile
 
 SCORE = "score"
 
 SqlDialect = Annotated[
-    Dialect | None,
-    typer.Option(help="Database that is to run the query.", show_default="that of --like"),
+    Dialect | None, typer.Option(help="Database that is to run the query.", show_default="that of --like")
 ]
 SpelledNames = Annotated[
     Spelling | None,
@@ -168,8 +166,7 @@ def score_command(
       dpnb-columnar sql census.model.json --dialect postgres --key serial \\
           --parameters-table census_terms --parameters terms.sql --output score.sql
     """
-    from dpnb_columnar.dialects.scoring_query import scoring_query
-    from dpnb_columnar.dialects.sql_columns import sql_columns
+    from dpnb_columnar.dialects.scoring_query import scoring_query, sql_columns
     from dpnb_columnar.model.model_files import read_model
 
     _check_parameters(parameters_table, parameters, template, output)
@@ -179,18 +176,9 @@ def score_command(
     keys = options.columns_of(key)
     columns = sql_columns(loaded, dialect, like, table, keys, names)
     dialect = columns.dialect
-    query = scoring_query(
-        loaded,
-        dialect,
-        table,
-        keys,
-        columns.kinds,
-        view,
-        parameters_table,
-        names=columns.names,
-    )
+    query = scoring_query(loaded, dialect, table, keys, columns.kinds, view, parameters_table, names=columns.names)
     if parameters_table is not None:
-        from dpnb_columnar.dialects.joined_query import table_statements, write_table
+        from dpnb_columnar.dialects.scoring_query import table_statements, write_table
 
         if parameters is None:
             statements = table_statements(loaded, parameters_table, dialect)
@@ -269,6 +257,8 @@ def statistics_command(
             )
         if output is not None:
             check_target(output, overwrite, [*files, given, *_file_of(like)])
+        from dpnb_columnar.cli.verbs.release import query_of
+
         _write_counting(query_of(given), files, dialect, table, like, names, template, output, overwrite)
         return
     if not data and declared.dataset is None:
@@ -293,9 +283,8 @@ def _write_counting(
     overwrite: bool,
 ) -> None:
     """Write the SQL of a query to the rows, by what is known of the table's columns."""
-    from dpnb_columnar.dialects.later_queries import query_sql
     from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
-    from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like
+    from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like, query_sql
     from dpnb_columnar.domain.column_kinds import kind_of
     from dpnb_columnar.rows.column_checks import check_columns
     from dpnb_columnar.rows.parquet import open_parquet
@@ -342,7 +331,7 @@ def _check_parameters(
     table: str | None, parameters: Path | None, template: Template | None, output: Path | None
 ) -> None:
     """Refuse options for the table of the model's terms that contradict one another."""
-    from dpnb_columnar.dialects.joined_query import check_suffix
+    from dpnb_columnar.dialects.scoring_query import check_suffix
 
     if parameters is None:
         if table is not None and template is not None:

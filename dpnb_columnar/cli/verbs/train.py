@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import configuration, options
-from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import LogFormat
+from dpnb_columnar.cli.options import Config
 from dpnb_columnar.counting.inputs import Engine, opened_input
 from dpnb_columnar.options import Declared, PaymentOptions, Terms
 from dpnb_columnar.runtime.outputs import default_name
@@ -31,8 +31,8 @@ def command(
     table: options.SparkOrDatabaseTable = None,
     charged: PaymentOptions,
     config: Config = None,
-    dry_run: configuration.DryRun = False,
-    log_format: configuration.Log = LogFormat.TEXT,
+    dry_run: options.DryRun = False,
+    log_format: options.Log = LogFormat.TEXT,
 ) -> None:
     """Train a classifier, and write it with its guarantee.
 
@@ -59,7 +59,7 @@ def command(
     """
     from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.public_sample import planned_release, public_path
+    from dpnb_columnar.public_sample import public_path
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table) as rows:
@@ -70,16 +70,8 @@ def command(
         budget = terms.budget(terms.effective_epsilon(resolved), known)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        planned = planned_release(
-            resolved.domain,
-            budget,
-            terms.mechanism,
-            terms.noise,
-            terms.attribute_weights,
-            known,
-            inputs=rows.files,
-            label=declared.label,
-            repeatable=rows.repeatable,
+        planned = terms.planned(
+            resolved.domain, budget, known, inputs=rows.files, label=declared.label, repeatable=rows.repeatable
         )
         paid = payment(planned, rows.names, seed, charged)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
@@ -88,7 +80,7 @@ def command(
         model_output = FileOutput(planned, target, overwrite, inputs, resolved, rule, rows=known)
         if dry_run:
             settled = options.entry_defaults(resolved, row_count) | {"--output": (target, "the data's name")}
-            configuration.print_settings(context, settled)
+            options.print_settings(context, settled)
             rehearse(rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)

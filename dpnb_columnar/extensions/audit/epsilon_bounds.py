@@ -27,7 +27,7 @@ from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.core.mechanisms.smooth import GRID_BITS
 from dpnb_columnar.core.noise import ExactSampler, NoiseFamily
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.extensions.audit.outcomes import (
     Answers,
     Configuration,

@@ -21,7 +21,7 @@ from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.mechanisms import OWN, MechanismRecord
 from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table

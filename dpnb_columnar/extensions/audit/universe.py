@@ -268,7 +268,7 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
     frame_of(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
-        return assemble(domain, local.count_cells(source, domain, domain.attributes))
+        return assemble(domain, local.count_by_duckdb(source, domain, domain.attributes))
     return local.answer(source, CellQuery(domain))
 
 

@@ -21,7 +21,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, stage
-from dpnb_columnar.cli.program import PlainCommand, PlainGroup
+from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.domain.catalogue import CatalogueEntry, entries, entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from dpnb_columnar.dialects.joined_query import model_key
+from dpnb_columnar.dialects.scoring_query import model_key
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.domain.column_kinds import category_texts
 from dpnb_columnar.domain.domain_text import predicts

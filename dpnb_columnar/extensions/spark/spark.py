@@ -24,9 +24,8 @@ from dpnb_columnar.core.queries.statistics import CellQuery, Cells, Statistics, 
 from dpnb_columnar.counting.answer_files import answer_of
 from dpnb_columnar.counting.countable import BEGINNING, OpenedRows, copies_error, footer_part
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
-from dpnb_columnar.dialects.later_queries import query_sql
 from dpnb_columnar.dialects.rendering import parse_table
-from dpnb_columnar.dialects.statistics_query import places_query
+from dpnb_columnar.dialects.statistics_query import places_query, query_sql
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.domain.declaration import DOMAIN_KEY

@@ -23,7 +23,7 @@ from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Budget, Neighbours
 from dpnb_columnar.core.mechanisms.later import GRADIENT_BITS
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.evaluation.score_values import ScoreValues
+from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.extensions.audit import epsilon_bounds, exhaustive
 from dpnb_columnar.extensions.audit.attacks import Effort, attack_one, attack_units, audit
 from dpnb_columnar.extensions.audit.exhaustive import Compared
