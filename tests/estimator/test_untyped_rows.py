@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.releases import train
 
 from dpnb_columnar.core.queries.statistics import CellQuery
 from dpnb_columnar.rows.row_rules import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
+from dpnb_columnar.training import train
 
 Row = tuple[Any, Any, Any]
 

@@ -173,7 +173,7 @@ def test_another_distribution_adds_a_verb_and_a_noise_family(tmp_path: Path) -> 
         *(("show", "model.json"), ("greet", "Ada"), ("gret", "Ada"), ("--help",)),
         (*TRAIN, "--mechanism", "smooth", "--noise", "nosuch"),
     ]
-    codes, printed, errors = run(commands, site, folder=work)
+    codes, printed, errors = run(commands, site, CHECKOUT, folder=work)
     assert codes == [0, 0, 0, 0, 64, 0, 64], errors
     assert "hello Ada" in printed
     assert re.search(r"^  greet +Greet somebody\.$", printed, re.MULTILINE)
