@@ -150,10 +150,19 @@ class _Check:
             if [len(row) for row in measured.values] != [columns] * rows:
                 raise part["values"].invalid(f"expected {rows} rows of {columns} numbers")
             self._check_noise(measured, part, smooth)
-        if (left := self.guarantee.reserved) is not None:
-            self._check_row_cost(left, self.document["guarantee"]["reserved"], smooth=False)
-            if (left.query, left.attribute) in asked or (left.query, left.attribute) != (CALIBRATION, None):
-                raise self.document["guarantee"]["reserved"]["query"].invalid("is no query that is left for later")
+        if self.guarantee.reserved is not None:
+            self._check_reserved(self.guarantee.reserved, asked)
+
+    def _check_reserved(self, left: Share, asked: set[Key]) -> None:
+        """Check that what is left for a later release is the share of a calibration, as that will ask."""
+        part = self.document["guarantee"]["reserved"]
+        if (left.query, left.attribute) in asked or (left.query, left.attribute) != (CALIBRATION, None):
+            raise part["query"].invalid("is no query that is left for later")
+        if left.values != (values := CALIBRATION_RANGES * min(len(self.domain.classes), 3)):
+            raise part["values"].invalid(f"says {left.values}, and the query has {values}")
+        if left.noise != LAPLACE:
+            raise part["noise"].invalid(f"{excerpt(left.noise)} is not the noise of this query")
+        self._check_row_cost(left, part, smooth=False)
 
     def _check_noise(self, measured: Measurement, part: Part, smooth: bool) -> None:
         later = measured.query == CALIBRATION or measured.query.startswith(GRADIENT)

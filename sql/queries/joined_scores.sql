@@ -9,7 +9,7 @@ WITH "__dpnb_terms" AS (
     pg_catalog.MAX(CASE WHEN class = 'yes' THEN term END) AS "term_1"
   FROM terms
   WHERE
-    model = 'a4af0a7b7d93938c'
+    model = 'a74a7e65b7b8573d'
   GROUP BY
     attribute,
     COALESCE(CAST(value AS pg_catalog.TEXT), ''),
@@ -327,7 +327,7 @@ WITH "__dpnb_terms" AS (
           pg_catalog.COUNT(*)
         FROM terms
         WHERE
-          model = 'a4af0a7b7d93938c'
+          model = 'a74a7e65b7b8573d'
       ) = 56
       THEN "__dpnb_weight_0" + "__dpnb_weight_1"
     END AS "__dpnb_total"

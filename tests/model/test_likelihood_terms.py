@@ -339,10 +339,10 @@ LINE = ("attribute_weights", "line")
 @pytest.mark.parametrize(
     ("name", "place", "value", "words"),
     [
-        ("calibrated", LINE, DELETED, "attribute_weights.line: is missing"),
+        ("calibrated", LINE, DELETED, "attribute_weights.line: says None, and .* follows from the measurements"),
         ("calibrated", LINE, [], r"attribute_weights.line.class: |attribute_weights.line: expected an object"),
         ("calibrated", (*LINE, "class"), "z", "attribute_weights.line.class: 'z' is not a class of the domain"),
-        ("calibrated", (*LINE, "class"), "b", "attribute_weights.line.class: is not the largest, 'a'"),
+        ("calibrated", (*LINE, "class"), "b", "attribute_weights.line.class: says 'b', and 'a' follows"),
         ("calibrated", (*LINE, "margins"), [1.0], "line.margins: expected 2 to 64 numbers, found 1"),
         ("calibrated", (*LINE, "margins", 1), -1e4, "line.margins: expected rising numbers, 1e-06 apart at least"),
         ("calibrated", (*LINE, "margins", 0), -2e5, r"line.margins: -200000.0 is not a possible value"),
@@ -351,8 +351,8 @@ LINE = ("attribute_weights", "line")
         ("calibrated", (*LINE, "others"), [0.0], "line.others: is stated for more than two classes, and only for them"),
         ("calibrated classes", (*LINE, "others"), [0.0], r"line.others: expected a list of \d+"),
         ("calibrated classes", (*LINE, "evidence"), 1.5, "line.evidence: 1.5 is not a possible value"),
-        ("calibrated", ("attribute_weights", "weights", "age"), 0.5, "weights.age: says 0.5, and 1.0 is the weight"),
-        ("calibrated", ("attribute_weights", "intercepts", 1), 0.5, "attribute_weights.intercepts: not 0"),
+        ("calibrated", ("attribute_weights", "weights", "age"), 0.5, "weights.age: says 0.5, and 1.0 follows"),
+        ("calibrated", ("attribute_weights", "intercepts", 1), 0.5, "attribute_weights.intercepts.1: says 0.5, and 0.0 follows"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_fault_is_refused_by_its_place(

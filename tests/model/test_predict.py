@@ -53,7 +53,7 @@ def test_a_value_left_out_is_counted_and_leaves_the_rest(name: str, value: Any) 
         return
     found = scored(MIXED, [ROW | {name: value}])
     others = [parameters for parameters in MIXED.attributes if parameters.attribute != name]
-    smaller = Model(MIXED.domain, MIXED.guarantee, MIXED.classes, tuple(others), {})
+    smaller = replace(MIXED, attributes=tuple(others))
     assert found[SKIPPED].to_list() == [1]
     assert found.drop(SKIPPED).equals(scored(smaller, pl.DataFrame([ROW])).drop(SKIPPED))
 

@@ -277,9 +277,7 @@ def test_other_counts_are_not_asked_for(classes: int, values: int) -> None:
     assert plan_given(model).shares == (share,)
     assert share.values == 24 * classes
     other = replace(model, guarantee=replace(model.guarantee, reserved=replace(share, values=values)))
-    with pytest.raises(
-        DataError, match=f"guarantee.reserved.values: says {values}, and the model holds {24 * classes}"
-    ):
+    with pytest.raises(DataError, match=f"guarantee.reserved.values: says {values}, and the query has {24 * classes}"):
         from_document(to_document(other), "other.json")
 
 

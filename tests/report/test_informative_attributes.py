@@ -72,10 +72,14 @@ def test_every_kind_of_attribute_is_ranked_and_described() -> None:
 def test_a_missing_value_that_tells_the_class_is_named() -> None:
     """As of hours of work, which those without work do not have."""
     pension = {"lower": 0, "upper": 9, "step": 1, "missing": "category"}
-    presence = replace(presence_of([0.25, 0.75], [0.99, 0.01]), released=((250, 750), (990, 10)))
-    wages = replace(histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5]), released=((125, 125), (495, 495)))
+    presence = presence_of([0.25, 0.75], [0.99, 0.01])
+    wages = histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5])
+    measured = [
+        measurement("counts", "wage", (125, 125), (495, 495)),
+        measurement("values present", "wage", (250, 750), (990, 10)),
+    ]
     parts = [replace(normal_of("hours", [5, 5], [2, 2]), presence=presence), replace(wages, presence=presence)]
-    model = model_of(declared({"hours": pension, "wage": pension}), parts)
+    model = model_of(declared({"hours": pension, "wage": pension}), parts, measured=measured)
     hours, wage = informative_attributes(model)
     assert hours.telling == ("mean 0; missing (2 times)", "mean 0")
     assert wage.telling == ("missing (2 times)", "0 to 4 (1.6 times)")
