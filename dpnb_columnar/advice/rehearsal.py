@@ -282,7 +282,8 @@ BELOW = 0.002
 MORE_EPSILON = 10
 """How many times the epsilon is tried where nothing else helps."""
 
-CANDIDATES = tuple(name for name, record in OWN.items() if record.preference is not None and record.attributes)
+_ADVISED = (name for name, record in OWN.items() if record.preference is not None and record.attributes)
+CANDIDATES = tuple(sorted(_ADVISED, key=lambda name: bool(OWN[name].placing)))
 """Mechanisms that are advised; the others are there to compare with."""
 
 METHODS = (NONE, TEMPERED, CALIBRATED)

@@ -352,7 +352,7 @@ LINE = ("attribute_weights", "line")
         ("calibrated classes", (*LINE, "others"), [0.0], r"line.others: expected a list of \d+"),
         ("calibrated classes", (*LINE, "evidence"), 1.5, "line.evidence: 1.5 is not a possible value"),
         ("calibrated", ("attribute_weights", "weights", "age"), 0.5, "weights.age: says 0.5, and 1.0 follows"),
-        ("calibrated", ("attribute_weights", "intercepts", 1), 0.5, "attribute_weights.intercepts.1: says 0.5, and 0.0 follows"),
+        ("calibrated", ("attribute_weights", "intercepts", 1), 0.5, "intercepts.1: says 0.5, and 0.0 follows"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_fault_is_refused_by_its_place(
