@@ -43,8 +43,10 @@ BELOW = 0.002
 MORE_EPSILON = 10
 """How many times the epsilon is tried where nothing else helps."""
 
-CANDIDATES = tuple(name for name, record in OWN.items() if record.preference is not None and record.attributes)
-"""Mechanisms that are advised; the others are there to compare with."""
+_ADVISED = {name: each for name, each in OWN.items() if each.preference is not None and each.attributes}
+
+CANDIDATES = tuple(sorted(_ADVISED, key=lambda name: bool(_ADVISED[name].placing)))
+"""Mechanisms that are advised, last those that pay for where bins lie; the others are there to compare with."""
 
 METHODS = (NONE, TEMPERED, CALIBRATED)
 
