@@ -23,8 +23,8 @@ from dpnb_columnar.core.budget import Budget, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.public_sample import PublicFile, learn_public_weights, open_public_file, without_noise
+from dpnb_columnar.releases.attribute_weights import PublicWeights
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.public_weights import PublicWeights
 from studies.paper.coded_rows import Fold, HeldOut, models
 
 

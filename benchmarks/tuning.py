@@ -26,8 +26,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model import postprocessing, score_calibration
-from dpnb_columnar.model.mechanism_rules import CALIBRATED
-from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.parameters import CALIBRATED, Normal
 from dpnb_columnar.releases import attribute_weights
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.plan import plan

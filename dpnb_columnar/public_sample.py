@@ -42,13 +42,12 @@ from dpnb_columnar.errors import (
     command,
     option,
 )
-from dpnb_columnar.model.log_ratios import model_log_ratios
+from dpnb_columnar.model.likelihood import model_log_ratios
 from dpnb_columnar.model.parameters import NaiveBayes, PublicSource
 from dpnb_columnar.model.recipes import bounded
-from dpnb_columnar.releases.automatic_choice import resolved_mechanism
+from dpnb_columnar.releases.attribute_weights import LEAST_WEIGHT, PublicWeights
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import by_unit, plan
-from dpnb_columnar.releases.public_weights import LEAST_WEIGHT, PublicWeights
+from dpnb_columnar.releases.plan import by_unit, plan, resolved_mechanism
 from dpnb_columnar.rows.input_files import DataFile, scan_file, stored_objects
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, own_declaration
 from dpnb_columnar.rows.row_rules import column

@@ -27,11 +27,9 @@ from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.core.noise import ExactSampler, ReportedSampler, Sampler, SeededBits, SystemBits
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, UsageError, option
-from dpnb_columnar.model.document import to_document, to_json
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document import InvalidPartError, Part, to_document, to_json
 from dpnb_columnar.model.document_reader import model_in, read_document
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
-from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.parameters import CALIBRATED, LEARNED, NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
 from dpnb_columnar.releases.score_plan import ScorePlan

@@ -33,15 +33,15 @@ from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import command, option
 from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import relation_text, scope
-from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED, tempered_weight
+from dpnb_columnar.model.parameters import FEWEST_TEMPERED, tempered_weight
 from dpnb_columnar.runtime.row_progress import track_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import SmallCells, WideRange
     from dpnb_columnar.advice.rehearsal import Advice, Expectation, Prospect, Remedy
     from dpnb_columnar.model.parameters import PublicSource
+    from dpnb_columnar.releases.attribute_weights import PublicWeights
     from dpnb_columnar.releases.model_plan import ReleasePlan
-    from dpnb_columnar.releases.public_weights import PublicWeights
 
 
 EFFECTS = {

@@ -39,12 +39,19 @@ from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms import OWN
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, TEMPERED
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.model.parameters import (
+    CALIBRATED,
+    LEARNED,
+    TEMPERED,
+    AttributeParameters,
+    Histogram,
+    NaiveBayes,
+    Normal,
+    Table,
+)
 from dpnb_columnar.releases.attribute_weights import AUTO, NONE, attribute_weights, resolved_method
-from dpnb_columnar.releases.automatic_choice import resolved_mechanism
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
-from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan
+from dpnb_columnar.releases.plan import by_unit, mechanism_named, plan, resolved_mechanism
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 
 Integers = NDArray[np.int64]

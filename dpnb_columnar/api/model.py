@@ -92,7 +92,7 @@ class Model(NaiveBayes):
         """Say what each attribute said for the predicted class of every row, in bits, exactly.
 
         Bits add up: ``log_odds``, the logarithm to base 2 of the odds of the predicted class to another one, is
-        ``prior`` plus the bits of every attribute; see ``dpnb_columnar.model.explanation``.
+        ``prior`` plus the bits of every attribute; see ``dpnb_columnar.model.scoring``.
 
         Args:
             rows: A frame, as for ``predict``.
@@ -117,7 +117,7 @@ class Model(NaiveBayes):
             >>> model.explain(rows).columns
             ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
         """
-        from dpnb_columnar.model.explanation import explain
+        from dpnb_columnar.model.scoring import explain
 
         names = {*self.domain.columns, *keep}
         result: FrameT = in_form_of(explain(self, to_polars(rows, names), keep, labels=labels, top=top), rows)

@@ -88,7 +88,7 @@ from dpnb_columnar.model.likelihood import (
     reference_class,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.model.polars_terms import SKIPPED
+from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.rows.sources import Dialect, Spelling
 from dpnb_columnar.runtime.outputs import atomic_output

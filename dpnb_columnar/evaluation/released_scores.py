@@ -39,8 +39,7 @@ from dpnb_columnar.evaluation.evaluation import (
     proportion,
     released_bins,
 )
-from dpnb_columnar.model.document import guarantee_document, to_json
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document import InvalidPartError, Part, guarantee_document, to_json
 from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.query_noise import LEVEL, Interval, count_variance
 from dpnb_columnar.runtime.outputs import atomic_output

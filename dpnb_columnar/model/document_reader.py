@@ -28,8 +28,7 @@ from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeri
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, check_version, excerpt
-from dpnb_columnar.model.document import DECLARED_PUBLIC, FORMAT
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document import DECLARED_PUBLIC, FORMAT, InvalidPartError, Part
 from dpnb_columnar.model.made_again import check_made_again
 from dpnb_columnar.model.parameters import (
     LARGEST_BOUND,

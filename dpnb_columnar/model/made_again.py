@@ -34,17 +34,20 @@ from dpnb_columnar.core.mechanisms.tuning import smoothness
 from dpnb_columnar.domain import Missing, Numeric
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms import MechanismRecord, record_named
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.document_part import Part
-from dpnb_columnar.model.mechanism_rules import (
+from dpnb_columnar.model.document import Part, to_document
+from dpnb_columnar.model.parameters import (
     CALIBRATED,
     CALIBRATION_RANGES,
     LEARNED,
     PUBLIC,
     TEMPERED,
+    AttributeWeights,
+    Histogram,
+    NaiveBayes,
+    Normal,
+    Table,
     tempered_weight,
 )
-from dpnb_columnar.model.parameters import AttributeWeights, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.query_noise import query_noise
 from dpnb_columnar.model.recipes import parameters_of
 

@@ -15,8 +15,15 @@ from dpnb_columnar.core.mechanisms.tuning import cell_prior, sample_size
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.mechanisms import MechanismRecord
 from dpnb_columnar.model import postprocessing
-from dpnb_columnar.model.mechanism_rules import LARGEST_LOG_RATIO
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Presence, Priors, Table
+from dpnb_columnar.model.parameters import (
+    LARGEST_LOG_RATIO,
+    AttributeParameters,
+    Histogram,
+    Normal,
+    Presence,
+    Priors,
+    Table,
+)
 
 
 @dataclass(frozen=True, slots=True)

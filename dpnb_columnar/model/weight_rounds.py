@@ -41,9 +41,8 @@ from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.core.queries.scores import CERTAIN, LARGEST_CLIP, GradientQuery, ScoreTable
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.log_ratios import Floats, LogRatios, model_log_ratios
-from dpnb_columnar.model.mechanism_rules import LEARNED, ROUND_LOG_ODDS, ROUND_WEIGHTS
-from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
+from dpnb_columnar.model.likelihood import Floats, LogRatios, model_log_ratios
+from dpnb_columnar.model.parameters import LEARNED, ROUND_LOG_ODDS, ROUND_WEIGHTS, AttributeWeights, NaiveBayes
 from dpnb_columnar.model.score_calibration import TELLING
 
 SCHEDULE = (1, 2)

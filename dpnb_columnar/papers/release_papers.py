@@ -26,8 +26,7 @@ from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputErro
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, load_json, load_scores, scores_document
 from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Entry
-from dpnb_columnar.model.document import document_digest, to_json
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document import InvalidPartError, Part, document_digest, to_json
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 

@@ -54,10 +54,12 @@ from dpnb_columnar.ledger.refusals import format_amount
 from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.document import DECLARED_PUBLIC
 from dpnb_columnar.model.guarantee_text import scope, statement
-from dpnb_columnar.model.likelihood import log_normalisation
-from dpnb_columnar.model.log_ratios import log_ratios
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED, PUBLIC, TEMPERED
+from dpnb_columnar.model.likelihood import log_normalisation, log_ratios
 from dpnb_columnar.model.parameters import (
+    CALIBRATED,
+    LEARNED,
+    PUBLIC,
+    TEMPERED,
     AttributeParameters,
     Histogram,
     NaiveBayes,

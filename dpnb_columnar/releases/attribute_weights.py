@@ -33,28 +33,80 @@ proportion to (w_i^2 K_i)^(1/3). Without public weights every w_i is 1.
 
 Weights, domain and mechanism are public facts, and nothing else enters: the division costs nothing, as any other that
 is chosen before a row is read (docs/privacy.md, Lemmas 2.3 and 7.2).
+
+Attribute weights and shares from a public sample: what is known of the attributes before a confidential row is.
+
+A public-use sample in the same domain says how much each attribute tells beside the others. Its weights are public
+facts, and so is the division of the budget by them (``attribute_shares``): neither costs anything (docs/privacy.md,
+Lemma 7.2). An attribute of hardly any weight is not released at all.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Request
 from dpnb_columnar.core.measurement import PRESENCE
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.domain import Attribute, Categorical, Domain
+from dpnb_columnar.domain.words import select_attributes
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms import record_named
-from dpnb_columnar.model.mechanism_rules import CALIBRATED as CALIBRATED
-from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED as FEWEST_TEMPERED
-from dpnb_columnar.model.mechanism_rules import LEARNED as LEARNED
-from dpnb_columnar.model.mechanism_rules import TEMPERED as TEMPERED
-from dpnb_columnar.model.mechanism_rules import tempered_weight as tempered_weight
-from dpnb_columnar.model.parameters import AttributeWeights
+from dpnb_columnar.model.parameters import CALIBRATED as CALIBRATED
+from dpnb_columnar.model.parameters import FEWEST_TEMPERED as FEWEST_TEMPERED
+from dpnb_columnar.model.parameters import LEARNED as LEARNED
+from dpnb_columnar.model.parameters import PUBLIC as PUBLIC
+from dpnb_columnar.model.parameters import TEMPERED as TEMPERED
+from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
+from dpnb_columnar.model.parameters import tempered_weight as tempered_weight
+
+LEAST_WEIGHT = 0.15
+"""Attributes of a smaller weight get no share."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicWeights:
+    """What a public file says about a release. All of it is public.
+
+    Attributes:
+        source: The file.
+        weights: Weight by attribute, in declared order, of those that are released.
+        shift: What is added to the log-odds of the second class.
+    """
+
+    source: PublicSource
+    weights: Mapping[str, float]
+    shift: float
+
+    def counted(self, domain: Domain) -> Domain:
+        """Return the domain of the attributes that are released, or that decide which rows count."""
+        return _only(domain, {*self.weights, *(each.name for each in domain.row_dropping)})
+
+    def released(self, domain: Domain) -> Domain:
+        """Return the domain of the attributes that are released."""
+        return _only(domain, self.weights)
+
+    @property
+    def attribute_weights(self) -> AttributeWeights:
+        """The weights as a model holds them."""
+        return AttributeWeights(PUBLIC, tuple(self.weights.values()), (0.0, self.shift), self.source)
+
+    @property
+    def shares_by(self) -> Mapping[str, float]:
+        """The weights that shares go by: fitted again without the attributes that are left out, one may be smaller."""
+        return {name: max(weight, LEAST_WEIGHT) for name, weight in self.weights.items()}
+
+
+def _only(domain: Domain, names: Collection[str]) -> Domain:
+    """Leave out the other attributes of a domain."""
+    kept = select_attributes(domain, [each.name for each in domain.attributes if each.name in names])
+    assert isinstance(kept, Domain)
+    return kept
+
 
 NUMERIC_CELLS = 40
 """Cells of a numeric attribute, if its scale has as many: the bins that histograms of censuses come to."""

@@ -37,13 +37,11 @@ from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import MechanismRecord, record_named
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.mechanism_rules import TEMPERED
-from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.parameters import TEMPERED, NaiveBayes
 from dpnb_columnar.model.recipes import parameters_of
 from dpnb_columnar.model.score_calibration import calibrated_weights, margins_given
 from dpnb_columnar.model.weight_rounds import start_rounds
-from dpnb_columnar.releases.attribute_weights import attribute_weights
-from dpnb_columnar.releases.public_weights import PublicWeights
+from dpnb_columnar.releases.attribute_weights import PublicWeights, attribute_weights
 from dpnb_columnar.version import __version__
 
 

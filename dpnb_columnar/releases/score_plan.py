@@ -37,8 +37,15 @@ from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.evaluation.evaluation import EDGES, PARTS, GroupedCounts, ScoreValues, released_bins
 from dpnb_columnar.model.document import document_digest
-from dpnb_columnar.model.likelihood import class_terms, deciding_terms, margin_above, population_line
-from dpnb_columnar.model.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
+from dpnb_columnar.model.likelihood import (
+    LARGEST_SCORE,
+    Floats,
+    class_terms,
+    deciding_terms,
+    margin_above,
+    model_log_ratios,
+    population_line,
+)
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.model_plan import Pass, software
 

@@ -23,8 +23,7 @@ from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.mechanisms import record_named
-from dpnb_columnar.model.likelihood import bin_starts, margin_above, population_line
-from dpnb_columnar.model.log_ratios import LogRatios, model_log_ratios
+from dpnb_columnar.model.likelihood import LogRatios, bin_starts, margin_above, model_log_ratios, population_line
 from dpnb_columnar.model.parameters import LARGEST_MARGIN, AttributeParameters, NaiveBayes, Normal, Table
 from dpnb_columnar.model.postprocessing import ClassSizes, class_sizes
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, count_variance, in_unit, model_noise

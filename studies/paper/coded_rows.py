@@ -34,8 +34,7 @@ from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.model.likelihood import bin_starts, class_terms, line_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
-from dpnb_columnar.model.polars_terms import prepared_value, terms
-from dpnb_columnar.model.score_batches import weights_by_line
+from dpnb_columnar.model.score_batches import prepared_value, terms, weights_by_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
 from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

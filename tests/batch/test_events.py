@@ -28,7 +28,7 @@ from dpnb_columnar.core.budget import Approximate, Neighbours
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice
+from dpnb_columnar.releases.plan import MechanismChoice
 
 Event = dict[str, Any]
 

@@ -39,7 +39,7 @@ from dpnb_columnar.extracts import convert
 from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
 from dpnb_columnar.extracts.convert import read_batches
 from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice
+from dpnb_columnar.releases.plan import MechanismChoice
 from dpnb_columnar.rows.holdout import parts_of
 
 

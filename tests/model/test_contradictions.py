@@ -27,11 +27,10 @@ from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import OWN
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document import InvalidPartError, Part, to_document
 from dpnb_columnar.model.document_reader import read_guarantee
-from dpnb_columnar.model.mechanism_rules import CALIBRATION_RANGES
 from dpnb_columnar.model.model_files import save_model
+from dpnb_columnar.model.parameters import CALIBRATION_RANGES
 from dpnb_columnar.model.score_calibration import planned_margins
 
 Document = Mapping[str, Any]

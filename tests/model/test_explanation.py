@@ -18,11 +18,10 @@ from support.running import Run
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.model.explanation import LOG_ODDS, OTHER, PRIOR, REST, bits_column
 from dpnb_columnar.model.likelihood import Pieces, class_terms, population_line
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
-from dpnb_columnar.model.polars_terms import SKIPPED
-from dpnb_columnar.model.scoring import PREDICTED, probability_column
+from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.scoring import LOG_ODDS, OTHER, PREDICTED, PRIOR, REST, bits_column, probability_column
 
 
 def frame_of(model: Model, rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -36,10 +36,10 @@ from support.scored_rows import AGE, MIXED, ROW, SEX, probabilities_of, scored, 
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model import polars_terms
+from dpnb_columnar.model import score_batches as polars_terms
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeWeights
-from dpnb_columnar.model.polars_terms import SKIPPED
+from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 
 # Missing values and strangers.

@@ -22,12 +22,12 @@ from support.scored_rows import MIXED, ROW, scored, types
 
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
-from dpnb_columnar.model import score_batches, scored_files, scoring
+from dpnb_columnar.model import score_batches, scoring
+from dpnb_columnar.model import scoring as scored_files
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
-from dpnb_columnar.model.polars_terms import SKIPPED, attribute_terms
-from dpnb_columnar.model.scored_files import write_scores
-from dpnb_columnar.model.scoring import PREDICTED
+from dpnb_columnar.model.score_batches import SKIPPED, attribute_terms
+from dpnb_columnar.model.scoring import PREDICTED, write_scores
 from dpnb_columnar.rows.parquet import scan_files
 
 

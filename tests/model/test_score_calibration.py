@@ -29,11 +29,9 @@ from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model import line_fit
+from dpnb_columnar.model import score_calibration
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.likelihood import population_line
-from dpnb_columnar.model.line_fit import fit_line
-from dpnb_columnar.model.log_ratios import LARGEST_SCORE, log_ratios
+from dpnb_columnar.model.likelihood import LARGEST_SCORE, log_ratios, population_line
 from dpnb_columnar.model.parameters import (
     AttributeWeights,
     CalibrationLine,
@@ -43,7 +41,7 @@ from dpnb_columnar.model.parameters import (
     Presence,
     Table,
 )
-from dpnb_columnar.model.score_calibration import STEPS, calibrated_weights, centres, margins_given
+from dpnb_columnar.model.score_calibration import STEPS, calibrated_weights, centres, fit_line, margins_given
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import plan, plan_given, reserve_later_pass
 
@@ -351,7 +349,7 @@ def test_where_counts_are_noise_the_released_shares_stand(seed: int) -> None:
 def test_another_class_is_predicted_only_where_counts_show_that_it_has_more_rows() -> None:
     counts = two_columns(CENTRES, 10_000)
     gain, shares = (counts[:, 1] - counts[:, 0])[CENTRES > 0], shares_of(counts)
-    certain = max(float(gain[:bins].sum()) / sure / np.sqrt(2 * len(gain[:bins])) for bins, sure in line_fit.GUARDS)
+    certain = max(float(gain[:bins].sum()) / sure / np.sqrt(2 * len(gain[:bins])) for bins, sure in score_calibration.GUARDS)
     assert at_centres(fitted(counts, certain / 2, shares)).max() > 0
     assert at_centres(fitted(counts, certain * 1.5, shares)).max() <= 0
 
@@ -392,14 +390,14 @@ def test_any_counts_give_a_line_that_rises(
     line = fit_line(kept, tuple(CENTRES.tolist()), noise, probabilities, noise, largest, size)
     assert len(line.margins) == len(line.log_odds) == BINS + 2
     assert all(low < high for points in (line.margins, line.log_odds) for low, high in pairwise(points))
-    assert max(map(abs, line.log_odds)) <= line_fit.LARGEST_LOG_ODDS + 1
+    assert max(map(abs, line.log_odds)) <= score_calibration.LARGEST_LOG_ODDS + 1
     assert len(line.others) == (0 if two else BINS + 2)
     assert 0 <= line.evidence <= 1
 
 
 def test_pooled_violators_are_the_nearest_line_that_does_not_fall() -> None:
     log_odds, precision = np.array([0.0, 2.0, 1.0, 3.0, 2.5, -1.0]), np.array([1.0, 1.0, 3.0, 1.0, 1.0, 2.0])
-    found = line_fit._rising(log_odds, precision)
+    found = score_calibration._rising(log_odds, precision)
     assert (np.diff(found) >= 0).all()
 
     def distance(line: np.ndarray) -> float:

@@ -43,9 +43,8 @@ from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model import score_calibration, weight_rounds
 from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.log_ratios import model_log_ratios
-from dpnb_columnar.model.mechanism_rules import LEARNED
-from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
+from dpnb_columnar.model.likelihood import model_log_ratios
+from dpnb_columnar.model.parameters import LEARNED, AttributeWeights, CalibrationLine
 from dpnb_columnar.model.score_calibration import margins_given
 from dpnb_columnar.model.weight_rounds import BOUND, CLIP, WeightRounds, _clip, start_rounds
 from dpnb_columnar.releases.model_plan import ReleasePlan, release

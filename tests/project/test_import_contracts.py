@@ -57,7 +57,7 @@ def test_contracts_are_kept() -> None:
     [
         ("model/document.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
         ("model/parameters.py", "import dpnb_columnar.core.mechanisms.mechanism"),
-        ("model/polars_terms.py", "from dpnb_columnar.core.noise import ExactSampler"),
+        ("model/score_batches.py", "from dpnb_columnar.core.noise import ExactSampler"),
         ("model/scoring.py", "import dpnb_columnar.core.sensitivity"),
         ("domain/names.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),

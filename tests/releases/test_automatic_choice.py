@@ -24,13 +24,11 @@ from dpnb_columnar.core.queries.statistics import assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.mechanism_rules import tempered_weight
-from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.parameters import Normal, tempered_weight
 from dpnb_columnar.model.recipes import bounded
 from dpnb_columnar.releases import plan as release_plan
-from dpnb_columnar.releases.automatic_choice import MechanismChoice, resolved_mechanism
 from dpnb_columnar.releases.model_plan import release
-from dpnb_columnar.releases.plan import plan
+from dpnb_columnar.releases.plan import MechanismChoice, plan, resolved_mechanism
 
 DELTA = Fraction(1, 10**6)
 NUMBERS = {"lower": 0, "upper": 99, "step": 1}

@@ -24,8 +24,8 @@ from dpnb_columnar.core.queries.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import Histogram, PublicSource, Table
+from dpnb_columnar.releases.attribute_weights import PublicWeights
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.public_weights import PublicWeights
 
 DOMAIN = declared(
     {

@@ -45,9 +45,9 @@ from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.guarantee_text import statement
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.public_sample import fitted
+from dpnb_columnar.releases.attribute_weights import PublicWeights
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.public_weights import PublicWeights
 
 CELLS = {"age": 40, "hours": 10, "sex": 3, "state": 50, "occupation": 531}
 """Cells by hand: 40 at most of a numeric attribute; three of ``sex``, since to be missing is one."""

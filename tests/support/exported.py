@@ -26,7 +26,7 @@ from dpnb_columnar.domain.names import NUMBER_WORDS
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extensions.exports.exports import SUFFIXES, Target, check_texts, script_text, table_lines
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.model.polars_terms import SKIPPED
+from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from support.random_models import models_and_rows
 from support.reference_scorer import reference

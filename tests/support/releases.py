@@ -12,9 +12,9 @@ from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.score_calibration import margins_given
+from dpnb_columnar.releases.attribute_weights import PublicWeights
 from dpnb_columnar.releases.model_plan import ReleasePlan, release
 from dpnb_columnar.releases.plan import plan
-from dpnb_columnar.releases.public_weights import PublicWeights
 
 
 def plan_and_release(

@@ -12,7 +12,7 @@ from dpnb_columnar.api.model import Model
 from dpnb_columnar.dialects.nodes import Kinds
 from dpnb_columnar.dialects.scoring_query import scoring_query
 from dpnb_columnar.domain.column_kinds import kind_of
-from dpnb_columnar.model.polars_terms import SKIPPED
+from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from support.engines import Engine, Row
 

@@ -86,8 +86,8 @@ def command(
     """
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.model.model_files import read_model
-    from dpnb_columnar.model.polars_terms import SKIPPED
-    from dpnb_columnar.model.scored_files import write_scores
+    from dpnb_columnar.model.score_batches import SKIPPED
+    from dpnb_columnar.model.scoring import write_scores
 
     if intervals and explain:
         raise UsageError("--intervals: of probabilities, which --explain does not write; choose one of them")

@@ -84,8 +84,8 @@ from dpnb_columnar.model.guarantee_text import relation_text, statement
 from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
-from dpnb_columnar.model.polars_terms import prepared_value
 from dpnb_columnar.model.query_noise import Interval
+from dpnb_columnar.model.score_batches import prepared_value
 from dpnb_columnar.model.scoring import probability_column, score, small_batches
 from dpnb_columnar.releases.model_plan import software
 from dpnb_columnar.rows.frames import Frame, open_frame, to_polars

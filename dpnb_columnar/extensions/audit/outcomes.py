@@ -23,8 +23,7 @@ from dpnb_columnar.domain.groupings import divisions_of
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.evaluation.evaluation import ScoreValues
 from dpnb_columnar.mechanisms import OWN, MechanismRecord
-from dpnb_columnar.model.mechanism_rules import CALIBRATED, LEARNED
-from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Presence, Table
+from dpnb_columnar.model.parameters import CALIBRATED, LEARNED, Histogram, NaiveBayes, Normal, Presence, Table
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import release
 from dpnb_columnar.releases.plan import known_record, plan
