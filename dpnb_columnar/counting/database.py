@@ -13,8 +13,8 @@ from dpnb_columnar.counting.answer_files import COUNT, answer_of, result_of
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
-from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.databases import PageRanges, query_columns, read_query, table_sizes
+from dpnb_columnar.rows.row_rules import check_columns, matched_columns
 from dpnb_columnar.rows.sources import Database
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import is_watched

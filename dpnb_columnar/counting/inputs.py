@@ -333,8 +333,8 @@ class DatabaseInput:
         import polars as pl
 
         from dpnb_columnar.dialects.rendering import parse_table, select_columns, size_query
-        from dpnb_columnar.rows.column_checks import matched_columns
         from dpnb_columnar.rows.databases import SelectedRows, query_columns
+        from dpnb_columnar.rows.row_rules import matched_columns
 
         query = self.select()
         table = None if self.table is None else parse_table(self.table, self.database.dialect).name

@@ -330,9 +330,9 @@ def columns_like(
     like: str, table: str | None, default: str, wanted: Iterable[str], names: Spelling | None
 ) -> TableColumns:
     """Read the columns of a database's table, or of a Parquet file with columns of its types. No row is read."""
-    from dpnb_columnar.rows.column_checks import matched_columns
     from dpnb_columnar.rows.databases import query_columns
     from dpnb_columnar.rows.parquet import read_schema
+    from dpnb_columnar.rows.row_rules import matched_columns
 
     database = parse_database(like)
     types: Mapping[str, pl.DataType]

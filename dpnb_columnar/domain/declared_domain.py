@@ -30,9 +30,9 @@ from dpnb_columnar.domain.condition import Condition
 from dpnb_columnar.domain.names import number_text
 
 ValueLabels = Mapping[str, Mapping[str, str]]
-"""Words for values, by column and by the value as it is declared; see ``domain.words``."""
+"""Words for values, by column and by the value as it is declared; see ``domain.domain_text``."""
 
-Titles = Mapping[str, str]  # words for columns: the labels of variables in a codebook; see ``domain.words``
+Titles = Mapping[str, str]  # words for columns: the labels of variables in a codebook; see ``domain.domain_text``
 MOST_UNIT_ROWS = 1000  # most rows of a unit that may count: each of so many rows has a thousandth of every share
 MOST_UNIT_COLUMNS = 8  # most columns that together name a unit
 
@@ -305,7 +305,7 @@ def columns_of(domain: Domain | UnlabelledDomain) -> dict[str, Attribute | None]
 
 
 WORD_KEYS = ("titles", "value_labels", "universe", "provenance")
-"""Keys of what is for people alone; see ``domain.words``."""
+"""Keys of what is for people alone; see ``domain.domain_text``."""
 
 AVAILABLE_KEYS = ("available_unit", "available_person", "available_weight")
 

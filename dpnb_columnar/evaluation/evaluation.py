@@ -38,12 +38,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import html_fragment
 from dpnb_columnar.errors import excerpt
-from dpnb_columnar.model.intervals import QUANTILE
-from dpnb_columnar.model.query_noise import LEVEL, Interval
+from dpnb_columnar.model.query_noise import LEVEL, QUANTILE, Interval
 from dpnb_columnar.model.query_noise import count_variance as count_variance
 
 if TYPE_CHECKING:

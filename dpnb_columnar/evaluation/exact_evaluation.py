@@ -35,10 +35,9 @@ from dpnb_columnar.evaluation.evaluation import (
     WeightedFigures,
     division_figures,
 )
-from dpnb_columnar.model import intervals
-from dpnb_columnar.model.intervals import QUANTILE
+from dpnb_columnar.model import query_noise as intervals
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.query_noise import Interval
+from dpnb_columnar.model.query_noise import QUANTILE, Interval
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.input_files import DataFile

@@ -22,8 +22,8 @@ from itertools import pairwise
 from typing import Any
 
 from dpnb_columnar.core.budget import Share
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.core.budget.costs import PrivacyCost, cost_parameters
-from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LARGEST_COUNT, PRESENCE, WEIGHTED_COUNTS, Measurement
 from dpnb_columnar.domain.declared_domain import document_of
 from dpnb_columnar.domain.names import exact_number, is_printable, number_text, quoted

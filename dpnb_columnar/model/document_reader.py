@@ -12,9 +12,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dpnb_columnar.core.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
-from dpnb_columnar.core.budget.composition import row_effect
+from dpnb_columnar.core.budget.composition import Guarantee, row_effect
 from dpnb_columnar.core.budget.costs import cost_parameters, group_cost_within, implies
-from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import (
     CALIBRATION,
     CLASS_COUNTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpnb_columnar.core.budget import Neighbours
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.domain_text import counts_by, linked_text, of_whom
 from dpnb_columnar.domain.names import number_text

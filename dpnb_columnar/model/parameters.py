@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, PRESENCE, WEIGHTED_COUNTS, Key, Measurement, by_key
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.domain_text import class_texts

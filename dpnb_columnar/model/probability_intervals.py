@@ -42,9 +42,8 @@ from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import Leaf, leaves, to_document
-from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal
-from dpnb_columnar.model.query_noise import NOT_TOLD, Interval, QueryNoise, in_unit, model_noise
+from dpnb_columnar.model.query_noise import NOT_TOLD, QUANTILE, Interval, QueryNoise, in_unit, model_noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

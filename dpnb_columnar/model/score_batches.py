@@ -24,7 +24,6 @@ import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
-from dpnb_columnar.model.intervals import QUANTILE
 from dpnb_columnar.model.likelihood import (
     BELOW_BEST,
     LEAST_EXPONENT,
@@ -38,6 +37,7 @@ from dpnb_columnar.model.likelihood import (
     normal_terms,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
+from dpnb_columnar.model.query_noise import QUANTILE
 from dpnb_columnar.rows.row_rules import (
     MOST_STEPPED,
     category_code,

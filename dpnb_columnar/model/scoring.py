@@ -236,11 +236,9 @@ def write_scores(
     """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows.
 
     Args:
-        explained: Whether to write what each attribute said (``explanation.explain``) in place of the probabilities.
+        explained: Whether to write what each attribute said (``explain``) in place of the probabilities.
     """
     if explained:
-        from dpnb_columnar.model.scoring import explain
-
         scorer: Scorer = functools.partial(explain, model, keep=keep, labels=labels, top=top)
     else:
         scorer = functools.partial(score, model, keep=keep, labels=labels, intervals=intervals)

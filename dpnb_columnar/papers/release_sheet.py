@@ -24,15 +24,15 @@ import numpy as np
 
 from dpnb_columnar.advice.expected_error import asked_table, expected_error, unit_remark
 from dpnb_columnar.core.budget import Neighbours, Remaining, Share, Spent, total
-from dpnb_columnar.core.budget.composition import budget_part, composition_table
+from dpnb_columnar.core.budget.composition import Guarantee, budget_part, composition_table
 from dpnb_columnar.core.budget.costs import cost_parameters
-from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import constant
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform, Unit
 from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import (
     ATTRIBUTE_HEADER,
+    LONGEST_TITLE,
     attribute_rows,
     class_texts,
     condition_text,
@@ -45,7 +45,6 @@ from dpnb_columnar.domain.domain_text import (
     with_title,
 )
 from dpnb_columnar.domain.names import named, number_text
-from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
 from dpnb_columnar.evaluation.evaluation import BY_CHANCE
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, rows_text

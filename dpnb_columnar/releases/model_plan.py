@@ -23,8 +23,7 @@ from importlib.metadata import version
 from typing import Any
 
 from dpnb_columnar.core.budget import Budget, Concentrated, Division, PrivacyCost, Share, SharesRule, total
-from dpnb_columnar.core.budget.composition import GRADIENT
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import GRADIENT, Guarantee
 from dpnb_columnar.core.measurement import CALIBRATION, Measurement
 from dpnb_columnar.core.mechanisms.later import draw_gradient, draw_margins
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism, draw_tables

@@ -23,9 +23,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpnb_columnar.core.budget import Budget, Parallel, PrivacyCost, Request, Share, compose, total
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.core.budget.costs import RowEffect
 from dpnb_columnar.core.code_limits import UNITS
-from dpnb_columnar.core.guarantee import Guarantee
 from dpnb_columnar.core.measurement import LAPLACE, Measurement
 from dpnb_columnar.core.mechanisms.later import BinQuery, draw_bins
 from dpnb_columnar.core.noise import Sampler

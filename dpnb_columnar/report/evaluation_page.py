@@ -41,8 +41,7 @@ from dpnb_columnar.evaluation.released_scores import (
     rows_text,
 )
 from dpnb_columnar.model.guarantee_text import drawn_from, statement
-from dpnb_columnar.model.intervals import interval_text
-from dpnb_columnar.model.query_noise import Interval
+from dpnb_columnar.model.query_noise import Interval, interval_text
 from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series, write_single_page
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)

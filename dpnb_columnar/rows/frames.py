@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
-from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.databases import polars_types
 from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered
-from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.rows.row_rules import check_columns, column
 from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names, refuse_table_files
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
 from dpnb_columnar.runtime.row_progress import Size, unknown_size

@@ -19,7 +19,6 @@ from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error, MissingInputError
-from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import (
     DataFile,
     arrow_file,
@@ -38,6 +37,7 @@ from dpnb_columnar.rows.input_files import (
     unpacked_bytes,
     unread_columns,
 )
+from dpnb_columnar.rows.row_rules import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.resources import machine_memory
 from dpnb_columnar.runtime.row_progress import Size

@@ -14,7 +14,7 @@ from support.people import PEOPLE, people, people_domain, write_people
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.core.budget import Budget
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.domain import Categorical, Declaration, Domain, Numeric, UnlabelledDomain
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.domain.domain_text import LONGEST_LINE, MOST_ROWS, html_fragment

@@ -16,7 +16,7 @@ from support.people import write_people
 from support.planting import plant
 from support.running import Run
 
-from dpnb_columnar.extensions.attack import attack_files
+from dpnb_columnar.extensions.attack import model_attack as attack_files
 from dpnb_columnar.extensions.audit import attacks as running
 from dpnb_columnar.extensions.audit import outcomes
 from dpnb_columnar.extensions.audit.attacks import Effort

@@ -19,7 +19,7 @@ from support.people import people, write_people
 from support.running import Run, in_python
 from support.unknown_types import UNKNOWN, write_unknown
 
-from dpnb_columnar.rows.column_checks import DEEPEST
+from dpnb_columnar.rows.row_rules import DEEPEST
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names, pipes and devices of Linux")
 

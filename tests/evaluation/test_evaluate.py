@@ -34,7 +34,7 @@ from dpnb_columnar.evaluation.exact_evaluation import (
     evaluate,
     ranking,
 )
-from dpnb_columnar.model.intervals import QUANTILE
+from dpnb_columnar.model.query_noise import QUANTILE
 from dpnb_columnar.model.scoring import PREDICTED
 
 LABELLED = pl.DataFrame(

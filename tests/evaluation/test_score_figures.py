@@ -18,7 +18,7 @@ from support.golden_model import changed
 from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.core.budget import Neighbours, Pure, Share
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.evaluation.evaluation import (
@@ -36,9 +36,8 @@ from dpnb_columnar.evaluation.evaluation import (
 )
 from dpnb_columnar.evaluation.exact_evaluation import ranking
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
-from dpnb_columnar.model import intervals
-from dpnb_columnar.model.intervals import wilson_interval
-from dpnb_columnar.model.query_noise import count_variance
+from dpnb_columnar.model import query_noise as intervals
+from dpnb_columnar.model.query_noise import count_variance, wilson_interval
 
 BINS = len(EDGES) + 1
 

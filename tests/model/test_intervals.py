@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from dpnb_columnar.evaluation.evaluation import area
-from dpnb_columnar.model.intervals import (
+from dpnb_columnar.model.query_noise import (
+    LEVEL,
     QUANTILE,
+    Interval,
     difference,
     mean,
     mean_of_probabilities,
     paired_difference,
     wilson_interval,
 )
-from dpnb_columnar.model.query_noise import LEVEL, Interval
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 50), (50, 50), (3, 7), (81, 263), (9999, 10000)])

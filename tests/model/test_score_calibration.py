@@ -349,7 +349,9 @@ def test_where_counts_are_noise_the_released_shares_stand(seed: int) -> None:
 def test_another_class_is_predicted_only_where_counts_show_that_it_has_more_rows() -> None:
     counts = two_columns(CENTRES, 10_000)
     gain, shares = (counts[:, 1] - counts[:, 0])[CENTRES > 0], shares_of(counts)
-    certain = max(float(gain[:bins].sum()) / sure / np.sqrt(2 * len(gain[:bins])) for bins, sure in score_calibration.GUARDS)
+    certain = max(
+        float(gain[:bins].sum()) / sure / np.sqrt(2 * len(gain[:bins])) for bins, sure in score_calibration.GUARDS
+    )
     assert at_centres(fitted(counts, certain / 2, shares)).max() > 0
     assert at_centres(fitted(counts, certain * 1.5, shares)).max() <= 0
 

@@ -15,7 +15,7 @@ PACKAGE = CHECKOUT / "dpnb_columnar"
 PAGE = CHECKOUT / "docs" / "privacy.md"
 ROW = re.compile(r"^\| `(?P<file>[\w/]+\.py)` \| (?P<lines>[\d,]+) \| (?P<reason>\S.*) \|$", re.MULTILINE)
 TOTAL = re.compile(r"\*\*(?P<files>\d+) files of (?P<lines>[\d,]+) lines\*\*")
-ORDER = ("core/measurement", "core/budget", "core/guarantee", "core/queries", "core/sensitivity", "core/noise")
+ORDER = ("core/measurement", "core/budget", "core/queries", "core/sensitivity", "core/noise")
 """In which an auditor reads; then mechanisms, and at last what is outside the core."""
 
 MOST_FILES, MOST_LINES = 45, 9_500

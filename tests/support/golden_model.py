@@ -11,7 +11,7 @@ from typing import Any
 from dpnb_columnar.api import load_model
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.core.budget import Neighbours, Pure, Share
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import Guarantee
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import (

@@ -22,8 +22,7 @@ from dpnb_columnar.core.budget import (
     compose,
     total,
 )
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.core.guarantee import Guarantee
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS, Guarantee
 from dpnb_columnar.core.measurement import (
     CLASS_COUNTS,
     COUNTS,

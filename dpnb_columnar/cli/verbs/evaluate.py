@@ -31,7 +31,7 @@ from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.domain.domain_text import class_texts, value_with_label
 from dpnb_columnar.domain.names import named, number_text
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.model.intervals import interval_text
+from dpnb_columnar.model.query_noise import interval_text
 from dpnb_columnar.options import Option, PaymentOptions
 from dpnb_columnar.runtime.outputs import check_target, default_name
 

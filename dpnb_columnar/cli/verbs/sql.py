@@ -286,8 +286,8 @@ def _write_counting(
     from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
     from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like, query_sql
     from dpnb_columnar.domain.column_kinds import kind_of
-    from dpnb_columnar.rows.column_checks import check_columns
     from dpnb_columnar.rows.parquet import open_parquet
+    from dpnb_columnar.rows.row_rules import check_columns
     from dpnb_columnar.rows.sources import parse_database
 
     if like is not None and parse_database(like) is None:

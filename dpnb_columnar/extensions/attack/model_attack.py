@@ -58,6 +58,8 @@ independent indicators, its mean is at most k q', and by Hoeffding (1956) its ta
 Bin(k, q'): (2) with the observed q. For delta > 0 the second part of (2) is taken over as it stands.
 
 Of a *unit*, read unit for row: one row of each unit is attacked.
+
+An attack on one model by files of rows, printed and written: ``audit --model``. CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,27 +76,35 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpnb_columnar.core.guarantee import Guarantee
-from dpnb_columnar.domain import Attribute, Numeric, Unit
+from dpnb_columnar.cli.console import print_confidential, print_line, print_table, print_text, stage
+from dpnb_columnar.core.budget.composition import Guarantee
+from dpnb_columnar.counting.inputs import local_files
+from dpnb_columnar.domain import Attribute, Domain, Numeric, Unit
 from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.domain_text import predicts
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, UsageError, command, option, printable
 from dpnb_columnar.evaluation.exact_evaluation import Ranking, ranking
-from dpnb_columnar.model import intervals
+from dpnb_columnar.model import query_noise as intervals
+from dpnb_columnar.model.document import document_digest, to_json
 from dpnb_columnar.model.guarantee_text import relation_text, statement
-from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.likelihood import log_normalisation, missing_terms, present_terms
+from dpnb_columnar.model.model_files import read_model
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal, Table
-from dpnb_columnar.model.query_noise import Interval
+from dpnb_columnar.model.query_noise import Interval, interval_text
 from dpnb_columnar.model.score_batches import prepared_value
 from dpnb_columnar.model.scoring import probability_column, score, small_batches
 from dpnb_columnar.releases.model_plan import software
+from dpnb_columnar.report.evaluation_page import EXACT, Plot, square_panel
+from dpnb_columnar.report.figures import PLAIN, Point, Series, check_single_page, write_single_page
 from dpnb_columnar.rows.frames import Frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import row_words
+from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 from dpnb_columnar.rows.row_rules import INTEGER_RANGES, class_code, row_fits
 from dpnb_columnar.rows.streaming import NAME, failed_query, query_errors
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.outputs import atomic_output, check_target
 from dpnb_columnar.runtime.row_progress import begin_pass
 
 ASSUMED = (
@@ -902,3 +913,117 @@ def _implied(guarantee: Guarantee) -> Implied | None:
     return Implied(
         epsilon, delta, largest_advantage(epsilon, delta), largest_area(epsilon, delta), largest_curve(epsilon, delta)
     )
+
+
+TABULATED = 20
+"""Points of each curve in the table beneath the drawing."""
+
+READING = ("reading", "How to read it")
+
+
+def write_attack_page(
+    report: AttackReport, domain: Domain, output: Path, name: str, *, overwrite: bool = False
+) -> None:
+    """Write the report as one page that needs nothing else, readable by its owner alone. Confidential."""
+    attributes = [("attributes", "Attributes")] if report.guessed else []
+    content = {
+        "title": f"Attack on a model: {domain.name}",
+        "lead": f"The model {name} {predicts(domain)}.",
+        "confidential": EXACT,
+        "verdict": verdict(report),
+        "exceeded": report.exceeded,
+        "parts": [("attacked", "What was attacked"), ("membership", "Membership"), *attributes, READING],
+        "pairs": list(facts(report)),
+        "scores": score_table(report),
+        "flagged": flagged_table(report),
+        "roc": _curves(report),
+        "guessed": guessed_table(report, report.guessed) if report.guessed else None,
+        "notes": list(notes(report)),
+    }
+    write_single_page(output, __package__, "attack.html.j2", content, overwrite=overwrite, confidential=True)
+
+
+def _curves(report: AttackReport) -> Plot:
+    """Draw the ROC curves, and the edge of what the guarantee allows."""
+    curves = {**report.roc, **({} if report.implied is None else {"bound of the guarantee": report.implied.curve})}
+    lines = [
+        Series(label, look, tuple(Point(*point) for point in points))
+        for (label, points), look in zip(curves.items(), PLAIN, strict=False)
+    ]
+    tables = []
+    for label, points in curves.items():
+        shown = points[:: -(-len(points) // TABULATED)]
+        rows = [[f"{false:.4f}", f"{true:.4f}"] for false, true in shown]
+        tables.append((f"{label}: points of the curve", ["FPR", "TPR"], rows))
+    return Plot(
+        square_panel("ROC curve", "part of the others flagged (FPR)", "part of the members flagged (TPR)", lines),
+        "On the diagonal rows are flagged by lot. The guarantee keeps the expected curve of every attack below its "
+        "bound; a measured one differs from that by chance.",
+        tables,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an attack writes: a page and a document, each None for none."""
+
+    html: Path | None
+    output: Path | None
+    overwrite: bool
+
+    def check(self, inputs: Sequence[DataFile]) -> None:
+        """Refuse outputs that could not be written, before any row is read."""
+        if self.html is not None:
+            check_single_page(self.html, self.overwrite)
+        for output in (self.html, self.output):
+            if output is not None:
+                check_target(output, self.overwrite, inputs)
+
+
+def attack_files(
+    model: Path,
+    members: Sequence[str],
+    others: Sequence[str],
+    sensitive: Sequence[str],
+    written: Written,
+    as_json: bool,
+) -> bool:
+    """Attack one model, print the report, write what is asked for, and return whether a bound is exceeded."""
+    rows = [local_files(data, "members" if place == 0 else "others") for place, data in enumerate((members, others))]
+    loaded = read_model(model)
+    written.check([model, *(file for each in rows for file in each.files)])
+    with stage("attacking"):
+        report = attack(loaded, rows[0].batches(), rows[1].batches(), sensitive)
+    document = to_document(report, document_digest(loaded))
+    if written.html is not None:
+        write_attack_page(report, loaded.domain, written.html, model.name, overwrite=written.overwrite)
+    if written.output is not None:
+        with atomic_output(written.output, overwrite=written.overwrite, confidential=True) as partial:
+            partial.write_text(to_json(document), encoding="utf-8")
+    if as_json:
+        print_text(to_json(document).rstrip())
+    else:
+        print_confidential()
+        _print_attack(report)
+        for path in (written.html, written.output):
+            if path is not None:
+                print_line(f"wrote {path}", "written", output=str(path))
+    return bool(report.exceeded)
+
+
+def _print_attack(report: AttackReport) -> None:
+    for line in summary(report):
+        print_line(line)
+    print_line()
+    print_table(*score_table(report))
+    print_line()
+    print_table(*flagged_table(report))
+    if report.guessed:
+        shown = shown_guesses(report)
+        print_line()
+        print_table(*guessed_table(report, shown))
+        if others := len(report.guessed) - len(shown):
+            print_line(f"  and {others} attributes of smaller differences; all of them with --json")
+    print_line()
+    for line in notes(report):
+        print_line(line)

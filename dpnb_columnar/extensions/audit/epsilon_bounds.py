@@ -40,8 +40,7 @@ from dpnb_columnar.extensions.audit.outcomes import (
     record,
 )
 from dpnb_columnar.extensions.audit.universe import AdversarialPair, AnyUniverse, Database, Universe
-from dpnb_columnar.model.intervals import lower_bound, upper_bound
-from dpnb_columnar.model.query_noise import MOMENTS
+from dpnb_columnar.model.query_noise import MOMENTS, lower_bound, upper_bound
 from dpnb_columnar.training import Release
 
 Floats = NDArray[np.float64]

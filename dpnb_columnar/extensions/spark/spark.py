@@ -32,7 +32,6 @@ from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import entry_and_file
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, UsageError, excerpt, option
 from dpnb_columnar.extensions.spark.spark_session import counting_session, hadoop
-from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.input_files import (
     MAGIC,
     DataFile,
@@ -43,6 +42,7 @@ from dpnb_columnar.rows.input_files import (
     read_footer,
     resolve_files,
 )
+from dpnb_columnar.rows.row_rules import check_alike, check_columns
 from dpnb_columnar.rows.sources import (
     PASSWORD,
     TABLE_FORMATS,

@@ -47,7 +47,7 @@ from dpnb_columnar.extensions.audit.exhaustive import (
 )
 from dpnb_columnar.extensions.audit.outcomes import Answers, Drawn, RecordingSampler
 from dpnb_columnar.extensions.concentrated.log_normal import ArsinhNormal, UniformLogNormal
-from dpnb_columnar.model.intervals import lower_bound, upper_bound
+from dpnb_columnar.model.query_noise import lower_bound, upper_bound
 
 Floats = np.ndarray
 
