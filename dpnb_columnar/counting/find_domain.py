@@ -20,9 +20,9 @@ from dpnb_columnar.domain.catalogue import (
 )
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.declared_domain import digest
-from dpnb_columnar.domain.domain_text import united
 from dpnb_columnar.domain.editing import Number, labelled, no_label, provisional, with_unit, with_weight
 from dpnb_columnar.domain.names import number_text
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
 from dpnb_columnar.rows.input_files import DataFile
 from dpnb_columnar.rows.parquet import read_metadata, read_schema

@@ -42,15 +42,6 @@ from dpnb_columnar.domain.declared_domain import (
     columns_of,
     document_of,
 )
-from dpnb_columnar.domain.domain_text import (
-    LONGEST,
-    LONGEST_TEXT,
-    LONGEST_TITLE,
-    LONGEST_VALUE_LABEL,
-    MOST_CHARACTERS,
-    AnyDomain,
-    declared_values,
-)
 from dpnb_columnar.domain.field_reader import (
     LARGEST_DECLARATION,
     LARGEST_TABLE,
@@ -60,6 +51,15 @@ from dpnb_columnar.domain.field_reader import (
     parse_json,
 )
 from dpnb_columnar.domain.names import TRUTHS, exact_number, identity, listed, number_text, quoted
+from dpnb_columnar.domain.words import (
+    LONGEST,
+    LONGEST_TEXT,
+    LONGEST_TITLE,
+    LONGEST_VALUE_LABEL,
+    MOST_CHARACTERS,
+    AnyDomain,
+    declared_values,
+)
 from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, command, excerpt, option
 
 

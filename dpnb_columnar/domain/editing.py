@@ -26,9 +26,9 @@ from dpnb_columnar.domain.declared_domain import (
     document_of,
     weight_document,
 )
-from dpnb_columnar.domain.domain_text import keep_words
 from dpnb_columnar.domain.field_reader import parse_condition
 from dpnb_columnar.domain.names import did_you_mean, exact_number, identity, number_text
+from dpnb_columnar.domain.words import keep_words
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}

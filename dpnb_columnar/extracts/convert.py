@@ -19,17 +19,11 @@ from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons
 from dpnb_columnar.domain.declaration import UNIT_WEIGHT, domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration, Provenance, UnlabelledDomain, digest
-from dpnb_columnar.domain.domain_text import (
-    LONGEST_TEXT,
-    one_line,
-    restricted_to,
-    select_attributes,
-    united,
-    whose_rows,
-)
+from dpnb_columnar.domain.domain_text import whose_rows
 from dpnb_columnar.domain.editing import Number
 from dpnb_columnar.domain.field_reader import LARGEST_DOCUMENT, parse_condition, parse_toml
 from dpnb_columnar.domain.names import check_dataset, did_you_mean, named
+from dpnb_columnar.domain.words import LONGEST_TEXT, one_line, restricted_to, select_attributes, united
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Flag, Form, ImputedValues, Variable
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook

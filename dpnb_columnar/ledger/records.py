@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpnb_columnar.core.budget import Approximate, Neighbours, PrivacyCost, Remaining, Spent, remaining
-from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
-from dpnb_columnar.core.budget.costs import cost_of_numbers, cost_parameters
+from dpnb_columnar.core.budget.costs import LARGEST_TOTAL, cost_of_numbers, cost_parameters
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__

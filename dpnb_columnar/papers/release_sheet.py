@@ -32,7 +32,6 @@ from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform, Unit
 from dpnb_columnar.domain.declared_domain import digest
 from dpnb_columnar.domain.domain_text import (
     ATTRIBUTE_HEADER,
-    LONGEST_TITLE,
     attribute_rows,
     class_texts,
     condition_text,
@@ -45,6 +44,7 @@ from dpnb_columnar.domain.domain_text import (
     with_title,
 )
 from dpnb_columnar.domain.names import named, number_text
+from dpnb_columnar.domain.words import LONGEST_TITLE
 from dpnb_columnar.errors import command
 from dpnb_columnar.evaluation.evaluation import BY_CHANCE
 from dpnb_columnar.evaluation.released_scores import ReleasedScores, rows_text

@@ -53,7 +53,7 @@ from dpnb_columnar.core.budget import Request
 from dpnb_columnar.core.measurement import PRESENCE
 from dpnb_columnar.core.mechanisms.mechanism import Mechanism
 from dpnb_columnar.domain import Attribute, Categorical, Domain
-from dpnb_columnar.domain.domain_text import select_attributes
+from dpnb_columnar.domain.words import select_attributes
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms import record_named
 from dpnb_columnar.model.parameters import CALIBRATED as CALIBRATED

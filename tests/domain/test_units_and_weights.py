@@ -16,9 +16,9 @@ from dpnb_columnar.domain import Unit, Weight
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
 from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS, digest, document_of
-from dpnb_columnar.domain.domain_text import select_attributes
 from dpnb_columnar.domain.editing import labelled
 from dpnb_columnar.domain.field_reader import parse_toml
+from dpnb_columnar.domain.words import select_attributes
 from dpnb_columnar.errors import DataError, DomainError
 
 HOUSEHOLD: dict[str, Any] = {"column": "SERIAL", "rows": 1}

@@ -16,22 +16,18 @@ from dpnb_columnar.domain import Categorical, Declaration, Domain
 from dpnb_columnar.domain.catalogue import entry_toml
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata, read_declaration, read_domain
 from dpnb_columnar.domain.declared_domain import WORD_KEYS, Provenance, columns_of, digest, document_of
-from dpnb_columnar.domain.domain_text import (
+from dpnb_columnar.domain.domain_text import label_remarks, predicts, value_with_label, whose_rows, with_title
+from dpnb_columnar.domain.editing import labelled
+from dpnb_columnar.domain.field_reader import parse_toml
+from dpnb_columnar.domain.words import (
     LONGEST,
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,
     declared_values,
-    label_remarks,
-    predicts,
     select_attributes,
     united,
-    value_with_label,
-    whose_rows,
-    with_title,
     within_bounds,
 )
-from dpnb_columnar.domain.editing import labelled
-from dpnb_columnar.domain.field_reader import parse_toml
 from dpnb_columnar.errors import DomainError
 
 TOWN = declared(

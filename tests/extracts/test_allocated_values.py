@@ -22,8 +22,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.domain.declaration import read_declaration
-from dpnb_columnar.domain.domain_text import united
 from dpnb_columnar.domain.field_reader import parse_condition
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.extracts.codebooks.codebook import Flag
 from dpnb_columnar.extracts.convert import Selection, keep_rows, without_allocated

@@ -17,7 +17,7 @@ from support.real_data import FOLDER
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain.declared_domain import ValueLabels
-from dpnb_columnar.domain.domain_text import applicable_labels
+from dpnb_columnar.domain.words import applicable_labels
 from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, adult_like, amount_fact, domain_of

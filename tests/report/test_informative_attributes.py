@@ -76,7 +76,7 @@ def test_a_missing_value_that_tells_the_class_is_named() -> None:
     wages = histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5])
     measured = [
         measurement("counts", "wage", (125, 125), (495, 495)),
-        measurement("values present", "wage", (250, 750), (990, 10)),
+        *(measurement("values present", name, (250, 750), (990, 10)) for name in ("hours", "wage")),
     ]
     parts = [replace(normal_of("hours", [5, 5], [2, 2]), presence=presence), replace(wages, presence=presence)]
     model = model_of(declared({"hours": pension, "wage": pension}), parts, measured=measured)

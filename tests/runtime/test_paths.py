@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dpnb_columnar
-from dpnb_columnar.runtime import resources as workers
+from dpnb_columnar.runtime import workers
 from dpnb_columnar.runtime.resources import literal_pattern, sections
 from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 

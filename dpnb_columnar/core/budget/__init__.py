@@ -1,6 +1,5 @@
 """Privacy budgets, their division, and the table that proves the total."""
 
-from dpnb_columnar.core.budget.accounting import Remaining, Spent, admits, remaining
 from dpnb_columnar.core.budget.amounts import (
     Budget,
     Division,
@@ -14,7 +13,17 @@ from dpnb_columnar.core.budget.amounts import (
     parse_shares,
 )
 from dpnb_columnar.core.budget.composition import Parallel, Request, Share, compose, total
-from dpnb_columnar.core.budget.costs import Approximate, Concentrated, PrivacyCost, Pure, RowEffect
+from dpnb_columnar.core.budget.costs import (
+    Approximate,
+    Concentrated,
+    PrivacyCost,
+    Pure,
+    Remaining,
+    RowEffect,
+    Spent,
+    admits,
+    remaining,
+)
 
 __all__ = [
     "Approximate",

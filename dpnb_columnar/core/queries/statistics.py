@@ -25,7 +25,7 @@ from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.domain.declared_domain import digest
-from dpnb_columnar.domain.domain_text import united
+from dpnb_columnar.domain.words import united
 from dpnb_columnar.errors import command, excerpt
 
 Integers = NDArray[np.int64]

@@ -91,9 +91,9 @@ from defusedxml.ElementTree import XMLParser
 
 from dpnb_columnar.domain.declaration import read_provenance
 from dpnb_columnar.domain.declared_domain import Provenance
-from dpnb_columnar.domain.domain_text import LONGEST, one_line
 from dpnb_columnar.domain.field_reader import FieldReader, parse_toml
 from dpnb_columnar.domain.names import quoted
+from dpnb_columnar.domain.words import LONGEST, one_line
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import (
     ENCODINGS,

@@ -19,15 +19,9 @@ from typing import Any
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.domain.declared_domain import Unit, UnlabelledDomain, Weight
-from dpnb_columnar.domain.domain_text import (
-    LONGEST_TITLE,
-    LONGEST_VALUE_LABEL,
-    applicable_labels,
-    one_line,
-    within_bounds,
-)
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean, exact_number, number_text
+from dpnb_columnar.domain.words import LONGEST_TITLE, LONGEST_VALUE_LABEL, applicable_labels, one_line, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Flag, Form, Meaning, Measure, Variable, meaning_of
 

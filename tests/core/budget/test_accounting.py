@@ -28,9 +28,9 @@ from dpnb_columnar.core.budget import (
     remaining,
     total,
 )
-from dpnb_columnar.core.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.core.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
 from dpnb_columnar.core.budget.costs import (
+    LARGEST_TOTAL,
     concentrated_within,
     floor_digits,
     for_one_row,
