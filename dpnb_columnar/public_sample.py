@@ -26,7 +26,7 @@ from dpnb_columnar.core.budget import Budget
 from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.noise import NoiseFamily
 from dpnb_columnar.core.queries.scores import ScoreTable
-from dpnb_columnar.core.queries.statistics import Statistics
+from dpnb_columnar.core.queries.statistics import CellQuery, Statistics
 from dpnb_columnar.counting.countable import file_parts
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.declared_domain import digest, document_of
@@ -78,7 +78,6 @@ class PublicFile:
 
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in its domain, or in one of fewer attributes."""
-        from dpnb_columnar.core.queries.statistics import CellQuery
         from dpnb_columnar.counting import local
 
         with _named():
@@ -113,7 +112,6 @@ class PublicRows:
 
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in the file's domain, or in one of fewer attributes."""
-        from dpnb_columnar.core.queries.statistics import CellQuery
         from dpnb_columnar.counting import local
 
         return local.answer(self.frame, CellQuery(domain.per_row))

@@ -32,7 +32,6 @@ from dpnb_columnar.model.document_reader import model_in, read_document
 from dpnb_columnar.model.parameters import CALIBRATED, LEARNED, NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 from dpnb_columnar.releases.model_plan import Pass, ReleasePlan, release
-from dpnb_columnar.releases.score_plan import ScorePlan
 from dpnb_columnar.runtime.outputs import output_lock
 from dpnb_columnar.runtime.row_progress import begin_work
 

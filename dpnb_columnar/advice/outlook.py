@@ -528,7 +528,6 @@ def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
 def outlook_document(outlook: Outlook) -> dict[str, object]:
     """Make a document of an outlook; numbers that must be exact are texts."""
     from dpnb_columnar.advice.expected_error import rows_asked
-    from dpnb_columnar.domain.domain_text import label_relatives
 
     planned = outlook.plan
     domain, budget = planned.domain, planned.budget

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dpnb_columnar.api.arguments import sources_of
 from dpnb_columnar.counting.inputs import open_rows
-from dpnb_columnar.domain.domain_text import class_texts
+from dpnb_columnar.domain.domain_text import class_texts, html_fragment, predicts
 from dpnb_columnar.domain.groupings import By, divisions_of
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.evaluation.released_scores import ReleasedScores
-from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.parameters import NaiveBayes, prior_header, prior_rows
 from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.frames import Frame, in_form_of, to_polars
 from dpnb_columnar.runtime.confinement import confined
@@ -170,9 +170,7 @@ class Model(NaiveBayes):
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
-        from dpnb_columnar.domain.domain_text import html_fragment, predicts
         from dpnb_columnar.model.guarantee_text import statement
-        from dpnb_columnar.model.parameters import prior_header, prior_rows
 
         lines = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
         return html_fragment(lines, prior_header(self), prior_rows(self))

@@ -20,7 +20,9 @@ from dpnb_columnar.advice.outlook import (
     budget_line,
     composition_facts,
     composition_lines,
+    hidden_ranges,
     mechanism_line,
+    narrower_ranges,
     prior_line,
     public_facts,
     public_line,
@@ -53,16 +55,14 @@ from dpnb_columnar.model.model_files import read_model, save_model
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.releases.model_plan import ReleasePlan
-from dpnb_columnar.releases.score_plan import SCORES, ScorePlan
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target, output_lock
 from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.runtime.unfinished import exists
-from dpnb_columnar.training import Output, Plan, Release, checked_rows
+from dpnb_columnar.training import Output, Plan, Release, checked_rows, payment_for
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.expected_error import WideRange
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration, ResolvedDomain
-    from dpnb_columnar.domain import Domain
     from dpnb_columnar.evaluation.evaluation import DivisionFigures, Estimate
     from dpnb_columnar.evaluation.released_scores import ReleasedScores
     from dpnb_columnar.options import PaymentOptions
@@ -134,8 +134,6 @@ def declared_in(source: object, found: ResolvedDeclaration | ResolvedDomain, dat
 
 def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: Path) -> None:
     """Print the attributes that a release would say nothing about, and what mends it; nothing for none."""
-    from dpnb_columnar.advice.outlook import hidden_ranges, narrower_ranges
-
     if not wide:
         return
     command = f"dpnb-columnar domain edit {quote(str(source))}"
@@ -315,6 +313,8 @@ def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:
 
 def _score_lines(plan: ScorePlan) -> Iterator[Line]:
     """Say what the release of scores spends."""
+    from dpnb_columnar.releases.score_plan import SCORES
+
     epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
     facts: dict[str, object] = {"mechanism": SCORES, "queries": len(plan.shares)}
     facts |= {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
@@ -355,7 +355,6 @@ def payment(plan: Plan, data: Sequence[str], seed: int | None, charged: PaymentO
         return None
     if seed is not None:
         raise UsageError("--seed makes a model without a guarantee, which no budget pays for; leave --ledger out")
-    from dpnb_columnar.training import payment_for
 
     made = payment_for(plan, charged.ledger_file, data, charged.account, charged.run_id, charged.witness_file)
     add_log_fields(run=made.charge.run)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dpnb_columnar.counting.countable import OpenedRows, Rows
+from dpnb_columnar.counting.countable import OpenedRows, Rows, refuse_copies
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 from dpnb_columnar.registry import extension
 from dpnb_columnar.rows.sources import EXTENSIONS, Database, DataSource, Dialect, SourceKind, parse_names
@@ -207,7 +207,6 @@ class LocalFiles:
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        from dpnb_columnar.counting.countable import refuse_copies
 
         source = self.open(domain)
         try:

@@ -68,7 +68,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rendering import header, parse_table, rename_source_columns, render, table_or_default
 from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
-from dpnb_columnar.domain.column_kinds import Kind, category_keys, category_texts, number_keys
+from dpnb_columnar.domain.column_kinds import Kind, category_keys, category_texts, kind_of, number_keys
 from dpnb_columnar.domain.domain_text import label_remarks
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, UsageError, option
@@ -89,9 +89,9 @@ from dpnb_columnar.model.likelihood import (
 )
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.score_batches import SKIPPED
-from dpnb_columnar.model.scoring import PREDICTED, probability_column
+from dpnb_columnar.model.scoring import PREDICTED, probability_column, score
 from dpnb_columnar.rows.sources import Dialect, Spelling
-from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 STEP_PREFIX = "__dpnb_"
 """How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""
@@ -490,8 +490,6 @@ def check_suffix(output: Path) -> str:
 def _write_parquet(model: NaiveBayes, partial: Path) -> None:
     import pyarrow as pa
 
-    from dpnb_columnar.runtime.outputs import parquet_writer
-
     types = {exp.DType.TEXT: pa.string(), exp.DType.DOUBLE: pa.float64()}
     schema = pa.schema([(name, types[type_]) for name, type_ in COLUMNS.items()])
     columns = list(zip(*table_rows(model), strict=True)) or [()] * len(COLUMNS)
@@ -765,9 +763,6 @@ def sql_columns(
         spell = SPELLED[names or Spelling.DECLARED]
         return SqlColumns(dialect, None, {name: spell(name) for name in wanted})
     import polars as pl
-
-    from dpnb_columnar.domain.column_kinds import kind_of
-    from dpnb_columnar.model.scoring import score
 
     columns = columns_like(like, table, model.domain.name, wanted, names)
     try:

@@ -102,6 +102,7 @@ from dpnb_columnar.rows.row_rules import (
     WEIGHT,
     distinguished_range,
     is_wide,
+    matched_columns,
     multiplier,
     number_of_codes,
     unit_names,
@@ -332,7 +333,6 @@ def columns_like(
     """Read the columns of a database's table, or of a Parquet file with columns of its types. No row is read."""
     from dpnb_columnar.rows.databases import query_columns
     from dpnb_columnar.rows.parquet import read_schema
-    from dpnb_columnar.rows.row_rules import matched_columns
 
     database = parse_database(like)
     types: Mapping[str, pl.DataType]

@@ -22,7 +22,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.databases import polars_types
 from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered
-from dpnb_columnar.rows.row_rules import check_columns, column
+from dpnb_columnar.rows.row_rules import check_columns, column, series_of
 from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names, refuse_table_files
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
 from dpnb_columnar.runtime.row_progress import Size, unknown_size
@@ -241,7 +241,6 @@ def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFr
 
     if isinstance(wrapped, nw.LazyFrame) or not wrapped.implementation.is_pandas_like():
         return pl.DataFrame(wrapped.lazy().collect("pyarrow").to_native())
-    from dpnb_columnar.rows.row_rules import series_of
 
     # A pandas column of type object may hold anything: each value is read by itself, whatever other rows hold.
     return pl.DataFrame(

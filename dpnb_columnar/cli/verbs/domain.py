@@ -11,7 +11,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_text, print_warning
 from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.runtime.outputs import atomic_output, check_target
 from dpnb_columnar.runtime.unfinished import exists
 
 if TYPE_CHECKING:
@@ -172,7 +172,6 @@ def edit(
     from dpnb_columnar.cli.file_output import training_command
     from dpnb_columnar.domain.catalogue import domain_file, entry_toml, read_catalogue
     from dpnb_columnar.domain.editing import labelled
-    from dpnb_columnar.runtime.outputs import atomic_output
 
     target = domain_file(source) if output is None else output
     if target.suffix.lower() != ".toml":

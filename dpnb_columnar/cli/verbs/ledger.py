@@ -11,7 +11,7 @@ import typer
 
 from dpnb_columnar.cli.console import print_line, print_table, print_text, print_warning
 from dpnb_columnar.cli.main import PlainCommand, PlainGroup
-from dpnb_columnar.core.budget import Neighbours
+from dpnb_columnar.core.budget import Approximate, Neighbours, is_rule, parse_delta, parse_epsilon
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Ledger
@@ -141,7 +141,6 @@ def init(
       dpnb-columnar ledger init census.ledger --dataset census --epsilon 3 \\
           --witness /mnt/other/census.witness
     """
-    from dpnb_columnar.core.budget import Approximate, is_rule, parse_delta, parse_epsilon
     from dpnb_columnar.domain.editing import unit_columns
     from dpnb_columnar.errors import UsageError
     from dpnb_columnar.ledger import check_dataset

@@ -16,7 +16,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import LogFormat, print_confidential, print_line, print_table, stage
 from dpnb_columnar.cli.options import DEFAULT, Config, option_origins
-from dpnb_columnar.counting.inputs import Engine, Input, opened_input
+from dpnb_columnar.counting.inputs import DatabaseInput, Engine, Input, database_among, opened_input
 from dpnb_columnar.domain.names import number_text
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.options import Declared, DomainSource, Option, PaymentOptions, Terms, flags_of
@@ -285,7 +285,6 @@ def _rows_of(database: DatabaseInput, asked: Query[Any]) -> Rows:
 
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
     """Return the database that counts; None if statistics files are given."""
-    from dpnb_columnar.counting.inputs import DatabaseInput, database_among
     from dpnb_columnar.rows.sources import Dialect, parse_names
 
     database = database_among(parse_names(data), table, query)

@@ -14,7 +14,7 @@ from dpnb_columnar.cli.console import print_line, print_lines, print_table, prin
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.domain_text import SHORT, class_texts, predicts, value_with_label, whose_rows, with_title
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.runtime.outputs import atomic_output, check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -260,7 +260,6 @@ def _write_page(
     from dpnb_columnar.model.document import to_json
     from dpnb_columnar.model.model_files import read_bytes
     from dpnb_columnar.papers.release_papers import read_papers
-    from dpnb_columnar.runtime.outputs import atomic_output
 
     read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private

@@ -14,8 +14,8 @@ from dpnb_columnar.cli.console import print_line, print_text, print_warning
 from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.errors import UsageError, option, printable
 from dpnb_columnar.options import Declared
-from dpnb_columnar.rows.sources import Dialect, Spelling
-from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.rows.sources import Dialect, Spelling, parse_database
+from dpnb_columnar.runtime.outputs import atomic_output, check_target
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -288,7 +288,6 @@ def _write_counting(
     from dpnb_columnar.domain.column_kinds import kind_of
     from dpnb_columnar.rows.parquet import open_parquet
     from dpnb_columnar.rows.row_rules import check_columns
-    from dpnb_columnar.rows.sources import parse_database
 
     if like is not None and parse_database(like) is None:
         raise UsageError(f"--like {like}: no database; give files like the table as DATA")
@@ -310,8 +309,6 @@ def _write_counting(
 
 def _file_of(like: str | None) -> list[Path]:
     """Return the file that tells of a table's columns; none for a server, or where nothing tells of them."""
-    from dpnb_columnar.rows.sources import parse_database
-
     if like is None:
         return []
     database = parse_database(like)
@@ -346,8 +343,6 @@ def _check_parameters(
 
 def _write(query: str, template: Template | None, output: Path | None, overwrite: bool) -> None:
     """Print the query, or write it to a file."""
-    from dpnb_columnar.runtime.outputs import atomic_output
-
     # Jinja would run what a class or a category is called: {{ 7*6 }}. No brace of the query begins anything there.
     text = f"{query};" if template is None else query.replace("{", "{{ '{' }}")
     if output is None:

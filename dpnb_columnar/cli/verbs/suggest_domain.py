@@ -12,7 +12,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_text, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
-from dpnb_columnar.runtime.outputs import check_target
+from dpnb_columnar.runtime.outputs import atomic_output, check_target
 from dpnb_columnar.runtime.unfinished import exists, is_folder
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def command(
     if output is None:
         print_text(text.rstrip("\n"))
         return
-    from dpnb_columnar.runtime.outputs import atomic_output
 
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         partial.write_text(text, encoding="utf-8")
