@@ -85,7 +85,7 @@ def float_of(value: exp.Expr) -> exp.Cast:
 
 
 def number_or_null(value: exp.Expr) -> exp.TryCast:
-    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``."""
+    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.names``."""
     return exp.TryCast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
 
 

@@ -2,7 +2,7 @@
 
 A tree means the same in every database but for a few kinds of node, each rewritten below for the databases that differ.
 
-*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.numbers.SPELLED_NUMBER``): a rewrite
+*Numbers.* Each database tests in its own SQL whether a text is a number (``domain.names.SPELLED_NUMBER``): a rewrite
 writes ``nodes.number_or_null`` as the cast of what is a number. A column of text is tested by its text, one of unknown
 kind by its type, too.
 """

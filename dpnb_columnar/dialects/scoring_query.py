@@ -1,7 +1,7 @@
 """A model's scores as one query: what ``dpnb_columnar.model.scoring.score`` computes, in a database's own SQL.
 
 One tree, for every database, of steps from a row's columns to its class and probabilities: a column of each step is
-computed from the steps before. ``polars_terms`` has the same for Polars. No row is read.
+computed from the steps before. ``model.score_batches`` has the same for Polars. No row is read.
 
 The terms of categories and bins stand in the query, or in a table that rows are joined with: then the query stays small
 however many cells the model has. A category is looked up by its text, and by its number where that finds nothing: each

@@ -772,7 +772,7 @@ def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:
 
 @singledispatch
 def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the SQL query whose result ``statistics_files.answer_of`` reads."""
+    """Write the SQL query whose result ``answer_files.answer_of`` reads."""
     raise TypeError(f"no SQL is registered for {type(query).__name__}")
 
 

@@ -1,7 +1,7 @@
 """The terms of a row's score within each class, defined once.
 
 score_c = log P(c) + b_c + sum over attributes of w_i log P(x_i | c), with w = 1 and b = 0 for ordinary naive Bayes
-(``parameters.AttributeWeights``). Polars and NumPy (``polars_terms``, ``score_batches``), SQL (``scoring_query``) and
+(``parameters.AttributeWeights``). Polars and NumPy (``score_batches``), SQL (``scoring_query``) and
 ``advice`` compute the same terms from these definitions, in which a weight is part of the constants. The terms of one
 attribute are meant up to a number that all classes have in common, since probabilities do not depend on it.
 

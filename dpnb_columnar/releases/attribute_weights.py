@@ -37,7 +37,7 @@ is chosen before a row is read (docs/privacy.md, Lemmas 2.3 and 7.2).
 Attribute weights and shares from a public sample: what is known of the attributes before a confidential row is.
 
 A public-use sample in the same domain says how much each attribute tells beside the others. Its weights are public
-facts, and so is the division of the budget by them (``attribute_shares``): neither costs anything (docs/privacy.md,
+facts, and so is the division of the budget by them (``divide_by_size``): neither costs anything (docs/privacy.md,
 Lemma 7.2). An attribute of hardly any weight is not released at all.
 """
 

@@ -79,10 +79,10 @@ class ReleasePlan:
             leaves out, unless they decide which rows count.
         reserved: The share that is left for a second release, given the model of this one; None for none.
         given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
-        by_size: Whether the part of all attributes is divided by their size (``attribute_shares``).
+        by_size: Whether the part of all attributes is divided by their size (``divide_by_size``).
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
-        mechanism_reason: Why ``auto`` chose the mechanism (``automatic_choice``); None where it was named.
+        mechanism_reason: Why ``auto`` chose the mechanism (``releases.plan.resolved_mechanism``); None where it was named.
     """
 
     domain: Domain

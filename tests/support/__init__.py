@@ -1,6 +1,6 @@
 """What tests of several files share; ``tests`` is on the import path, so it is imported as ``support.people``.
 
-The folders of tests mirror the rooms of the package. Four go across rooms, and ``project/test_rooms.py`` says what for.
+The folders of tests mirror the rooms of the package. Four go across rooms (``project/test_mutants.py``).
 Fixtures are in ``conftest.py``, of the folder that uses them; helpers of one file stay in it.
 
 Which tests a run is about is decided by ``tiers.py``, by what they took before: ``durations.py``.

@@ -5,7 +5,7 @@ pass*, and released values fix those of *later passes*. Its answer is exact, and
 
 The kinds are ``statistics.CellQuery``, ``scores.Scores``, ``scores.Margins`` and ``scores.GradientQuery``. A further
 kind is a frozen dataclass with the members of ``Query``, another with those of ``Answer``, and what three tables hold
-by its type: ``engines.polars.reduce_rows``, ``statistics_query.query_sql`` and ``statistics_files.FORMATS``. Every
+by its type: ``engines.polars.reduce_rows``, ``statistics_query.query_sql`` and ``answer_files.FORMATS``. Every
 engine, files and the command line take it from there.
 """
 
