@@ -82,7 +82,7 @@ class ReleasePlan:
         by_size: Whether the part of all attributes is divided by their size (``divide_by_size``).
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
-        mechanism_reason: Why ``auto`` chose the mechanism (``releases.plan.resolved_mechanism``); None where it was named.
+        mechanism_reason: Why ``auto`` chose the mechanism (``plan.resolved_mechanism``); None where it was named.
     """
 
     domain: Domain
