@@ -169,7 +169,7 @@ BREAKING = """
 import os
 import dpnb_columnar.counting.local as counting
 import dpnb_columnar.cli.file_output as file_output
-import dpnb_columnar.counting.engines.local as counting
+import dpnb_columnar.counting.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
 def fill():

@@ -125,7 +125,7 @@ def command(
                 f"Missing option '--{'others' if members else 'members'}': --model is attacked by rows that trained it "
                 "(--members) and rows that did not (--others)"
             )
-        attack = extension("attack.attack_files", "audit --model")
+        attack = extension("attack.model_attack", "audit --model")
         written = attack.Written(html, output, overwrite)
         if attack.attack_files(model, members, others, sensitive.split(",") if sensitive else (), written, as_json):
             raise typer.Exit(BROKEN)
