@@ -23,7 +23,6 @@ from support.scored_rows import MIXED, ROW, scored, types
 from dpnb_columnar.api.model import Model
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
 from dpnb_columnar.model import score_batches, scoring
-from dpnb_columnar.model import scoring as scored_files
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights, CalibrationLine
 from dpnb_columnar.model.score_batches import SKIPPED, attribute_terms
@@ -173,7 +172,7 @@ def wide_file(tmp_path: Path) -> Path:
 def test_every_kept_column_and_every_number_is_that_of_predict(
     wide_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scored_files, "GROUP_NUMBERS", 90 * CLASSES)
+    monkeypatch.setattr(scoring, "GROUP_NUMBERS", 90 * CLASSES)
     model, output = wide_model(), tmp_path / "scored.parquet"
     keep = [name for name in rows().columns if name not in "xy"]
     assert write_scores(model, scan_files([wide_file, wide_file]), output, keep) == (2 * ROWS, 2)

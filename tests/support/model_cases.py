@@ -71,13 +71,13 @@ document_reader.check_made_again = lambda model, document: None
 """Has a program of its own read models whose parameters are invented, as the fixture ``invented_models`` does here."""
 
 SCORING = f"""{UNCHECKED}
-from dpnb_columnar.model import scored_files
+from dpnb_columnar.model import scoring
 from dpnb_columnar.api import load_model
 from dpnb_columnar.rows.parquet import scan_files
 
 model, rows, output = map(Path, sys.argv[1:4])
-scored_files.GROUP_NUMBERS = int(sys.argv[4]) or scored_files.GROUP_NUMBERS
-scored_files.write_scores(load_model(model), scan_files([rows]), output, sys.argv[5:], overwrite=True)
+scoring.GROUP_NUMBERS = int(sys.argv[4]) or scoring.GROUP_NUMBERS
+scoring.write_scores(load_model(model), scan_files([rows]), output, sys.argv[5:], overwrite=True)
 """
 
 

@@ -13,9 +13,8 @@ from fractions import Fraction
 from dpnb_columnar.core.budget import Share
 from dpnb_columnar.core.code_limits import UNITS
 from dpnb_columnar.core.measurement import Measurement
-from dpnb_columnar.core.mechanisms.mechanism import SENSITIVITY, constant_noise, noisy_counts
+from dpnb_columnar.core.mechanisms.mechanism import SENSITIVITY, constant_noise, noisy_counts, public_scales
 from dpnb_columnar.core.noise import Sampler
-from dpnb_columnar.core.noise.family import Scaled
 from dpnb_columnar.core.queries.scores import (
     CERTAIN,
     ClassScores,
@@ -104,6 +103,5 @@ def draw_bins(
 
 def _measured(share: Share, rows: Iterable[Iterable[int | Fraction]], sensitivity: Fraction) -> Measurement:
     """Draw rows of numbers of one public sensitivity."""
-    values, noise = list(map(list, rows)), constant_noise(share)
-    scale = [noise.scale * sensitivity] * len(values) if isinstance(noise, Scaled) else None
-    return Measurement.of(share, values, scale)
+    values = list(map(list, rows))
+    return Measurement.of(share, values, public_scales(constant_noise(share), [sensitivity] * len(values)))

@@ -27,7 +27,6 @@ from dpnb_columnar.core.measurement import (
 from dpnb_columnar.core.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import positive_sum, sample_size
 from dpnb_columnar.core.noise import Laplace, NoiseFamily, Sampler
-from dpnb_columnar.core.noise.family import Scaled
 from dpnb_columnar.core.queries.statistics import Statistics
 from dpnb_columnar.core.sensitivity import RunLengthColumn
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, Transform
@@ -92,10 +91,8 @@ class Drawing:
             sensitivities: Of each row, where it is a public constant; None where it follows the rows.
         """
         share = self.shares[query, attribute]
-        scale = None
-        if sensitivities is not None and isinstance(noise := constant_noise(share), Scaled):
-            scale = [noise.scale * sensitivity for sensitivity in sensitivities]
-        self.measured[query, attribute] = Measurement.of(share, values, scale)
+        scales = None if sensitivities is None else public_scales(constant_noise(share), sensitivities)
+        self.measured[query, attribute] = Measurement.of(share, values, scales)
 
     def exact(self, query: str, attribute: str | None, values: Sequence[Sequence[int | Fraction]]) -> None:
         """Keep exact numbers of a mechanism that protects nobody: what holds them is confidential."""
@@ -200,6 +197,12 @@ def constant_noise(share: Share) -> NoiseFamily:
         assert isinstance(share.row_cost, Pure)
         return Laplace(share.row_cost.epsilon)
     return smooth_noise(share.noise, share.row_cost)
+
+
+def public_scales(noise: NoiseFamily, sensitivities: Sequence[Fraction]) -> list[Fraction] | None:
+    """Return the scale of the noise for each of some public sensitivities; None for a family without one."""
+    scale: Fraction | None = getattr(noise, "scale", None)
+    return None if scale is None else [scale * sensitivity for sensitivity in sensitivities]
 
 
 def noisy_counts(

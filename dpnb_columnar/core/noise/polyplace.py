@@ -58,6 +58,11 @@ class PolyPlace:
         return "polyplace"
 
     @property
+    def scale(self) -> Fraction:
+        """The scale s of the standard shape."""
+        return 1 / self.beta
+
+    @property
     def alpha(self) -> Fraction:
         """Exponent of the tails."""
         return self.epsilon / self.beta
