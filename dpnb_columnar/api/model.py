@@ -104,7 +104,7 @@ class Model(NaiveBayes):
             A frame of the same library, as ``predict`` does.
 
         Raises:
-            dpnb_columnar.errors.Error: if the columns do not fit, or as ``explanation.explain`` says.
+            dpnb_columnar.errors.Error: if the columns do not fit, or as ``scoring.explain`` says.
 
         Examples:
             >>> import polars as pl

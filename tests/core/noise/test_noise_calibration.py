@@ -46,7 +46,6 @@ from dpnb_columnar.core.noise import (
 )
 from dpnb_columnar.core.noise.family import rational
 from dpnb_columnar.extensions.concentrated import log_normal
-from dpnb_columnar.extensions.concentrated import log_normal as certificate
 from dpnb_columnar.extensions.concentrated.log_normal import (
     ArsinhNormal,
     ConcentratedNoise,
@@ -331,7 +330,7 @@ def moment(shape: Shape, beta: float, scale: float, mu: float) -> mpmath.mpf:
 
 def parts(make: Callable[[Fraction], Shape], ratio_squared: Fraction) -> tuple[Shape, Cumulants]:
     unit = calibrate(make, ratio_squared)
-    with ctx.workprec(certificate.PRECISION):
+    with ctx.workprec(log_normal.PRECISION):
         found = cumulants(make(unit.sigma).score(), arb(rational(ratio_squared)).sqrt(), 1 / arb(rational(unit.scale)))
     assert found is not None
     return make(unit.sigma), found
@@ -344,7 +343,7 @@ def test_bounds_are_what_mpmath_integrates_and_never_below(make: Callable[[Fract
     shape, found = parts(make, RELEASED)
     for mu in (-2.5, 0.7):
         exact = moment(shape, 0.2, scale, mu)
-        with ctx.workprec(certificate.PRECISION):
+        with ctx.workprec(log_normal.PRECISION):
             bound = mpmath.mpf(found.bound(arb(mu)).str(25, radius=False))
         assert -1e-11 < bound / exact - 1 < 1e-8
 
@@ -355,10 +354,10 @@ def test_bounds_by_few_nodes_are_larger_and_never_smaller(
 ) -> None:
     """The error of a rule is counted, whatever the rule."""
     _, fine = parts(make, RELEASED)
-    monkeypatch.setattr(certificate, "ORDERS", (3,))
-    monkeypatch.setattr(certificate, "PANEL_ERROR", arb(1))
+    monkeypatch.setattr(log_normal, "ORDERS", (3,))
+    monkeypatch.setattr(log_normal, "PANEL_ERROR", arb(1))
     _, coarse = parts(make, RELEASED)
-    with ctx.workprec(certificate.PRECISION):
+    with ctx.workprec(log_normal.PRECISION):
         for mu in (-6.0, -1.0, 0.1, 2.0):
             assert fine.bound(arb(mu)) < coarse.bound(arb(mu))
 
@@ -366,7 +365,7 @@ def test_bounds_by_few_nodes_are_larger_and_never_smaller(
 @pytest.mark.parametrize("make", SHAPES)
 def test_bounds_at_the_farthest_mu_leave_the_condition_true(make: Callable[[Fraction], Shape]) -> None:
     _, found = parts(make, RELEASED)
-    with ctx.workprec(certificate.PRECISION):
+    with ctx.workprec(log_normal.PRECISION):
         for mu in found.farthest:
             assert all(found.bound(arb(mu) * factor) < (arb(mu * factor) ** 2 / 2).exp() for factor in (1, 1.5, 3))
 
@@ -432,7 +431,7 @@ def test_enclosed_scores_are_those_of_the_search(make: type[ConcentratedNoise]) 
     for mu in (-3.0, -0.5, 0.5, 3.0):
         scale = calibrate(make(Fraction(1, 2), Fraction(1, 5)).shape, RELEASED).scale
         steepness = scores._steepness_at(np.array([mu]), 0.2, 1 / float(scale))[0]
-        with ctx.workprec(certificate.PRECISION):
+        with ctx.workprec(log_normal.PRECISION):
             bound = float(2 * found.bound(arb(mu)).log() / arb(mu) ** 2)
         assert bound == pytest.approx(steepness, rel=1e-7)
         assert math.isfinite(bound)
