@@ -12,10 +12,12 @@ imports nothing heavy.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -91,18 +93,25 @@ def _package(name: str) -> str | None:
     """Return the package of an extension; None if it is not installed."""
     if find_spec(GROUP) is not None and (spec := find_spec(f"{GROUP}.{name}")) is not None and spec.origin:
         return spec.name  # without an origin it is what Python left of a deleted folder, its cache
-    from importlib.metadata import entry_points
-
-    return next((point.value for point in entry_points(group=GROUP, name=name)), None)
+    return dict(_entry_points()).get(name)
 
 
 @cache
 def _packages() -> tuple[ModuleType, ...]:
     """Import the packages of all extensions, our own first."""
+    names = dict.fromkeys((*_own(), *(package for _, package in _entry_points())))
+    return tuple(import_module(name) for name in names)
+
+
+@cache
+def _entry_points() -> tuple[tuple[str, str], ...]:
+    """Return name and package of the extensions that other distributions install."""
+    files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
+    if not any(GROUP.encode() in file.read_bytes() for file in files):
+        return ()
     from importlib.metadata import entry_points  # loads a library for mail, longer than all else of the start
 
-    names = dict.fromkeys((*_own(), *(point.value for point in entry_points(group=GROUP))))
-    return tuple(import_module(name) for name in names)
+    return tuple((point.name, point.value) for point in entry_points(group=GROUP))
 
 
 def _own() -> Iterator[str]:
