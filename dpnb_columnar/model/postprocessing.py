@@ -64,9 +64,6 @@ def class_sizes(domain: Domain, measured: Mapping[Key, Measurement], *, tables: 
 
     A sum of K counts with noise of scale 1/e has the variance 2 K / e^2. Tables have most of the budget, so that the
     average has a fraction of the noise of the class counts alone.
-
-    Args:
-        tables: Whether tables are looked at.
     """
     counted = [
         (each.counts, each.share.row_cost)
@@ -151,9 +148,6 @@ def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tupl
 
     Counts below zero are truncated to zero. Then ``prior`` is added to every cell, on average over the classes and in
     proportion to their released sizes: a cell that is noise in all classes gets the same probability in all of them.
-
-    Args:
-        counts: Per class, the released count of each cell.
     """
     positive = [max(size, 0) + 1 for size in sizes]
     mean = Fraction(sum(positive), len(positive))
@@ -176,13 +170,7 @@ def normal(
     pooled_rows: float = 0,
     floor: float = 1 / 12,
 ) -> Normal:
-    """Make means and deviations from noisy trimmed moments.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
-        corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
-        sizes: Public sizes of the samples.
-    """
+    """Make means and deviations from noisy trimmed moments, in codes of the attribute's scale."""
     scale = attribute.scale
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
@@ -220,12 +208,7 @@ def normal(
 def trimmed_normal(
     attribute: Numeric, means: Moments, variances: Moments, sizes: Sequence[int], share: Share, floor: float = 1 / 12
 ) -> Normal:
-    """Make parameters from noisy trimmed means and variances.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
-        sizes: Public sizes of the samples.
-    """
+    """Make parameters from noisy trimmed means and variances."""
     noise = smoothness(share.noise, share.row_cost)
     weight = pooled_rows(share.row_cost)
     return normal(attribute, means, variances, corrections(sizes, noise), sizes, weight, floor)
@@ -293,9 +276,6 @@ def truncated_normal(
     Code 0, the lower bound, is where the attribute begins, so means are truncated to it. A variance truncated to zero
     is left with that of rounding to the grid: a spike, which makes every value but one unlikely in this class. It is
     kept on purpose. The upper bounds are those of every model file.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
     """
     scale = attribute.scale
     cells = float(scale.cells)

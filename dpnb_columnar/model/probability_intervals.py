@@ -147,10 +147,8 @@ def intervals_document(model: NaiveBayes, document: Mapping[str, Any]) -> list[d
 def _part_of_sum(part: float, halves: Interval, whole: float, rest: int, other: float) -> Interval:
     """Compute the interval of a number in the sum of itself and some others, which all have noise.
 
-    (X - p Y)^2 <= h^2 (1 - p)^2 + R g^2 p^2, since X - p Y is (1 - p) times the one, -p times each of the R others.
-
-    Args:
-        halves: h below and above it.
+    (X - p Y)^2 <= h^2 (1 - p)^2 + R g^2 p^2, since X - p Y is (1 - p) times the one, -p times each of the R others. The
+    halves are h below and above the number.
     """
 
     def roots(half: float) -> Interval:
@@ -344,13 +342,7 @@ def _moments(released: Floats, deviation: float) -> tuple[Floats, Floats]:
 
 
 def _log_counts(released: Floats, added: Floats, noise: QueryNoise, sizes: Floats) -> tuple[Floats, Floats]:
-    """Compute mean and variance of log(n + added) of exact counts n >= 0, given the released ones.
-
-    Args:
-        released: Shape (classes, cells).
-        added: Per class, what post-processing adds to each count.
-        sizes: Per class, the rows that are in one of the cells.
-    """
+    """Compute mean and variance of log(n + added) of exact counts n >= 0, given released ones, class by class."""
     scale = noise.scale()
     counts, likely = _points(released, scale)
     # What is known of a count beside the noise in it: that its class has so many rows, and which part of all rows has

@@ -44,13 +44,7 @@ class Made:
 def parameters_of(
     domain: Domain, measurements: Sequence[Measurement], rules: MechanismRecord, *, weighted: bool
 ) -> Made:
-    """Make the parameters of a model of the measurements of a mechanism's first pass.
-
-    Args:
-        domain: The domain of the attributes that are released.
-        rules: The mechanism that they were drawn by.
-        weighted: Whether attributes have weights, so that the log-ratios of normal distributions are bounded.
-    """
+    """Make the parameters of a model of the measurements of a mechanism's first pass."""
     measured = by_key(measurements)
     rows = _whole(measured[CLASS_COUNTS, None])
     attributes = [_parameters(attribute, measured, rules, rows) for attribute in domain.attributes if rules.attributes]

@@ -118,17 +118,6 @@ def score(
     A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted, unless
     to be missing is a category of the attribute.
     Numbers outside the declared bounds count as the nearest bound.
-
-    Args:
-        labels: Whether to add ``predicted_label`` (string: the value label of ``predicted``, or the class itself where
-            it has none), placed behind ``predicted``.
-        intervals: Whether to add what the model's noise leaves known of each probability, behind them: ``lower_CLASS``
-            and ``upper_CLASS`` (float64), between which 95 of 100 probabilities are that exact counts would give
-            (``probability_intervals``).
-
-    Raises:
-        DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
-            of a result; or if ``labels`` is asked for, and no class has a value label.
     """
     rows = frame if isinstance(frame, pl.DataFrame) and frame.height <= FEW_ROWS else frame.lazy()
     batches, kept = checked_batches(model, rows.collect_schema(), keep, intervals=intervals), dict.fromkeys(keep)
@@ -233,11 +222,7 @@ def write_scores(
     intervals: bool = False,
     overwrite: bool = False,
 ) -> tuple[int, int]:
-    """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows.
-
-    Args:
-        explained: Whether to write what each attribute said (``explain``) in place of the probabilities.
-    """
+    """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows."""
     if explained:
         scorer: Scorer = functools.partial(explain, model, keep=keep, labels=labels, top=top)
     else:
@@ -267,8 +252,7 @@ def _write(scored: pl.LazyFrame, partial: Path, size: int) -> None:
 def _write_wide(scored: pl.LazyFrame, partial: Path, size: int) -> bool:
     """Write small row groups by Arrow, whose writer keeps 0.8 kB for every column of each until the end; Polars' 2.7.
 
-    Returns:
-        False where only Polars knows the type of a column, such as of 128 bits; then nothing is written.
+    Return False, with nothing written, where only Polars knows the type of a column, such as of 128 bits.
     """
     import pyarrow as pa
 
@@ -403,14 +387,7 @@ def explain(
     labels: bool = False,
     top: int | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Say for every row, in the order of the rows, what each attribute said for the predicted class.
-
-    Returns:
-        A frame, lazy for a lazy one: the kept columns, ``predicted`` as ``score`` has it, ``other``, ``log_odds``,
-        ``prior``, ``bits_ATTRIBUTE`` per attribute, ``skipped``. With ``top``, in place of the columns
-        of attributes, ``attribute_1`` and ``bits_1`` (the attribute of the most bits, for or against; of equal ones the
-        first in the model) and so on, and ``bits_rest``, the sum of all others.
-    """
+    """Say for every row, in the order of the rows, what each attribute said for the predicted class."""
     kept, numbers, classes = dict.fromkeys(keep), explanation_columns(model, top), [*model.domain.classes]
     words = {PREDICTED: classes} | ({PREDICTED_LABEL: class_words(model, kept)} if labels else {}) | {OTHER: classes}
     results = [*words, *numbers]

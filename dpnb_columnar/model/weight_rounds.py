@@ -205,11 +205,7 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
 
 
 def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
-    """Make up an attribute's values under a released model, for as many rows of each class.
-
-    Returns:
-        Shape (rows,): the log-ratios, class by class.
-    """
+    """Make up an attribute's log-ratios under a released model, in as many rows of each class, class by class."""
     nats = np.append(ratios.ratios[0], ratios.missing[0])
     made_up = np.empty(len(ratios.probability) * by_class)
     uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53

@@ -150,12 +150,7 @@ class ReleasePlan:
         return self.attribute_weights if self.given is None and (self.calibration or self.rounds) else None
 
     def draw(self, statistics: Statistics, sampler: Sampler) -> tuple[Measurement, ...]:
-        """Draw all that is released of the first pass.
-
-        Args:
-            statistics: Exact counts. Confidential.
-            sampler: Sampler of all noise.
-        """
+        """Draw all that is released of the first pass."""
         if statistics.domain != self.domain and digest(statistics.domain) != digest(self.domain):
             raise ValueError(
                 f"the statistics were counted in another domain than {self.domain.name!r}, which is planned"
@@ -186,11 +181,7 @@ class ReleasePlan:
         return replace(completed, guarantee=_completed(completed.guarantee, seeded=seeded))
 
     def passes(self, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
-        """Yield the questions to the rows, each of them made of what was released of the answers before.
-
-        Args:
-            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
-        """
+        """Yield the questions to the rows, each of them made of what was released of the answers before."""
         if self.given is None:
             values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
             tables = yield Pass(CellQuery(self.domain), self.draw, values=values)
@@ -279,13 +270,7 @@ LIBRARIES = ("numpy", "python-flint")
 
 
 def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBayes:
-    """Draw the tables of a model, and make it of them.
-
-    Args:
-        statistics: Exact counts. Confidential.
-        plan: The queries, their noise and what each may spend.
-        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-    """
+    """Draw the tables of a model, and make it; only exact draws from the system's generator give a guarantee."""
     return plan.model_of(plan.draw(statistics, draw), seeded=not draw.private)
 
 

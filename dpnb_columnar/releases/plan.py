@@ -112,10 +112,6 @@ def resolved_mechanism(
 
     Every mechanism that ``auto`` may take releases attributes. Where a noise family is named, it is one that draws it,
     so that a delta is spent by what needs it.
-
-    Args:
-        rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
-        noise: Name of the noise family for smooth sensitivity; None where none is chosen.
     """
     if mechanism != AUTO:
         return MechanismChoice(mechanism)
@@ -366,20 +362,7 @@ def plan(
     *,
     repeatable: bool = True,
 ) -> ReleasePlan:
-    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
-
-    Args:
-        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
-            classes, or ``auto``; or what a public file says (``public_sample``), which also says which
-            attributes to release, and divides the budget among them.
-        rows: Declared number of rows, on which what ``auto`` chooses depends; None if there is none. Public.
-
-    Raises:
-        UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
-            together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
-            is not pure, or if the budget is too small for the number of queries.
-    """
+    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries."""
     budget = by_unit(budget, domain)
     choice = resolved_mechanism(mechanism, domain, budget.row_epsilon, rows, noise)
     chosen = mechanism_named(choice.name, AUTO)
@@ -460,11 +443,7 @@ def reserve_later_pass(plan: ReleasePlan) -> ReleasePlan:
 
 
 def plan_given(model: NaiveBayes) -> ReleasePlan:
-    """Plan the second release of a model whose tables were released: of its weights, for the share that was left.
-
-    Raises:
-        UsageError: if the model left no share, or has no score that this share is for.
-    """
+    """Plan the second release of a model whose tables were released: of its weights, for the share that was left."""
     guarantee = model.guarantee
     relation, share = guarantee.neighbours, guarantee.reserved
     # The noise is pure whatever it is accounted as.
@@ -538,11 +517,7 @@ def _size(loss: PrivacyCost) -> Fraction:
 
 
 def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
-    """Make the queries of later passes, with weights that give them their part of the budget.
-
-    Args:
-        method: How attributes are weighted; None for ordinary naive Bayes.
-    """
+    """Make the queries of later passes, with weights that give them their part of the budget."""
     if method not in (CALIBRATED, LEARNED):
         return []
     if all(request.attribute is None for request in others):

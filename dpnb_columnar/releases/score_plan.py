@@ -139,11 +139,7 @@ class ScorePlan:
             )
 
     def passes(self, *, seeded: bool) -> Generator[Pass, Any, ScoreValues]:
-        """Yield the one question to the rows, and take what was drawn of its answer.
-
-        Args:
-            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
-        """
+        """Yield the one question to the rows, and take what was drawn of its answer."""
         return self.values_of((yield Pass(self.scores, self.draw)), seeded=seeded)
 
     def check_payable(self) -> None:
@@ -177,12 +173,7 @@ class ScorePlan:
 def plan_scores(
     model: NaiveBayes, budget: Budget, *, seeded: bool = False, divisions: Divisions | None = None
 ) -> ScorePlan:
-    """Plan the release of a model's scores.
-
-    Args:
-        budget: Privacy budget, without a delta.
-        divisions: How rows are divided into groups; None for all rows alone.
-    """
+    """Plan the release of a model's scores."""
     classes = len(model.domain.classes)
     if not model.attributes:
         raise UsageError("epsilon: only scores of a model with attributes are released; this one has no attributes")
@@ -297,12 +288,7 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
 
 
 def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> ScoreValues:
-    """Draw the counts of scores, and those of each division into groups.
-
-    Args:
-        counts: Exact counts. Confidential.
-        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-    """
+    """Draw the counts of scores, and those of each division into groups."""
     return plan.values_of(plan.draw(counts, draw), seeded=not draw.private)
 
 
@@ -339,11 +325,7 @@ def _one_hot(places: Integers) -> Integers:
 
 
 def _reached(edges: Sequence[int], scores: Margins) -> Integers:
-    """Count the edges, each of which is one of the scores', that a row of each bin reaches: it reaches the bin's own.
-
-    Returns:
-        Shape (bins,).
-    """
+    """Count the edges, all of them among the scores' own, that a row of each bin reaches."""
     places: Integers = np.searchsorted(edges, [scores.edges[0] - 1, *scores.edges], side="right")
     return places
 

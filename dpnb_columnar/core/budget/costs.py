@@ -252,11 +252,7 @@ class Spent:
     rho: Fraction = Fraction(0)
 
     def plus(self, cost: PrivacyCost) -> Spent:
-        """Return the total with one more release.
-
-        Raises:
-            ValueError: if an approximate release comes after a concentrated one, or the total has too many digits.
-        """
+        """Return the total with one more release."""
         if isinstance(cost, Concentrated):
             return _in_range(Spent(self.epsilon, self.delta, self.rho + cost.rho))
         if self.rho:
@@ -268,11 +264,7 @@ class Spent:
 
 
 def admits(limit: Approximate, spent: Spent) -> bool:
-    """Decide whether a total is within a limit, in rational arithmetic; True is proven.
-
-    Args:
-        limit: Its delta may be 0; then no release with a delta or a rho is ever admitted.
-    """
+    """Decide whether a total is within a limit, in rational arithmetic; True is proven."""
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     if not spent.rho:
         return epsilon >= 0 and delta >= 0
@@ -297,12 +289,7 @@ class Remaining:
 
 
 def remaining(limit: Approximate, spent: Spent) -> Remaining:
-    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts.
-
-    Args:
-        limit: Its epsilon is at most 1000.
-        spent: A total that is within it.
-    """
+    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts."""
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     # Below the smallest epsilon there is no release to pay for, and none of the orders tried would prove anything.
     convertible = epsilon >= SMALLEST_EPSILON and delta > 0

@@ -67,11 +67,7 @@ class Drawing:
         """Measure counts of disjoint cells, or sums of weights over these.
 
         Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at
-        most.
-
-        Args:
-            rows: Exact counts, row by row. Confidential.
-            sensitivity: The most that one row changes a number by. Public.
+        most. Exact rows are confidential, the sensitivity is public.
         """
         share = self.shares[query, attribute]
         noisy = [list(noisy_counts(row, share, self.sampler, sensitivity)) for row in rows]
@@ -84,12 +80,7 @@ class Drawing:
         values: Sequence[Sequence[int | Fraction]],
         sensitivities: Sequence[Fraction] | None,
     ) -> None:
-        """Keep what was drawn for a query.
-
-        Args:
-            values: Drawn numbers, row by row. Public.
-            sensitivities: Of each row, where it is a public constant; None where it follows the rows.
-        """
+        """Keep what was drawn for a query, with public sensitivities of its rows; None where they follow the data."""
         share = self.shares[query, attribute]
         scales = None if sensitivities is None else public_scales(constant_noise(share), sensitivities)
         self.measured[query, attribute] = Measurement.of(share, values, scales)
@@ -167,11 +158,7 @@ def draw_tables(
 ) -> tuple[Measurement, ...]:
     """Draw all that a mechanism releases of the statistics of a domain: the trust boundary of the first pass.
 
-    Args:
-        statistics: Exact counts. Confidential.
-        shares: The composition table.
-        released: The domain of the attributes that are released; others only decide which rows count.
-        sampler: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
+    The statistics are confidential; only exact draws from the operating system's generator give a guarantee.
     """
     drawing = Drawing(statistics, {(share.query, share.attribute): share for share in shares}, sampler)
     mechanism.classes(drawing)
@@ -208,11 +195,7 @@ def public_scales(noise: NoiseFamily, sensitivities: Sequence[Fraction]) -> list
 def noisy_counts(
     counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY
 ) -> Iterator[int]:
-    """Add noise to counts, as ``Drawing.counts`` says, and bound them by what a file holds.
-
-    Args:
-        counts: Exact counts. Confidential.
-    """
+    """Add noise to counts, as ``Drawing.counts`` says, and bound them by what a file holds."""
     noise = constant_noise(share)
     return (within_largest(int(draw(Fraction(int(count)), sensitivity, noise))) for count in counts)
 
@@ -284,9 +267,7 @@ def measure_table(drawing: Drawing, attribute: Categorical) -> None:
 def presence_requests(domain: Domain, division: Division, *, samples: bool = True) -> list[Request]:
     """Make the query for how many values numeric attributes have, per attribute that declares it.
 
-    Args:
-        samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
-            needs the number of its values for nothing else.
+    Of an attribute that rows without a value merely skip, only samples of public size need the number of its values.
     """
     columns = {Missing.CATEGORY: 2} | ({Missing.SKIP: 1} if samples else {})
     return [

@@ -121,11 +121,7 @@ class ExactAnswer:
 
 
 def exact_answers(asked: Sequence[MomentQueries]) -> list[dict[str, list[ExactAnswer]]]:
-    """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side.
-
-    Returns:
-        Of each element of ``asked``, by query, one answer per column.
-    """
+    """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side."""
     columns = [column for each in asked for column in each.columns]
     sizes = [size for each in asked for size in each.sizes]
     cells = [each.cells for each in asked for _ in each.columns]

@@ -57,11 +57,7 @@ class ApproximateNoise(Scaled):
 
 
 def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilation: Callable[[Fraction], arb]) -> None:
-    """Refuse parameters for which no scale is large enough.
-
-    Args:
-        dilation: Hockey-stick divergence of the dilation by exp(-b), as a function of b > 0.
-    """
+    """Refuse parameters for which no scale is large enough: dilation by exp(-beta) alone diverges by delta or more."""
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError(
             f"{family} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta = "

@@ -68,14 +68,8 @@ class SeededBits:
 def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBits, grid_bits: int = 0) -> Fraction:
     """Draw ``location + scale * Z`` rounded to the nearest multiple of ``2**-grid_bits``.
 
-    Args:
-        location: f, exact. Confidential.
-        scale: S > 0, exact. Confidential unless it is a public constant.
-        bits: Source of randomness; secret in every real release.
-        grid_bits: Public fineness of the result, 0 for whole numbers.
-
-    Returns:
-        The released value, exact.
+    The location is confidential, and so is the scale, unless it is a public constant; bits are secret in every real
+    release.
     """
     if scale <= 0:
         raise ValueError("noise needs a positive scale")  # which may be confidential, so it is not quoted

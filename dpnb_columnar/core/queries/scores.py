@@ -166,12 +166,7 @@ class ClassScores(ABC):
 
     @abstractmethod
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute the bin of each row within its group.
-
-        Args:
-            scores: Shape (classes, rows): a row's score in each class.
-            classes: Shape (rows,): the row's class.
-        """
+        """Compute the bin of each row within its group: scores have shape (classes, rows), classes (rows,)."""
 
     def empty(self) -> ScoreCounts:
         """Return the counts of no row."""
@@ -306,11 +301,7 @@ class Margins(ClassScores):
 
 
 def _largest(scores: Integers, places: Sequence[int]) -> tuple[Integers, Integers]:
-    """Return the largest score of each row in some classes, and its class, the first of equal ones.
-
-    Args:
-        scores: Shape (classes, rows).
-    """
+    """Return the largest score of each row in some classes, and its class, the first of equal ones."""
     first, *others = places
     largest, best = scores[first], np.full(scores.shape[1], first)
     for place in others:
@@ -466,15 +457,7 @@ class GradientQuery:
         return _type_of(max(total, sum(sizes), CERTAIN * max(sizes, default=0), *map(abs, self.weights)))
 
     def factors_of(self, scores: Iterable[Integers], classes: Integers) -> Integers:
-        """Compute what a row multiplies its scores by: the sums add up these products, and the factors.
-
-        Args:
-            scores: Per table, shape (rows,): a row's score.
-            classes: Shape (rows,): the row's class.
-
-        Returns:
-            Shape (rows,), in 1/``CERTAIN``.
-        """
+        """Compute what a row multiplies its scores by, in 1/``CERTAIN``: sums are of these products, and of factors."""
         total = np.full(len(classes), self.log_odds, dtype=self.number_type)
         size = np.zeros_like(total)
         for weight, score in zip(self.weights, scores, strict=True):
