@@ -83,13 +83,9 @@ class _Check:
         left_out = set(self._left_out())
         kept = tuple(each for each in self.domain.attributes if each.name not in left_out)
         released = replace(self.domain, attributes=kept) if left_out else self.domain
-        made = parameters_of(released, self.model.measurements, self.rules, weighted=weighted)
+        classes, sums, attributes = parameters_of(released, self.model.measurements, self.rules, weighted=weighted)
         again = replace(
-            self.model,
-            classes=made.classes,
-            weighted_classes=made.weighted,
-            attributes=made.attributes,
-            attribute_weights=None,
+            self.model, classes=classes, weighted_classes=sums, attributes=attributes, attribute_weights=None
         )
         if method is not None:
             again = replace(again, attribute_weights=self._weights(again, method))

@@ -21,9 +21,9 @@ from dpnb_columnar.core.mechanisms.tuning import (
     trim,
     trimmed_normal_variance,
 )
-from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Priors, Table
+from dpnb_columnar.model.parameters import Normal, Priors
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
@@ -124,23 +124,6 @@ def population_shares(
         moved.append(part + signal / (signal + variance) * (target - part))
     whole = math.fsum(moved)
     return Priors(tuple(each / whole for each in moved))
-
-
-def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
-    """Make category probabilities within each class; see ``probabilities``."""
-    return Table(attribute.name, probabilities(released, sizes, prior))
-
-
-def histogram(
-    attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
-) -> Histogram:
-    """Make bin probabilities within each class; see ``probabilities``."""
-    return Histogram(attribute.name, tuple(edges), probabilities(released, sizes, prior))
-
-
-def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
-    """Make the probabilities of a value and of none within each class; see ``probabilities``."""
-    return Presence(probabilities(released, sizes, prior))
 
 
 def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
@@ -255,17 +238,9 @@ def variance_normal(
 # variances and noisy counts above.
 
 
-def truncated_table(attribute: Categorical, released: Counts) -> Table:
-    """Make category probabilities within each class as priors are made.
-
-    Counts below zero are truncated to zero, then one is added to each, since no probability of a model file is zero.
-    """
-    return Table(attribute.name, tuple(_normalised(row, 1) for row in released))
-
-
-def truncated_presence(released: Counts) -> Presence:
-    """Make the probabilities of a value and of none within each class as priors are made."""
-    return Presence(tuple(_normalised(row, 1) for row in released))
+def truncated(counts: Counts) -> tuple[tuple[float, ...], ...]:
+    """Make probabilities within each class as priors are made: truncated at zero, then one is added to each count."""
+    return tuple(_normalised(row, 1) for row in counts)
 
 
 def truncated_normal(

@@ -34,7 +34,7 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -86,23 +86,6 @@ def probability_column(name: str) -> str:
 def interval_columns(name: str) -> tuple[str, str]:
     """Return the names of the columns with the ends of the interval of a class's probability."""
     return f"lower_{name}", f"upper_{name}"
-
-
-@overload
-def score(
-    model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False, intervals: bool = False
-) -> pl.LazyFrame: ...
-
-
-@overload
-def score(
-    model: NaiveBayes,
-    frame: pl.DataFrame | pl.LazyFrame,
-    keep: Sequence[str] = (),
-    *,
-    labels: bool = False,
-    intervals: bool = False,
-) -> pl.DataFrame | pl.LazyFrame: ...
 
 
 def score(
@@ -206,7 +189,7 @@ COMPRESSION = 1
 GROUP_ROWS, GROUP_NUMBERS = 2**17, 2**23
 """Most rows of a row group, and most probabilities (64 MiB): it is held until it is written."""
 
-Scorer = Callable[[pl.LazyFrame], pl.LazyFrame]
+Scorer = Callable[[pl.LazyFrame], pl.DataFrame | pl.LazyFrame]
 
 
 @confined()
@@ -229,7 +212,7 @@ def write_scores(
         scorer = functools.partial(score, model, keep=keep, labels=labels, intervals=intervals)
     try:
         scans = _scans(model, rows, keep, scorer)
-        scored = pl.concat(map(scorer, scans))
+        scored = pl.concat([scorer(each).lazy() for each in scans])
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             numbers = len(model.attributes if explained else model.domain.classes)
             size = min(GROUP_ROWS, max(GROUP_NUMBERS // max(numbers, 1), 1))
@@ -303,7 +286,12 @@ def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], sc
         except DataError as error:
             raise DataError(f"{each.name}: {error}") from None
         first_types, first = runs[0] if runs else (types, rows)
-        _check_kept(keep, each.name, types, first_types, first[0].name)
+        for column in keep:
+            if types[column] != first_types[column]:
+                raise DataError(
+                    f"{each.name}: column {column!r} has type {type_name(types[column])} here and "
+                    f"{type_name(first_types[column])} in {first[0].name}; cast it to one type in all files"
+                )
         runs.append((types, [each]))
     scans = [_scan(types, run) for types, run in runs]
     if advance := begin_pass(functools.partial(size_of, rows)):
@@ -317,22 +305,6 @@ def _scan(types: Mapping[str, pl.DataType], run: Sequence[NamedRows]) -> pl.Lazy
     if len(files) == len(run):
         return scan(ParquetSource(files, types))
     return pl.concat([each.rows.select(*types) for each in run])
-
-
-def _check_kept(
-    keep: Sequence[str],
-    name: str,
-    types: Mapping[str, pl.DataType],
-    first_types: Mapping[str, pl.DataType],
-    first: str,
-) -> None:
-    """Refuse kept columns of another type than in the first file."""
-    for column in keep:
-        if types[column] != first_types[column]:
-            raise DataError(
-                f"{name}: column {column!r} has type {type_name(types[column])} here and "
-                f"{type_name(first_types[column])} in {first}; cast it to one type in all files"
-            )
 
 
 OTHER, LOG_ODDS, PRIOR = "other", "log_odds", "prior"
@@ -360,23 +332,6 @@ def explanation_columns(model: NaiveBayes, top: int | None = None) -> dict[str, 
     else:
         raise UsageError(f"{option('top')}: the model has {len(names)} attributes; name 1 to {len(names)} of them")
     return {LOG_ODDS: pl.Float64(), PRIOR: pl.Float64(), **said, SKIPPED: pl.UInt16()}
-
-
-@overload
-def explain(
-    model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False, top: int | None = None
-) -> pl.LazyFrame: ...
-
-
-@overload
-def explain(
-    model: NaiveBayes,
-    frame: pl.DataFrame | pl.LazyFrame,
-    keep: Sequence[str] = (),
-    *,
-    labels: bool = False,
-    top: int | None = None,
-) -> pl.DataFrame | pl.LazyFrame: ...
 
 
 def explain(

@@ -161,17 +161,17 @@ class ReleasePlan:
         """Make a model of what was drawn of the first pass."""
         order = {(share.query, share.attribute): place for place, share in enumerate(self.shares)}
         drawn = tuple(sorted(measurements, key=lambda each: order.get(each.key, 0)))
-        made = parameters_of(self.released, drawn, self.record, weighted=self.attribute_weights is not None)
+        weighted = self.attribute_weights is not None
+        priors, sums, attributes = parameters_of(self.released, drawn, self.record, weighted=weighted)
         # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this
         # model has the best weights that are free.
         classes = len(self.domain.classes)
         free = self.reserved is not None and self.mechanism.binned and classes == 2
-        weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(made.attributes), classes)
+        weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(attributes), classes)
         if self.public is not None:
             weights = self.public.attribute_weights
         guarantee = self.guarantee(tuple(each.share for each in drawn if each.share is not None), seeded=seeded)
-        tables = made.classes, made.attributes
-        return NaiveBayes(self.domain, guarantee, drawn, *tables, dict(software()), weights, made.weighted)
+        return NaiveBayes(self.domain, guarantee, drawn, priors, attributes, dict(software()), weights, sums)
 
     def calibrated(self, model: NaiveBayes, measured: Measurement, *, seeded: bool) -> NaiveBayes:
         """Add the weights that are fitted to the counts of a later pass, at once or given the model alone."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dpnb_columnar.core.budget import (
     Budget,
@@ -92,14 +92,8 @@ With as many, ``adaptive-histogram`` was within .003 of the best mechanism on ev
 ten and a hundred times too wide; with fewer, up to .015 below ``histogram`` (docs/journal/accuracy.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MechanismChoice:
-    """A mechanism, and why it was chosen. Public.
-
-    Attributes:
-        name: Its name.
-        reason: Why ``auto`` took it, as the rest of a sentence after "since"; None where it was named.
-    """
+class MechanismChoice(NamedTuple):
+    """A mechanism, and why ``auto`` took it, as the rest of a sentence after "since"; None where it was named."""
 
     name: str
     reason: str | None = None
@@ -116,22 +110,19 @@ def resolved_mechanism(
     if mechanism != AUTO:
         return MechanismChoice(mechanism)
     if not domain.numeric:
-        return MechanismChoice(
-            AdaptiveHistogram.name, "no attribute is numeric, so that mechanisms release the same counts"
-        )
-    if any(map(_is_fine, domain.numeric)):
-        return MechanismChoice(
-            AdaptiveHistogram.name, "bins of fractional numbers are placed by a released mean and variance"
-        )
-    if noise is not None:
-        return MechanismChoice(AdaptiveHistogram.name, "its bins are placed with noise of the family that is named")
-    if rows is not None and rows * epsilon >= LEAST_PLACED * len(domain.attributes):
-        return MechanismChoice(
-            AdaptiveHistogram.name,
-            "rows are many enough to place bins by a released mean and variance, whatever bounds are declared",
-        )
-    few = "no number of rows is declared" if rows is None else "rows are few for this epsilon and so many attributes"
-    return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
+        reason = "no attribute is numeric, so that mechanisms release the same counts"
+    elif any(map(_is_fine, domain.numeric)):
+        reason = "bins of fractional numbers are placed by a released mean and variance"
+    elif noise is not None:
+        reason = "its bins are placed with noise of the family that is named"
+    elif rows is not None and rows * epsilon >= LEAST_PLACED * len(domain.attributes):
+        reason = "rows are many enough to place bins by a released mean and variance, whatever bounds are declared"
+    else:
+        few = "no number of rows is declared"
+        if rows is not None:
+            few = "rows are few for this epsilon and so many attributes"
+        return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
+    return MechanismChoice(AdaptiveHistogram.name, reason)
 
 
 def _is_fine(attribute: Numeric) -> bool:
