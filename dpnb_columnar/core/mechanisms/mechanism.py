@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dpnb_columnar.core.budget import Division, Parallel, Pure, Request, RowEffect, Share, SharesRule
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.budget import Division, Parallel, PrivacyCost, Pure, Request, RowEffect, Share, SharesRule
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS, PARALLEL_CLASSES
 from dpnb_columnar.core.measurement import (
     CLASS_COUNTS,
     COUNTS,
@@ -111,37 +111,22 @@ class Mechanism(Protocol):
     loss of its query.
     """
 
-    @property
-    def name(self) -> str:
-        """Name on the command line and in the model."""
-
-    @property
-    def summary(self) -> str:
-        """One line for the command line's help."""
-
-    @property
-    def private(self) -> bool:
-        """Whether a model made by it carries a guarantee."""
-
-    @property
-    def smooth(self) -> bool:
-        """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
-
-    @property
-    def binned(self) -> bool:
-        """Whether its models hold numeric attributes as histograms."""
-
-    @property
-    def default_noise(self) -> str:
-        """Noise family for smooth sensitivity where none is chosen."""
-
-    @property
-    def division(self) -> Division:
-        """Division of the budget among attributes by their kind, and class counts, where none is chosen."""
-
-    @property
-    def shares_rule(self) -> SharesRule:
-        """How the part of all attributes is divided among them where that is not chosen."""
+    name: str
+    """Name on the command line and in the model."""
+    summary: str
+    """One line for the command line's help."""
+    private: bool
+    """Whether a model made by it carries a guarantee."""
+    smooth: bool
+    """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
+    binned: bool
+    """Whether its models hold numeric attributes as histograms."""
+    default_noise: str
+    """Noise family for smooth sensitivity where none is chosen."""
+    division: Division
+    """Division of the budget among attributes by their kind, and class counts, where none is chosen."""
+    shares_rule: SharesRule
+    """How the part of all attributes is divided among them where that is not chosen."""
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the queries, the class counts first."""
@@ -257,6 +242,17 @@ def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction)
 def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
     """Make the query for one contingency table per categorical attribute."""
     return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
+
+
+def moment_requests(
+    domain: Domain, queries: Sequence[str], weight: Fraction, noise: str = LAPLACE, kind: type[PrivacyCost] = Pure
+) -> list[Request]:
+    """Make the queries for moments of each numeric attribute within every class, which divide its weight evenly."""
+    return [
+        Request(query, attribute.name, len(domain.classes), PARALLEL_CLASSES, noise, weight / len(queries), kind)
+        for attribute in domain.numeric
+        for query in queries
+    ]
 
 
 def measure_table(drawing: Drawing, attribute: Categorical) -> None:

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Division, Pure, Request, Share, SharesRule
-from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.mechanisms.mechanism import (
     Drawing,
     PrivateCounts,
     categorical_requests,
     class_counts_request,
     measure_table,
+    moment_requests,
     on_scale,
     presence_requests,
 )
@@ -191,19 +191,7 @@ class Smooth(PrivateCounts):
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
-        numeric = [
-            Request(
-                query,
-                attribute.name,
-                len(domain.classes),
-                PARALLEL_CLASSES,
-                noise,
-                division.numeric / len(self.queries),
-                smooth_family(noise).kind,
-            )
-            for attribute in domain.numeric
-            for query in self.queries
-        ]
+        numeric = moment_requests(domain, self.queries, division.numeric, noise, smooth_family(noise).kind)
         tables = categorical_requests(domain, division.categorical)
         presence = presence_requests(domain, division)
         return [self.class_counts(domain, division, noise), *presence, *numeric, *tables]

@@ -39,7 +39,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpnb_columnar.core.budget.costs import Approximate
-from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, rational, smallest, supremum, upper
+from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, Standard, rational, smallest, supremum, upper
 from dpnb_columnar.core.noise.laplace import StandardLaplace
 
 
@@ -99,10 +99,6 @@ class ApproximateLaplace(ApproximateNoise):
 
     the smallest that is private wherever the first is the largest. Where 1/epsilon is the largest, a constant
     sensitivity would need no less noise.
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1, 0 < beta < epsilon, and dilation by exp(-beta) alone loses less
-            than delta.
     """
 
     def __post_init__(self) -> None:
@@ -144,12 +140,8 @@ def _dilation(epsilon: Fraction, beta: Fraction) -> arb:
 
 
 @dataclass(frozen=True, slots=True)
-class StandardNormal:
+class StandardNormal(Standard):
     """Density exp(-x^2/2) / sqrt(2 pi)."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: sqrt(2) erfcinv(u)."""
@@ -186,10 +178,6 @@ class Gaussian(ApproximateNoise):
 
     It is the smallest that is private wherever the root is the largest of the three, as it is for delta far below
     epsilon. With beta = 0 this is the analytic Gaussian mechanism of Balle and Wang (2018).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon, and dilation by exp(-beta) alone loses less
-            than delta.
     """
 
     def __post_init__(self) -> None:
@@ -243,11 +231,7 @@ def _tail(z: arb) -> arb:
 
 @dataclass(frozen=True, slots=True)
 class ClassicalGaussian(ApproximateNoise):
-    """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta))).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
-    """
+    """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta)))."""
 
     def __post_init__(self) -> None:
         _check(self, Gaussian, 4, 1)
@@ -267,11 +251,7 @@ class ClassicalGaussian(ApproximateNoise):
 
 @dataclass(frozen=True, slots=True)
 class ClassicalLaplace(ApproximateNoise):
-    """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta)).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
-    """
+    """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta))."""
 
     def __post_init__(self) -> None:
         _check(self, ApproximateLaplace, 2, 0)

@@ -169,7 +169,8 @@ class Standard(Protocol):
     """The distribution of X, symmetrical about 0; methods as in ``NoiseFamily``."""
 
     @property
-    def uniforms(self) -> int: ...
+    def uniforms(self) -> int:
+        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None: ...
 

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from dpnb_columnar.core.budget.costs import Pure
-from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled
+from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, Standard
 
 UNIFORM_BITS = 64
 """Bits of a uniform number by which ``Laplace.whole`` decides."""
@@ -24,12 +24,8 @@ ENDS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class StandardLaplace:
+class StandardLaplace(Standard):
     """Density exp(-|x|) / 2."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: -log u."""
@@ -52,9 +48,6 @@ class Laplace(Scaled):
     A shift of at most 1 changes the log-density by at most epsilon, with equality outside the two locations. A scale
     that moves with the data is not admissible: the ratio of two scales changes the log-density without bound. So
     ``beta`` is 0. (With a small probability of failure allowed, see ``ApproximateLaplace``.)
-
-    Raises:
-        ValueError: unless 0 < epsilon.
     """
 
     epsilon: Fraction

@@ -182,7 +182,6 @@ class Scores(ClassScores):
 
     @property
     def words(self) -> str:
-        """What is counted."""
         return "rows of each class and class that the model predicts" + " in each group" * bool(self.group_tables)
 
     @property
@@ -192,12 +191,10 @@ class Scores(ClassScores):
 
     @property
     def cells(self) -> int:
-        """How many counts noise is added to."""
         return self.groups * len(self.domain.classes) * self.group_bins
 
     @property
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
-        """Per class, a table per attribute."""
         return self.tables
 
     @property
@@ -207,7 +204,6 @@ class Scores(ClassScores):
 
     @property
     def digest(self) -> str:
-        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
         return _digest_of(self.domain, chain(*self.tables), self.offsets, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
@@ -238,7 +234,6 @@ class Margins(ClassScores):
 
     @property
     def words(self) -> str:
-        """What is counted."""
         truths = "either" if self.columns == 2 else "either or neither"
         margin = f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
         return margin + ", in each group" * bool(self.group_tables)
@@ -260,7 +255,6 @@ class Margins(ClassScores):
 
     @property
     def cells(self) -> int:
-        """How many counts noise is added to."""
         return self.groups * self.ranges * self.columns
 
     @property
@@ -275,12 +269,10 @@ class Margins(ClassScores):
 
     @property
     def digest(self) -> str:
-        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
         numbers = (self.offsets, self.largest, self.edges)
         return _digest_of(self.domain, chain(*self.tables), *numbers, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute the bin of each row."""
         largest, best = _largest(scores, self.compared)
         bins = _ranges(self.edges)(largest - scores[self.largest])
         if self.columns > 2:
@@ -289,7 +281,6 @@ class Margins(ClassScores):
 
     @property
     def farthest(self) -> int:
-        """Size of the largest number that scores are compared with."""
         return 1 + max(map(abs, self.edges))
 
     def columns_of(self, counts: Integers) -> Integers:
