@@ -59,13 +59,11 @@ LOSSES: tuple[type[PrivacyCost], ...] = (Concentrated, Approximate, Pure)
 
 def read_software(part: Part) -> dict[str, str]:
     """Read versions by the names of libraries."""
-    return {_library(name, entry): entry.text() for name, entry in part.entries().items()}
-
-
-def _library(name: str, entry: Part) -> str:
-    if len(name) > LONGEST_NAME or not is_printable(name):
-        raise entry.invalid("not the name of a library")
-    return name
+    entries = part.entries()
+    for name, entry in entries.items():
+        if len(name) > LONGEST_NAME or not is_printable(name):
+            raise entry.invalid("not the name of a library")
+    return {name: entry.text() for name, entry in entries.items()}
 
 
 WHOLE = (CLASS_COUNTS, WEIGHTED_COUNTS, COUNTS, PRESENCE, CALIBRATION)

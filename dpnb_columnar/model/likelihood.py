@@ -117,8 +117,6 @@ class LineTerms:
     factor 1 / sum is rounded alike by all of them (``NormalTerms.inverse``).
 
     Attributes:
-        largest: Class l.
-        others: All other classes, in order.
         odds: Log-odds of class o to class l.
         rest: Log-odds of the others but o, together; None for two classes.
         evidence: What part of their scores' differences counts among them.
@@ -204,8 +202,6 @@ class NormalTerms:
     Where the parameters have a bound, no term lies beyond the weight times that, on either side of 0, the term of r.
 
     Attributes:
-        reference: The class r.
-        weight: The attribute's weight.
         mean: Per class, on the attribute's scale.
         inverse: Per class, 1/deviation: a product is rounded alike by every backend, where Polars divides several rows
             by a constant in another way than one row.
@@ -377,7 +373,6 @@ class LogRatios:
     """The log-ratios log P(x|c) - log P(x|0) of an attribute by steps of its code, with their probabilities. Public.
 
     Attributes:
-        attribute: Attribute name.
         starts: First grid code or category code of every step.
         ratios: Shape (classes - 1, steps): log-ratio of every step, per class but the first.
         probability: Shape (classes, steps): probability of every step within each class.

@@ -48,12 +48,7 @@ def priors(released: Sequence[int], row: int = 1) -> Priors:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """What all released counts together say of the sizes of the classes.
-
-    Attributes:
-        rows: Per class; may be negative.
-        deviation: Standard deviation of the noise in each.
-    """
+    """The rows of each class by all released counts together, and the standard deviation of the noise in each."""
 
     rows: tuple[float, ...]
     deviation: float

@@ -61,9 +61,7 @@ class QueryNoise:
     """The distribution of the noise in the numbers of one query, symmetrical about 0. Public.
 
     Attributes:
-        family: Name of the noise family.
         scales: Scale of the family's standard shape in the number's unit: one for all numbers, or one per class.
-        unit: The unit of the released numbers.
         whole: Whether they are rounded to whole numbers that are not negative before noise: counts and sums of weights.
         factor: The unit in that of the measurement's values: codes of the attribute's scale, or squared ones.
     """

@@ -193,13 +193,7 @@ def _expected_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Straight:
-    """The average of straight lines.
-
-    Attributes:
-        log_odds: Shape (bins,).
-        slope: Mean slope.
-        sloped: How likely it is that there is a slope at all.
-    """
+    """The average of straight lines, its slope, and how likely it is that there is a slope at all."""
 
     log_odds: Floats
     slope: float

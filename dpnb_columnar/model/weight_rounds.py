@@ -73,7 +73,6 @@ class WeightRounds:
     """Weights between two rounds, with all that is known of them. Public.
 
     Attributes:
-        model: The released model.
         query: What the next round sums up over the rows: tables, clipped, and the bound are those of all rounds.
         precision: Shape (parameters, parameters): inverse of the covariance of weights and log-odds.
         made_up: Shape (parameters, rows): the clipped log-ratios of rows made up under the model, in nats, and 1.

@@ -51,8 +51,7 @@ class Pass:
     Attributes:
         query: What the rows are asked. Public.
         draw: Takes the exact answer, which is confidential, and the sampler of all noise; returns measurements.
-        asking: Name of the stage in which the rows are read.
-        drawing: Name of the stage in which noise is drawn.
+        asking, drawing: Names of the stages in which rows are read, and noise is drawn.
         values: Number of values that are drawn, for whoever waits; 0 where they are few.
     """
 
@@ -68,9 +67,7 @@ class ReleasePlan:
     """A checked release of a model: public facts alone. Only ``releases.plan`` makes one.
 
     Attributes:
-        domain: The declared domain.
         budget: Privacy budget, and the relation that it refers to: of whole units where the domain has one.
-        mechanism: The mechanism that answers the queries.
         noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
         shares: The composition table: every query with its share of the budget, the class counts first.
         attribute_weights: How attributes are weighted in the model's score (``attribute_weights``); None for

@@ -155,13 +155,7 @@ later, sums of shares in place of the budget (three numbers of at most 601 chara
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """Upper bounds of a model.
-
-    Attributes:
-        bytes: Of its JSON document.
-        containers: Objects and lists in it; brackets in names count as well.
-        parameters: Rows of a Parquet model.
-    """
+    """Upper bounds of a model's JSON bytes, objects and lists (brackets in names as well), and Parquet rows."""
 
     bytes: int
     containers: int

@@ -76,12 +76,7 @@ probability. No attribute says more than ``LARGEST_SCORE`` of them, 32 nats."""
 class ScorePlan:
     """A checked release of scores: public facts alone. Only ``plan_scores`` makes one.
 
-    Attributes:
-        model: The released model that gives the scores.
-        budget: Privacy budget, and the neighbouring relation that it refers to.
-        shares: The composition table: the scores' query, then one or two for each division into groups.
-        scores: The scores, and their bins.
-        divisions: How rows are divided into groups; None for all rows alone.
+    Shares are those of the scores' query, then one or two for each division of the rows into groups.
     """
 
     model: NaiveBayes
@@ -299,7 +294,8 @@ def _bin_queries(plan: ScorePlan) -> tuple[BinQuery, ...]:
     queries = [BinQuery(share, (), _one_hot(_bins_of_all(plan)))]
     for division in () if plan.divisions is None else plan.divisions.crossed:
         if isinstance(scores, Margins):
-            second = np.arange(scores.group_bins) >= _zero(plan)
+            zero = scores.edges.index(_score_edges(plan.model, [0.0])[0]) + 1
+            second = np.arange(scores.group_bins) >= zero
             queries.append(BinQuery(next(shares), division, _one_hot(second.astype(np.int64))))
             parts = _reached(_score_edges(plan.model, PART_EDGES), scores)
             queries.append(BinQuery(next(shares), division, parts[np.newaxis], by_class=False))
@@ -328,9 +324,3 @@ def _reached(edges: Sequence[int], scores: Margins) -> Integers:
     """Count the edges, all of them among the scores' own, that a row of each bin reaches."""
     places: Integers = np.searchsorted(edges, [scores.edges[0] - 1, *scores.edges], side="right")
     return places
-
-
-def _zero(plan: ScorePlan) -> int:
-    """Return the first bin of rows that are predicted to be of the second of two classes."""
-    assert isinstance(plan.scores, Margins)
-    return plan.scores.edges.index(_score_edges(plan.model, [0.0])[0]) + 1

@@ -109,12 +109,7 @@ def parse_epsilon(value: object) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRowCount:
-    """A declared number of rows. Public.
-
-    Attributes:
-        rows: The number.
-        origin: The option or the entry that declares it.
-    """
+    """A declared number of rows, public, and the option or the entry that declares it."""
 
     rows: int
     origin: str

@@ -70,11 +70,7 @@ CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
 
 
 class Untrimmed(PrivateCounts):
-    """Truncated normal attributes from means and a measure of spread, categorical attributes from contingency tables.
-
-    Attributes:
-        spread: The query for the spread.
-    """
+    """Truncated normal attributes from means and a spread (``spread``), categorical ones from contingency tables."""
 
     smooth = False
     division = Division(Fraction(2), Fraction(1), Fraction(1))

@@ -103,13 +103,7 @@ class MomentQueries:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactAnswer:
-    """The exact answer to a query with its sensitivity, before noise. Confidential.
-
-    Attributes:
-        location: The moment of the sample of public size, in codes or squared codes.
-        sensitivity: Its smooth sensitivity, raised above the search's error.
-        noise: The noise that is scaled by the sensitivity. Public.
-    """
+    """A moment of a sample of public size, its smooth sensitivity above the search's error, and noise. Confidential."""
 
     location: Fraction
     sensitivity: Fraction

@@ -65,12 +65,7 @@ class Smoothness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedSmoothness:
-    """The smoothness of a noise family that is calibrated to a cost: all of the noise that post-processing needs.
-
-    Attributes:
-        cost: Privacy cost of one release.
-        beta: Smoothness that the family is calibrated for.
-    """
+    """The smoothness of a noise family that is calibrated to a cost: all of the noise that post-processing needs."""
 
     cost: PrivacyCost
     beta: Fraction

@@ -58,11 +58,7 @@ class ApproximateNoise(Scaled):
 
 def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilation: Callable[[Fraction], arb]) -> None:
     """Refuse parameters for which no scale is large enough: dilation by exp(-beta) alone diverges by delta or more."""
-    if not (epsilon > 0 and 0 < delta < 1):
-        raise ValueError(
-            f"{family} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta = "
-            f"{float(delta):.6g}"
-        )
+    _check_loss(family, epsilon, delta)
 
     def admissible(b: Fraction) -> bool:
         return bool(dilation(b) < rational(delta))
@@ -73,6 +69,14 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
         raise ValueError(
             f"{family} noise of epsilon = {float(epsilon):.6g} and delta = {float(delta):.6g} needs 0 <= beta < "
             f"{supremum(admissible, epsilon):.6g}, found beta = {float(beta):.6g}"
+        )
+
+
+def _check_loss(family: str, epsilon: Fraction, delta: Fraction) -> None:
+    if not (epsilon > 0 and 0 < delta < 1):
+        raise ValueError(
+            f"{family} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta = "
+            f"{float(delta):.6g}"
         )
 
 
@@ -286,11 +290,7 @@ def _check(
 ) -> None:
     """Refuse a beta above epsilon / (factor * (addend + ln(2/delta))), or one for which the exact scale is larger."""
     epsilon, delta = noise.epsilon, noise.delta
-    if not (epsilon > 0 and 0 < delta < 1):
-        raise ValueError(
-            f"{noise.name} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta "
-            f"= {float(delta):.6g}"
-        )
+    _check_loss(noise.name, epsilon, delta)
     published = epsilon / upper(lambda: factor * (addend + _logarithm(delta)))  # rounded down
 
     def proven(beta: Fraction) -> bool:

@@ -32,11 +32,7 @@ REPORTED = 256
 
 
 class RandomBits(Protocol):
-    """A source of independent fair bits.
-
-    Attributes:
-        private: Whether nobody can predict or repeat them; a model released with other bits carries no guarantee.
-    """
+    """A source of independent fair bits; ``private`` if nobody can predict or repeat them: others give no guarantee."""
 
     private: bool
 
@@ -96,11 +92,7 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
 
 
 class Sampler(Protocol):
-    """The interface that a release draws its noise through.
-
-    Attributes:
-        private: Whether what it draws protects anybody.
-    """
+    """The interface that a release draws its noise through; ``private`` if what it draws protects anybody."""
 
     @property
     def private(self) -> bool: ...
@@ -124,12 +116,7 @@ class ExactSampler:
 
 
 class ReportedSampler:
-    """Draws as another sampler does, and reports how many values it has drawn: nothing about the values.
-
-    Args:
-        sampler: What draws.
-        advance: Takes numbers of values.
-    """
+    """Draws as another sampler does, and reports how many values it has drawn: nothing about the values."""
 
     def __init__(self, sampler: Sampler, advance: Callable[[float], None]) -> None:
         self._sampler, self._advance = sampler, advance

@@ -321,11 +321,8 @@ class ScoreCounts:
     """Exact counts of rows per bin and class. Confidential: its repr shows the shape only.
 
     Attributes:
-        scores: What was counted. Public.
         counts: Shape (bins, classes), int64: numbers of rows, or of steps of their weights.
-        parts: Digests of the files that were counted, or of counts whose rows are not known; empty for a frame. Not
-            compared.
-        whole_units: As of ``Statistics``.
+        parts, whole_units: As of ``Answer``; not compared.
     """
 
     scores: ClassScores
@@ -480,13 +477,10 @@ class GradientSums:
     """Exact sums over rows. Confidential: its repr shows the shape only.
 
     Attributes:
-        query: What was summed up. Public.
         sums: Shape (attributes + 1,), int64: per attribute, and last of the log-odds, in 1/(``UNITS`` ``CERTAIN``) of a
             nat.
         rows: Shape (classes,), int64: the number of rows, to see that all passes read the same.
-        parts: Digests of the files that were summed up, or of sums whose rows are not known; empty for a frame. Not
-            compared.
-        whole_units: As of ``Statistics``.
+        parts, whole_units: As of ``Answer``; not compared.
     """
 
     query: GradientQuery

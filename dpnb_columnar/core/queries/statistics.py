@@ -56,11 +56,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class CellQuery:
-    """The first pass: how many rows are in each cell of a domain. Public.
-
-    Attributes:
-        domain: The domain whose cells are counted.
-    """
+    """The first pass: how many rows are in each cell of a domain. Public."""
 
     domain: Domain
     later: ClassVar[bool] = False

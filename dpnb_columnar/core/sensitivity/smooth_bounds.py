@@ -73,7 +73,6 @@ class _Tails:
         codes: Shape (candidates,), all rising within a column, or all falling.
         distance: Shape (candidates,): how far from the rank the first value of this code is.
         owner: Shape (candidates,): the column of each, not falling.
-        columns: Number of columns.
     """
 
     codes: Floats
