@@ -65,7 +65,7 @@ class Model(NaiveBayes):
             index.
 
         Raises:
-            dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
+            dpnb_columnar.errors.DataError: if a column is missing or of another type, or a kept one names a result.
             dpnb_columnar.errors.UsageError: if ``intervals`` are asked for, and an attribute's noise is not public.
 
         Examples:

@@ -71,8 +71,7 @@ class Measurement:
     def of(cls, share: Share, values: Iterable[Iterable[int | Fraction]], scale: Iterable[Fraction] | None) -> Self:
         """Keep what was drawn for a query, as a file holds it: rounding and cutting off are post-processing.
 
-        Args:
-            share: What the query spent; bins are planned as the most there may be, so its ``values`` are those drawn.
+        Bins are planned as the most there may be, so the share's ``values`` become those that were drawn.
         """
         kept = _kept(values)
         share = replace(share, values=sum(map(len, kept)))

@@ -258,7 +258,8 @@ def _figures(
     added |= {f"{GROUP} {place}": _group(each, types) for place, each in enumerate(groupings)}
     names = {name: f"{name} ".join(["", *domain.columns]) for name in added}  # longer than any that the model reads
     labelled = counted.with_columns(value.alias(names[name]) for name, value in added.items())
-    scored = score(model, labelled, keep=[*names.values()]).rename({long: name for name, long in names.items()})
+    scored = score(model, labelled, keep=[*names.values()]).lazy()
+    scored = scored.rename({long: name for name, long in names.items()})
     weighted = [pl.col(WEIGHT).sum()] if WEIGHT in added else []
     # One after the other: queries that share their rows would keep the rows for the slower one.
     cells = _cells(scored, domain.classes, weighted=bool(weighted)).collect(engine="streaming")

@@ -58,18 +58,12 @@ LOSSES: tuple[type[PrivacyCost], ...] = (Concentrated, Approximate, Pure)
 
 
 def read_software(part: Part) -> dict[str, str]:
-    """Read versions by the names of libraries.
-
-    Raises:
-        InvalidPartError: if a name or a version cannot be one.
-    """
-    return {_library(name, entry): entry.text() for name, entry in part.entries().items()}
-
-
-def _library(name: str, entry: Part) -> str:
-    if len(name) > LONGEST_NAME or not is_printable(name):
-        raise entry.invalid("not the name of a library")
-    return name
+    """Read versions by the names of libraries."""
+    entries = part.entries()
+    for name, entry in entries.items():
+        if len(name) > LONGEST_NAME or not is_printable(name):
+            raise entry.invalid("not the name of a library")
+    return {name: entry.text() for name, entry in entries.items()}
 
 
 WHOLE = (CLASS_COUNTS, WEIGHTED_COUNTS, COUNTS, PRESENCE, CALIBRATION)
@@ -104,14 +98,7 @@ def _rows_apart(part: Part, unit: Unit | None) -> int | None:
 
 
 def read_guarantee(part: Part, unit: Unit | None, measured: Sequence[Measurement] | None = None) -> Guarantee:
-    """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
-
-    Args:
-        measured: Whose shares the guarantee is composed of; None where it has a composition table of its own.
-
-    Raises:
-        InvalidPartError: if they are not.
-    """
+    """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain."""
     neighbours, rows = _neighbours(part["neighbours"]), _rows_apart(part, unit)
     if measured is None:
         composition = tuple(_listed_share(share, rows) for share in part["composition"].items())
@@ -233,11 +220,7 @@ def not_a_model(source: object, reason: str) -> DataError:
 
 
 def model_in(document: Part, source: str) -> NaiveBayes:
-    """Read the model of a document's part; ``read_document`` names the source of its faults as well.
-
-    Raises:
-        InvalidPartError: if the model contradicts itself; names the place.
-    """
+    """Read the model of a document's part; ``read_document`` names the source of its faults as well."""
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
         raise not_a_model(source, f"its format is {excerpt(kind)}, and not {FORMAT!r}")

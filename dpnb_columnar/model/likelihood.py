@@ -117,8 +117,6 @@ class LineTerms:
     factor 1 / sum is rounded alike by all of them (``NormalTerms.inverse``).
 
     Attributes:
-        largest: Class l.
-        others: All other classes, in order.
         odds: Log-odds of class o to class l.
         rest: Log-odds of the others but o, together; None for two classes.
         evidence: What part of their scores' differences counts among them.
@@ -204,8 +202,6 @@ class NormalTerms:
     Where the parameters have a bound, no term lies beyond the weight times that, on either side of 0, the term of r.
 
     Attributes:
-        reference: The class r.
-        weight: The attribute's weight.
         mean: Per class, on the attribute's scale.
         inverse: Per class, 1/deviation: a product is rounded alike by every backend, where Polars divides several rows
             by a constant in another way than one row.
@@ -223,11 +219,7 @@ class NormalTerms:
     most: float | None
 
     def of(self, value: Values) -> list[Values]:
-        """Compute the term of each class; 0, or minus 0, of class r.
-
-        Args:
-            value: Numbers on the attribute's scale, within its bounds.
-        """
+        """Compute the term of each class; 0, or minus 0, of class r."""
         distance = (value - self.mean[self.reference]) * self.inverse[self.reference]
         terms = []
         for mean, inverse, shift, constant in zip(self.mean, self.inverse, self.shift, self.constant, strict=True):
@@ -324,12 +316,9 @@ def log_normalisation(mean: float, deviation: float, lower: float, upper: float)
 
     The density on ``[lower, upper]`` is phi((x - mean)/deviation) / (deviation * (Phi(b) - Phi(a))) with a = (lower -
     mean)/deviation, b = (upper - mean)/deviation. (Zafarani and Clifton 2021, section 2.1, print a difference of
-    densities in the denominator; a density has to be divided by a difference of distribution functions.)
-
-    Args:
-        mean: Location, within ``[lower, upper]``, so a <= 0 <= b and no tail beyond both ends is ever subtracted.
-        deviation: Scale, positive and at most ``upper - lower``, so b - a >= 1 and the difference is well conditioned.
-        upper: Upper bound, above the lower.
+    densities in the denominator; a density has to be divided by a difference of distribution functions.) The mean lies
+    within ``[lower, upper]``, so a <= 0 <= b and no tail beyond both ends is ever subtracted. The deviation is at most
+    ``upper - lower``, so b - a >= 1 and the difference is well conditioned.
     """
     # Phi(b) - Phi(a) = 1 - Phi(a) - Phi(-b): both tails are at most 1/2 each, without cancellation in either.
     outside = _tail((mean - lower) / deviation) + _tail((upper - mean) / deviation)
@@ -349,11 +338,7 @@ def negligible(attribute: Numeric) -> float:
 def bin_starts(attribute: Numeric, edges: Sequence[int]) -> Sequence[int]:
     """Find the first grid code of every bin but the first: rows are put into bins by whole numbers, as in counting.
 
-    Args:
-        edges: Edges of the bins in codes of its scale.
-
-    Returns:
-        Grid codes, rising; one beyond the grid's last code starts a bin that no row can be in.
+    A start beyond the grid's last code is that of a bin that no row can be in.
     """
     if attribute.transform is Transform.IDENTITY:
         return edges[1:-1]
@@ -388,7 +373,6 @@ class LogRatios:
     """The log-ratios log P(x|c) - log P(x|0) of an attribute by steps of its code, with their probabilities. Public.
 
     Attributes:
-        attribute: Attribute name.
         starts: First grid code or category code of every step.
         ratios: Shape (classes - 1, steps): log-ratio of every step, per class but the first.
         probability: Shape (classes, steps): probability of every step within each class.

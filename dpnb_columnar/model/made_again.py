@@ -59,11 +59,7 @@ STEPS_OF_WEIGHTS: Mapping[str, float] = {TEMPERED: 0.0, PUBLIC: 0.0, CALIBRATED:
 
 
 def check_made_again(model: NaiveBayes, document: Part) -> None:
-    """Refuse a model that its mechanism does not make of its measurements.
-
-    Raises:
-        InvalidPartError: names the place.
-    """
+    """Refuse a model that its mechanism does not make of its measurements."""
     mechanism = model.guarantee.mechanism
     if (record := record_named(mechanism)) is None:
         raise document["guarantee"]["mechanism"].invalid(f"{excerpt(mechanism)} is no mechanism of this version")
@@ -87,13 +83,9 @@ class _Check:
         left_out = set(self._left_out())
         kept = tuple(each for each in self.domain.attributes if each.name not in left_out)
         released = replace(self.domain, attributes=kept) if left_out else self.domain
-        made = parameters_of(released, self.model.measurements, self.rules, weighted=weighted)
+        classes, sums, attributes = parameters_of(released, self.model.measurements, self.rules, weighted=weighted)
         again = replace(
-            self.model,
-            classes=made.classes,
-            weighted_classes=made.weighted,
-            attributes=made.attributes,
-            attribute_weights=None,
+            self.model, classes=classes, weighted_classes=sums, attributes=attributes, attribute_weights=None
         )
         if method is not None:
             again = replace(again, attribute_weights=self._weights(again, method))
@@ -312,11 +304,7 @@ def _is_whole(number: float) -> bool:
 
 
 def _compare(part: Part, follows: Any, steps: float = 0.0) -> None:
-    """Refuse the first part of a document that is not what follows from the measurements.
-
-    Args:
-        steps: What floats may be off, beside ``TOLERANCE`` of their size.
-    """
+    """Refuse the first part of a document that does not follow from the measurements; floats may be some steps off."""
     stated = part.value
     if stated == follows:
         return

@@ -57,11 +57,7 @@ SPREADS = {"variance": "variance", "deviation": "standard deviation", "mean of s
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """The prior probabilities of the classes.
-
-    Attributes:
-        probability: Per class, positive, adding up to 1.
-    """
+    """The prior probabilities of the classes, positive, adding up to 1."""
 
     probability: tuple[float, ...]
 
@@ -70,10 +66,8 @@ class Priors:
 class Presence:
     """How likely a numeric attribute has a value, for one that declares what a missing value means.
 
-    Attributes:
-        probability: Per class, the probability of a value and, where to be missing is a category, of none: positive,
-            adding up to 1. Where rows without a value leave the attribute out, the likelihood is that of the rows which
-            have one, and the probability is 1.
+    Per class, the probability of a value and, where to be missing is a category, of none: positive, adding up to 1. It
+    is 1 where rows without a value leave the attribute out: the likelihood is that of the rows which have one.
     """
 
     probability: tuple[tuple[float, ...], ...]
@@ -84,7 +78,6 @@ class Normal:
     """A numeric attribute as one truncated normal distribution per class, on the attribute's scale.
 
     Attributes:
-        attribute: Attribute name.
         mean: Per class, location of the distribution, within the declared bounds.
         deviation: Per class, its scale, positive and at most the width of the declared bounds.
         presence: How likely there is a value; None where that was not asked.
@@ -101,12 +94,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A categorical attribute as one probability per class and category.
-
-    Attributes:
-        attribute: Attribute name.
-        probability: Per class, the probability of every category: positive, adding up to 1 within a class.
-    """
+    """A categorical attribute as one probability per class and category: positive, adding up to 1 within a class."""
 
     attribute: str
     probability: tuple[tuple[float, ...], ...]
@@ -117,7 +105,6 @@ class Histogram:
     """A numeric attribute as one histogram per class over public bins.
 
     Attributes:
-        attribute: Attribute name.
         edges: Bin b holds the scale's codes ``edges[b] <= code < edges[b + 1]``; from 0 to the last code plus 1.
         probability: Per class, the probability of every bin: positive, adding up to 1 within a class.
         presence: How likely there is a value; None where that was not asked.

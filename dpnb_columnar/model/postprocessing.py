@@ -21,9 +21,9 @@ from dpnb_columnar.core.mechanisms.tuning import (
     trim,
     trimmed_normal_variance,
 )
-from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.attributes import is_complete
-from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Priors, Table
+from dpnb_columnar.model.parameters import Normal, Priors
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
@@ -48,12 +48,7 @@ def priors(released: Sequence[int], row: int = 1) -> Priors:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """What all released counts together say of the sizes of the classes.
-
-    Attributes:
-        rows: Per class; may be negative.
-        deviation: Standard deviation of the noise in each.
-    """
+    """The rows of each class by all released counts together, and the standard deviation of the noise in each."""
 
     rows: tuple[float, ...]
     deviation: float
@@ -64,9 +59,6 @@ def class_sizes(domain: Domain, measured: Mapping[Key, Measurement], *, tables: 
 
     A sum of K counts with noise of scale 1/e has the variance 2 K / e^2. Tables have most of the budget, so that the
     average has a fraction of the noise of the class counts alone.
-
-    Args:
-        tables: Whether tables are looked at.
     """
     counted = [
         (each.counts, each.share.row_cost)
@@ -129,31 +121,11 @@ def population_shares(
     return Priors(tuple(each / whole for each in moved))
 
 
-def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
-    """Make category probabilities within each class; see ``probabilities``."""
-    return Table(attribute.name, probabilities(released, sizes, prior))
-
-
-def histogram(
-    attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
-) -> Histogram:
-    """Make bin probabilities within each class; see ``probabilities``."""
-    return Histogram(attribute.name, tuple(edges), probabilities(released, sizes, prior))
-
-
-def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
-    """Make the probabilities of a value and of none within each class; see ``probabilities``."""
-    return Presence(probabilities(released, sizes, prior))
-
-
 def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
     """Make positive probabilities of the cells within each class from noisy counts.
 
     Counts below zero are truncated to zero. Then ``prior`` is added to every cell, on average over the classes and in
     proportion to their released sizes: a cell that is noise in all classes gets the same probability in all of them.
-
-    Args:
-        counts: Per class, the released count of each cell.
     """
     positive = [max(size, 0) + 1 for size in sizes]
     mean = Fraction(sum(positive), len(positive))
@@ -176,13 +148,7 @@ def normal(
     pooled_rows: float = 0,
     floor: float = 1 / 12,
 ) -> Normal:
-    """Make means and deviations from noisy trimmed moments.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
-        corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
-        sizes: Public sizes of the samples.
-    """
+    """Make means and deviations from noisy trimmed moments, in codes of the attribute's scale."""
     scale = attribute.scale
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
@@ -220,12 +186,7 @@ def normal(
 def trimmed_normal(
     attribute: Numeric, means: Moments, variances: Moments, sizes: Sequence[int], share: Share, floor: float = 1 / 12
 ) -> Normal:
-    """Make parameters from noisy trimmed means and variances.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
-        sizes: Public sizes of the samples.
-    """
+    """Make parameters from noisy trimmed means and variances."""
     noise = smoothness(share.noise, share.row_cost)
     weight = pooled_rows(share.row_cost)
     return normal(attribute, means, variances, corrections(sizes, noise), sizes, weight, floor)
@@ -272,17 +233,9 @@ def variance_normal(
 # variances and noisy counts above.
 
 
-def truncated_table(attribute: Categorical, released: Counts) -> Table:
-    """Make category probabilities within each class as priors are made.
-
-    Counts below zero are truncated to zero, then one is added to each, since no probability of a model file is zero.
-    """
-    return Table(attribute.name, tuple(_normalised(row, 1) for row in released))
-
-
-def truncated_presence(released: Counts) -> Presence:
-    """Make the probabilities of a value and of none within each class as priors are made."""
-    return Presence(tuple(_normalised(row, 1) for row in released))
+def truncated(counts: Counts) -> tuple[tuple[float, ...], ...]:
+    """Make probabilities within each class as priors are made: truncated at zero, then one is added to each count."""
+    return tuple(_normalised(row, 1) for row in counts)
 
 
 def truncated_normal(
@@ -293,9 +246,6 @@ def truncated_normal(
     Code 0, the lower bound, is where the attribute begins, so means are truncated to it. A variance truncated to zero
     is left with that of rounding to the grid: a spike, which makes every value but one unlikely in this class. It is
     kept on purpose. The upper bounds are those of every model file.
-
-    Args:
-        means: Released mean per class, in codes of the attribute's scale.
     """
     scale = attribute.scale
     cells = float(scale.cells)

@@ -53,23 +53,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LeafIntervals:
-    """What the noise leaves known of a parameter. Public.
-
-    Attributes:
-        released: The ends between which the exact number is; None where there is no noise, or its size is not told.
-        value: The ends between which the probability is that exact counts make; None for other parameters.
-    """
+    """The ends of an exact number, None without noise of public size, and of the probability made of it. Public."""
 
     released: Interval | None = None
     value: Interval | None = None
 
 
 class NoiseIntervals:
-    """The intervals of a model's released numbers and parameters.
-
-    Args:
-        model: A released model.
-    """
+    """The intervals of a model's released numbers and parameters."""
 
     def __init__(self, model: NaiveBayes) -> None:
         self._model, self._noises = model, model_noise(model)
@@ -104,7 +95,9 @@ class NoiseIntervals:
             rows, deviation, added = self._sizes.rows, self._sizes.deviation, 1.0
             added += 0 if self._rules.truncated else postprocessing.HIDDEN * deviation
             half = QUANTILE * deviation
-            return _part_of_sum(rows[klass] + added, (half, half), sum(rows) + cells * added, cells - 1, half)
+            return _part(
+                rows[klass] + added, (half, half), sum(rows) + cells * added, (cells - 1) * half**2, within=True
+            )
         # An exact count is not negative: what is left of it on either side.
         count = max(leaf.drawn, 0.0)
         low, high = noise.interval(leaf.drawn)
@@ -113,15 +106,16 @@ class NoiseIntervals:
             weight = self._model.domain.weight
             added = 1.0 if weight is None else float(weight.steps)
             whole = sum(self._model.weighted_counts) + cells * added
-            return _part_of_sum(count + added, halves, whole, cells - 1, others)
+            return _part(count + added, halves, whole, (cells - 1) * others**2, within=True)
         added, share = 1.0, self._model.measured[key].share
         if not self._rules.truncated and share is not None:
             sizes = [max(size, 0) + 1 for size in self._model.class_counts]
             added = float(cell_prior(share)) * sizes[klass] * len(sizes) / sum(sizes)
         if query == COUNTS and not is_complete(self._model.domain[name or ""]):
-            return _part_of_sum(count + added, halves, sum(leaf.released) + cells * added, cells - 1, others)
+            whole = sum(leaf.released) + cells * added
+            return _part(count + added, halves, whole, (cells - 1) * others**2, within=True)
         whole = self._sizes.rows[klass] + cells * added
-        return _ratio(count + added, halves, whole, QUANTILE * self._sizes.deviation)
+        return _part(count + added, halves, whole, (QUANTILE * self._sizes.deviation) ** 2, within=False)
 
 
 def prior_intervals(model: NaiveBayes) -> list[Interval | None]:
@@ -144,27 +138,17 @@ def intervals_document(model: NaiveBayes, document: Mapping[str, Any]) -> list[d
     return listed
 
 
-def _part_of_sum(part: float, halves: Interval, whole: float, rest: int, other: float) -> Interval:
-    """Compute the interval of a number in the sum of itself and some others, which all have noise.
+def _part(part: float, halves: Interval, whole: float, other: float, *, within: bool) -> Interval:
+    """Compute the interval of a number X in a sum Y, with h below and above it.
 
-    (X - p Y)^2 <= h^2 (1 - p)^2 + R g^2 p^2, since X - p Y is (1 - p) times the one, -p times each of the R others.
-
-    Args:
-        halves: h below and above it.
+    Within a sum of X and R others, of noise g each, (X - p Y)^2 <= h^2 (1 - p)^2 + R g^2 p^2, since X - p Y is (1 - p)
+    times X, -p times each other. Of independent numbers it is (X - p Y)^2 <= h^2 + g^2 p^2. ``other`` is R g^2, or g^2.
     """
 
     def roots(half: float) -> Interval:
         square = half**2
-        return _roots(part**2 - square, -2 * (part * whole - square), whole**2 - square - rest * other**2, whole)
-
-    return roots(halves[0])[0], roots(halves[1])[1]
-
-
-def _ratio(part: float, halves: Interval, whole: float, other: float) -> Interval:
-    """Compute the interval of a ratio of two numbers with independent noise: (X - p Y)^2 <= h^2 + g^2 p^2."""
-
-    def roots(half: float) -> Interval:
-        return _roots(part**2 - half**2, -2 * part * whole, whole**2 - other**2, whole)
+        own = within * square
+        return _roots(part**2 - square, -2 * (part * whole - own), whole**2 - own - other, whole)
 
     return roots(halves[0])[0], roots(halves[1])[1]
 
@@ -236,7 +220,7 @@ def score_noise(model: NaiveBayes) -> ScoreNoise:
         for share in model.guarantee.composition
         if share.query in (COUNTS, PRESENCE)
     }
-    counted = _class_sizes(model)
+    counted = postprocessing.class_sizes(model.domain, model.measured)
     sizes, size_variance = _moments(np.array(counted.rows), counted.deviation)
     positive = np.maximum(np.array(model.class_counts), 0) + 1.0
     ratio = positive / positive.mean()  # what is added to each count, in proportion to the classes
@@ -301,11 +285,6 @@ def _check(model: NaiveBayes, noises: Iterable[QueryNoise | None]) -> None:
         )
 
 
-def _class_sizes(model: NaiveBayes) -> postprocessing.ClassSizes:
-    """Average what all released counts say of the sizes of the classes."""
-    return postprocessing.class_sizes(model.domain, model.measured)
-
-
 def _is_truncated(model: NaiveBayes) -> bool:
     record = record_named(model.guarantee.mechanism)
     return record is not None and record.truncated
@@ -325,7 +304,11 @@ def _prior(model: NaiveBayes, noises: Noises, sizes: Floats, size_variance: Floa
             drawn, np.full(len(drawn), float(weight.steps)), noise, np.maximum(drawn[:, 0], 1.0)
         )
         return logs[:, 0] + np.array(model.intercepts), variance[:, 0], np.zeros(len(drawn))
-    added = 1 if _is_truncated(model) else 1 + postprocessing.HIDDEN * _class_sizes(model).deviation
+    added = (
+        1
+        if _is_truncated(model)
+        else 1 + postprocessing.HIDDEN * postprocessing.class_sizes(model.domain, model.measured).deviation
+    )
     prior = np.log(sizes + added) + np.array(model.intercepts)
     return prior, np.zeros(len(sizes)), np.sqrt(size_variance) / (sizes + added)
 
@@ -344,13 +327,7 @@ def _moments(released: Floats, deviation: float) -> tuple[Floats, Floats]:
 
 
 def _log_counts(released: Floats, added: Floats, noise: QueryNoise, sizes: Floats) -> tuple[Floats, Floats]:
-    """Compute mean and variance of log(n + added) of exact counts n >= 0, given the released ones.
-
-    Args:
-        released: Shape (classes, cells).
-        added: Per class, what post-processing adds to each count.
-        sizes: Per class, the rows that are in one of the cells.
-    """
+    """Compute mean and variance of log(n + added) of exact counts n >= 0, given released ones, class by class."""
     scale = noise.scale()
     counts, likely = _points(released, scale)
     # What is known of a count beside the noise in it: that its class has so many rows, and which part of all rows has

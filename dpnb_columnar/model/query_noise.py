@@ -61,9 +61,7 @@ class QueryNoise:
     """The distribution of the noise in the numbers of one query, symmetrical about 0. Public.
 
     Attributes:
-        family: Name of the noise family.
         scales: Scale of the family's standard shape in the number's unit: one for all numbers, or one per class.
-        unit: The unit of the released numbers.
         whole: Whether they are rounded to whole numbers that are not negative before noise: counts and sums of weights.
         factor: The unit in that of the measurement's values: codes of the attribute's scale, or squared ones.
     """
@@ -93,11 +91,7 @@ class QueryNoise:
         return math.sqrt(scale**2 * _variance(self.family) + self.whole / 12)
 
     def draws(self, generator: Generator, size: int | tuple[int, ...], klass: int = 0) -> NDArray[np.float64]:
-        """Draw noise of the class's numbers, for simulations: nothing here protects anybody.
-
-        Args:
-            size: Shape of the result.
-        """
+        """Draw noise of the class's numbers, for simulations: nothing here protects anybody."""
         import numpy as np
 
         signs = 1 - 2 * generator.integers(0, 2, size)
@@ -121,11 +115,7 @@ class QueryNoise:
 
 
 def query_noise(domain: Domain, share: Share, sizes: Sequence[int] | None = None) -> QueryNoise | None:
-    """Tell the noise of a query.
-
-    Args:
-        sizes: Per class, the released number of values, for moments: their sensitivity falls with it.
-    """
+    """Tell the noise of a query."""
     if share.query in MOMENTS:
         attribute = domain[share.attribute or ""]
         assert isinstance(attribute, Numeric)
@@ -197,9 +187,6 @@ def moments_noise(attribute: Numeric, share: Share, sizes: Sequence[int] | None)
 
     That is of a sample of N values with codes up to c: c/N of a mean, (N-1)/N^2 c^2 of a variance, sqrt(N-1)/N c of a
     deviation (docs/privacy.md, section 4; ``core.sensitivity.moments`` has them exactly).
-
-    Args:
-        sizes: Per class, the released number of values.
     """
     if share.noise != LAPLACE or not isinstance(share.row_cost, Pure):
         return None
@@ -321,15 +308,7 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 
 
 def lower_bound(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float64]:
-    """Bound probabilities from below, for every number of trials (Clopper and Pearson 1934, Biometrika 26).
-
-    Args:
-        hits: How often each event happened.
-        error: Probability that a bound is above the true probability.
-
-    Returns:
-        The shape of ``hits``.
-    """
+    """Bound probabilities from below, each too high with probability ``error`` (Clopper and Pearson 1934)."""
     import numpy as np
     from scipy.special import betaincinv
 

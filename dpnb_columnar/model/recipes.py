@@ -6,13 +6,12 @@ The release makes parameters here, and whoever reads a model makes them again an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS, Key, Measurement, by_key
 from dpnb_columnar.core.mechanisms.bins import bin_edges
 from dpnb_columnar.core.mechanisms.tuning import cell_prior, sample_size
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing
 from dpnb_columnar.mechanisms import MechanismRecord
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import (
@@ -26,30 +25,12 @@ from dpnb_columnar.model.parameters import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The parameters that are made of the measurements of the first pass. Public.
-
-    Attributes:
-        classes: Priors.
-        weighted: Priors by sums of weights; None where the domain adds up nothing.
-        attributes: Parameters per attribute, in declared order.
-    """
-
-    classes: Priors
-    weighted: Priors | None
-    attributes: tuple[AttributeParameters, ...]
-
-
 def parameters_of(
     domain: Domain, measurements: Sequence[Measurement], rules: MechanismRecord, *, weighted: bool
-) -> Made:
-    """Make the parameters of a model of the measurements of a mechanism's first pass.
+) -> tuple[Priors, Priors | None, tuple[AttributeParameters, ...]]:
+    """Make the priors, those by sums of weights, if any, and the parameters of attributes of the first pass.
 
-    Args:
-        domain: The domain of the attributes that are released.
-        rules: The mechanism that they were drawn by.
-        weighted: Whether attributes have weights, so that the log-ratios of normal distributions are bounded.
+    Where attributes have weights (``weighted``), the log-ratios of normal distributions are bounded.
     """
     measured = by_key(measurements)
     rows = _whole(measured[CLASS_COUNTS, None])
@@ -64,7 +45,7 @@ def parameters_of(
         classes = Priors(postprocessing.class_shares(sizes))
         if sums is not None and sums.share is not None:
             population = postprocessing.population_shares(classes.probability, sizes, _whole(sums), steps, sums.share)
-    return Made(classes, population, tuple(attributes))
+    return classes, population, tuple(attributes)
 
 
 def bounded(parameters: AttributeParameters, classes: int) -> AttributeParameters:
@@ -85,52 +66,33 @@ def _parameters(
     """Make the parameters of one attribute."""
     name = attribute.name
     if isinstance(attribute, Categorical):
-        return _table(attribute, measured[COUNTS, name], rules, classes)
+        return Table(name, _probabilities(measured[COUNTS, name], rules, classes))
     asked = measured.get((PRESENCE, name))
     sizes = [present for present, *_ in asked.counts] if asked else list(classes)
-    presence = _presence(attribute, asked, rules, classes)
+    presence = None
+    if asked is not None and (rules.private or attribute.missing is Missing.CATEGORY):
+        presence = Presence(_probabilities(asked, rules, classes))
     if rules.binned:
-        return _histogram(attribute, measured, sizes, presence)
+        counted = measured[COUNTS, name]
+        assert counted.share is not None
+        edges = tuple(bin_edges(attribute, sizes, counted.share, measured))
+        return Histogram(name, edges, _probabilities(counted, rules, sizes), presence)
     means, spreads = (measured[query, name] for query in rules.moments)
     public = sizes if spreads.share is None else list(map(sample_size, sizes))
     normal: Normal = rules.normals(attribute, means.column, spreads.column, public, spreads.share)
     return replace(normal, presence=presence)
 
 
-def _table(attribute: Categorical, measured: Measurement, rules: MechanismRecord, classes: Sequence[int]) -> Table:
+def _probabilities(
+    measured: Measurement, rules: MechanismRecord, sizes: Sequence[int]
+) -> tuple[tuple[float, ...], ...]:
+    """Make the probabilities of the cells of a table within each class."""
     if rules.truncated:
-        return postprocessing.truncated_table(attribute, measured.counts)
-    return postprocessing.table(attribute, measured.counts, classes, _prior(measured))
-
-
-def _presence(
-    attribute: Numeric, measured: Measurement | None, rules: MechanismRecord, classes: Sequence[int]
-) -> Presence | None:
-    """Make the probabilities of having a value; None where there is no query about it."""
-    if measured is None or (not rules.private and attribute.missing is not Missing.CATEGORY):
-        return None
-    if rules.truncated:
-        return postprocessing.truncated_presence(measured.counts)
-    return postprocessing.presence(measured.counts, classes, _prior(measured))
-
-
-def _histogram(
-    attribute: Numeric, measured: Mapping[Key, Measurement], sizes: Sequence[int], presence: Presence | None
-) -> Histogram:
-    """Make a histogram over bins that the declaration, or what was measured of them, places."""
-    counted = measured[COUNTS, attribute.name]
-    assert counted.share is not None
-    edges = bin_edges(attribute, sizes, counted.share, measured)
-    bins = postprocessing.histogram(attribute, edges, counted.counts, sizes, _prior(counted))
-    return replace(bins, presence=presence)
+        return postprocessing.truncated(measured.counts)
+    assert measured.share is not None
+    return postprocessing.probabilities(measured.counts, sizes, cell_prior(measured.share))
 
 
 def _whole(measured: Measurement) -> list[int]:
     """Return the number of each class."""
     return list(map(int, measured.column))
-
-
-def _prior(measured: Measurement) -> Fraction:
-    """Choose what is added to each count of a table."""
-    assert measured.share is not None
-    return cell_prior(measured.share)

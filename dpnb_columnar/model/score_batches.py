@@ -335,11 +335,7 @@ class ScoreBatches:
         return difference
 
     def _scores(self, rows: pl.DataFrame, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """Compute the first class of the largest probability and ``SKIPPED`` of rows, and write their probabilities.
-
-        Args:
-            shares: Shape (results, rows): where the probabilities are written, and the ends of their intervals.
-        """
+        """Compute the likeliest class and ``SKIPPED`` of rows; write probabilities, and their ends, to ``shares``."""
         likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
         for start, end in self._batches(rows.height):
             batch = rows.slice(start, end - start)
@@ -422,11 +418,7 @@ def _calibrated(
     prior: NDArray[np.float64],
     evidence: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Carry the odds of two classes and their prior through the line; compute what its change multiplies evidence by.
-
-    Args:
-        sign: Per row, -1 where the largest is the one predicted.
-    """
+    """Carry odds of two classes and their prior through the line; compute what multiplies the evidence."""
     margins = sign * np.stack([score, prior])
     place = np.searchsorted(odds.starts, margins, side="right")
     log_odds, base = sign * _at(odds, place, margins)

@@ -124,13 +124,9 @@ def fit_line(
     largest: int,
     size: int,
 ) -> CalibrationLine:
-    """Fit the line of a model. The last lines are remembered: an audit asks thousands of times for the same few.
+    """Fit a line to rows per bin: of the largest class, of the best other one and, if there are more, of neither.
 
-    Args:
-        counts: Per bin, the released rows of the largest class, those of the best other class and, where there are more
-            than two classes, those of neither.
-        centres: Shape (bins,): the margin that stands for a bin's, rising, in nats.
-        probabilities: Released shares of the classes, adding up to 1.
+    The last lines are remembered: an audit asks thousands of times for the same few.
     """
     first, second, *rest = np.array(counts, dtype=np.float64).T
     rows = max(float(np.sum(counts)), noise)
@@ -184,9 +180,7 @@ def _expected_rows(
 
     For two classes these are their released sizes. For more, the best other class is the true one in at least as many
     rows as if it were drawn by the classes' sizes, and at most in all that are not of the largest; the counts decide.
-
-    Returns:
-        The three numbers, and their standard deviation.
+    The last number is the standard deviation of the others.
     """
     others = np.delete(sizes, largest)
     whole = float(others.sum())
@@ -199,13 +193,7 @@ def _expected_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Straight:
-    """The average of straight lines.
-
-    Attributes:
-        log_odds: Shape (bins,).
-        slope: Mean slope.
-        sloped: How likely it is that there is a slope at all.
-    """
+    """The average of straight lines, its slope, and how likely it is that there is a slope at all."""
 
     log_odds: Floats
     slope: float
@@ -215,13 +203,7 @@ class _Straight:
     def fitted(
         cls, rows: tuple[Floats, Floats], places: Floats, noise: float, expected: tuple[float, float], off: float
     ) -> _Straight:
-        """Average the lines of the grid.
-
-        Args:
-            rows: Per kind, shape (bins,): released counts.
-            places: Shape (bins,): margins, from the middle of all.
-            expected: Per kind, the number of rows in all bins by released shares.
-        """
+        """Average the lines of the grid; ``places`` are margins from the middle of all bins."""
         base, slopes, shifts = math.log(expected[1] / expected[0]), np.array(SLOPES), np.array(SHIFTS)
         prior = np.where(slopes > 1, np.log(slopes) ** 2 / (2 * STEEP**2), 0.0)
         prior[0] -= math.log(FLAT_PRIOR)
@@ -247,10 +229,6 @@ def _loss(parts: Floats, rows: tuple[Floats, Floats], noise: float) -> Floats:
     """Compute minus the logarithm of the residuals' normal density, added up over the last axis, up to a constant.
 
     The density of the noise in the two counts does not depend on p: its part is taken out of the last term.
-
-    Args:
-        parts: Shape (2, ..., bins): the true part of each kind of rows in a bin.
-        rows: Per kind, shape (bins,): released counts.
     """
     first, second = parts
     residual = first * rows[1] - second * rows[0]
@@ -304,12 +282,7 @@ def _rising(log_odds: Floats, precision: Floats) -> Floats:
 
 
 def _guarded(log_odds: Floats, gain: Floats, noise: float) -> Floats:
-    """Predict the largest class everywhere, unless counts show that the other has more rows where it is predicted.
-
-    Args:
-        log_odds: Shape (bins,): of the best other class to the largest.
-        gain: Shape (bins,): its released rows, less those of the largest class.
-    """
+    """Predict the largest class everywhere, unless counts show that the other has more rows where it is predicted."""
     chosen = np.flatnonzero(log_odds > 0)
     for bins, deviations in GUARDS:
         looked_at = chosen[:bins]

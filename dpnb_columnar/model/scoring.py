@@ -34,7 +34,7 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -88,23 +88,6 @@ def interval_columns(name: str) -> tuple[str, str]:
     return f"lower_{name}", f"upper_{name}"
 
 
-@overload
-def score(
-    model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False, intervals: bool = False
-) -> pl.LazyFrame: ...
-
-
-@overload
-def score(
-    model: NaiveBayes,
-    frame: pl.DataFrame | pl.LazyFrame,
-    keep: Sequence[str] = (),
-    *,
-    labels: bool = False,
-    intervals: bool = False,
-) -> pl.DataFrame | pl.LazyFrame: ...
-
-
 def score(
     model: NaiveBayes,
     frame: pl.DataFrame | pl.LazyFrame,
@@ -118,17 +101,6 @@ def score(
     A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted, unless
     to be missing is a category of the attribute.
     Numbers outside the declared bounds count as the nearest bound.
-
-    Args:
-        labels: Whether to add ``predicted_label`` (string: the value label of ``predicted``, or the class itself where
-            it has none), placed behind ``predicted``.
-        intervals: Whether to add what the model's noise leaves known of each probability, behind them: ``lower_CLASS``
-            and ``upper_CLASS`` (float64), between which 95 of 100 probabilities are that exact counts would give
-            (``probability_intervals``).
-
-    Raises:
-        DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
-            of a result; or if ``labels`` is asked for, and no class has a value label.
     """
     rows = frame if isinstance(frame, pl.DataFrame) and frame.height <= FEW_ROWS else frame.lazy()
     batches, kept = checked_batches(model, rows.collect_schema(), keep, intervals=intervals), dict.fromkeys(keep)
@@ -217,7 +189,7 @@ COMPRESSION = 1
 GROUP_ROWS, GROUP_NUMBERS = 2**17, 2**23
 """Most rows of a row group, and most probabilities (64 MiB): it is held until it is written."""
 
-Scorer = Callable[[pl.LazyFrame], pl.LazyFrame]
+Scorer = Callable[[pl.LazyFrame], pl.DataFrame | pl.LazyFrame]
 
 
 @confined()
@@ -233,18 +205,14 @@ def write_scores(
     intervals: bool = False,
     overwrite: bool = False,
 ) -> tuple[int, int]:
-    """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows.
-
-    Args:
-        explained: Whether to write what each attribute said (``explain``) in place of the probabilities.
-    """
+    """Score or explain rows into one Parquet file, in their order, streamed: memory does not grow with the rows."""
     if explained:
         scorer: Scorer = functools.partial(explain, model, keep=keep, labels=labels, top=top)
     else:
         scorer = functools.partial(score, model, keep=keep, labels=labels, intervals=intervals)
     try:
         scans = _scans(model, rows, keep, scorer)
-        scored = pl.concat(map(scorer, scans))
+        scored = pl.concat([scorer(each).lazy() for each in scans])
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             numbers = len(model.attributes if explained else model.domain.classes)
             size = min(GROUP_ROWS, max(GROUP_NUMBERS // max(numbers, 1), 1))
@@ -267,8 +235,7 @@ def _write(scored: pl.LazyFrame, partial: Path, size: int) -> None:
 def _write_wide(scored: pl.LazyFrame, partial: Path, size: int) -> bool:
     """Write small row groups by Arrow, whose writer keeps 0.8 kB for every column of each until the end; Polars' 2.7.
 
-    Returns:
-        False where only Polars knows the type of a column, such as of 128 bits; then nothing is written.
+    Return False, with nothing written, where only Polars knows the type of a column, such as of 128 bits.
     """
     import pyarrow as pa
 
@@ -319,7 +286,12 @@ def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], sc
         except DataError as error:
             raise DataError(f"{each.name}: {error}") from None
         first_types, first = runs[0] if runs else (types, rows)
-        _check_kept(keep, each.name, types, first_types, first[0].name)
+        for column in keep:
+            if types[column] != first_types[column]:
+                raise DataError(
+                    f"{each.name}: column {column!r} has type {type_name(types[column])} here and "
+                    f"{type_name(first_types[column])} in {first[0].name}; cast it to one type in all files"
+                )
         runs.append((types, [each]))
     scans = [_scan(types, run) for types, run in runs]
     if advance := begin_pass(functools.partial(size_of, rows)):
@@ -333,22 +305,6 @@ def _scan(types: Mapping[str, pl.DataType], run: Sequence[NamedRows]) -> pl.Lazy
     if len(files) == len(run):
         return scan(ParquetSource(files, types))
     return pl.concat([each.rows.select(*types) for each in run])
-
-
-def _check_kept(
-    keep: Sequence[str],
-    name: str,
-    types: Mapping[str, pl.DataType],
-    first_types: Mapping[str, pl.DataType],
-    first: str,
-) -> None:
-    """Refuse kept columns of another type than in the first file."""
-    for column in keep:
-        if types[column] != first_types[column]:
-            raise DataError(
-                f"{name}: column {column!r} has type {type_name(types[column])} here and "
-                f"{type_name(first_types[column])} in {first}; cast it to one type in all files"
-            )
 
 
 OTHER, LOG_ODDS, PRIOR = "other", "log_odds", "prior"
@@ -378,23 +334,6 @@ def explanation_columns(model: NaiveBayes, top: int | None = None) -> dict[str, 
     return {LOG_ODDS: pl.Float64(), PRIOR: pl.Float64(), **said, SKIPPED: pl.UInt16()}
 
 
-@overload
-def explain(
-    model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False, top: int | None = None
-) -> pl.LazyFrame: ...
-
-
-@overload
-def explain(
-    model: NaiveBayes,
-    frame: pl.DataFrame | pl.LazyFrame,
-    keep: Sequence[str] = (),
-    *,
-    labels: bool = False,
-    top: int | None = None,
-) -> pl.DataFrame | pl.LazyFrame: ...
-
-
 def explain(
     model: NaiveBayes,
     frame: pl.DataFrame | pl.LazyFrame,
@@ -403,14 +342,7 @@ def explain(
     labels: bool = False,
     top: int | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Say for every row, in the order of the rows, what each attribute said for the predicted class.
-
-    Returns:
-        A frame, lazy for a lazy one: the kept columns, ``predicted`` as ``score`` has it, ``other``, ``log_odds``,
-        ``prior``, ``bits_ATTRIBUTE`` per attribute, ``skipped``. With ``top``, in place of the columns
-        of attributes, ``attribute_1`` and ``bits_1`` (the attribute of the most bits, for or against; of equal ones the
-        first in the model) and so on, and ``bits_rest``, the sum of all others.
-    """
+    """Say for every row, in the order of the rows, what each attribute said for the predicted class."""
     kept, numbers, classes = dict.fromkeys(keep), explanation_columns(model, top), [*model.domain.classes]
     words = {PREDICTED: classes} | ({PREDICTED_LABEL: class_words(model, kept)} if labels else {}) | {OTHER: classes}
     results = [*words, *numbers]

@@ -73,7 +73,6 @@ class WeightRounds:
     """Weights between two rounds, with all that is known of them. Public.
 
     Attributes:
-        model: The released model.
         query: What the next round sums up over the rows: tables, clipped, and the bound are those of all rounds.
         precision: Shape (parameters, parameters): inverse of the covariance of weights and log-odds.
         made_up: Shape (parameters, rows): the clipped log-ratios of rows made up under the model, in nats, and 1.
@@ -205,11 +204,7 @@ def start_rounds(model: NaiveBayes) -> WeightRounds:
 
 
 def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
-    """Make up an attribute's values under a released model, for as many rows of each class.
-
-    Returns:
-        Shape (rows,): the log-ratios, class by class.
-    """
+    """Make up an attribute's log-ratios under a released model, in as many rows of each class, class by class."""
     nats = np.append(ratios.ratios[0], ratios.missing[0])
     made_up = np.empty(len(ratios.probability) * by_class)
     uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53

@@ -121,9 +121,6 @@ def divide_by_size(
     """Divide anew what the tables and moments of all attributes are given together; other queries keep theirs.
 
     Several queries of one attribute divide its part as they did before.
-
-    Args:
-        weights: Public weights of these attributes, each above 0; None where all count alike.
     """
     names = [sized_attribute(each) for each in requests]
     sums: dict[str, Fraction] = defaultdict(Fraction)
@@ -188,9 +185,6 @@ def resolved_method(
 
     Where no number of rows is declared, they are taken for enough where attributes are many: the weights that are
     fitted to few rows stay near the tempered one.
-
-    Args:
-        rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
     """
     if method == LEARNED and not repeatable:
         raise UsageError(

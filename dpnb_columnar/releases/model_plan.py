@@ -51,8 +51,7 @@ class Pass:
     Attributes:
         query: What the rows are asked. Public.
         draw: Takes the exact answer, which is confidential, and the sampler of all noise; returns measurements.
-        asking: Name of the stage in which the rows are read.
-        drawing: Name of the stage in which noise is drawn.
+        asking, drawing: Names of the stages in which rows are read, and noise is drawn.
         values: Number of values that are drawn, for whoever waits; 0 where they are few.
     """
 
@@ -68,9 +67,7 @@ class ReleasePlan:
     """A checked release of a model: public facts alone. Only ``releases.plan`` makes one.
 
     Attributes:
-        domain: The declared domain.
         budget: Privacy budget, and the relation that it refers to: of whole units where the domain has one.
-        mechanism: The mechanism that answers the queries.
         noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
         shares: The composition table: every query with its share of the budget, the class counts first.
         attribute_weights: How attributes are weighted in the model's score (``attribute_weights``); None for
@@ -150,12 +147,7 @@ class ReleasePlan:
         return self.attribute_weights if self.given is None and (self.calibration or self.rounds) else None
 
     def draw(self, statistics: Statistics, sampler: Sampler) -> tuple[Measurement, ...]:
-        """Draw all that is released of the first pass.
-
-        Args:
-            statistics: Exact counts. Confidential.
-            sampler: Sampler of all noise.
-        """
+        """Draw all that is released of the first pass."""
         if statistics.domain != self.domain and digest(statistics.domain) != digest(self.domain):
             raise ValueError(
                 f"the statistics were counted in another domain than {self.domain.name!r}, which is planned"
@@ -166,17 +158,17 @@ class ReleasePlan:
         """Make a model of what was drawn of the first pass."""
         order = {(share.query, share.attribute): place for place, share in enumerate(self.shares)}
         drawn = tuple(sorted(measurements, key=lambda each: order.get(each.key, 0)))
-        made = parameters_of(self.released, drawn, self.record, weighted=self.attribute_weights is not None)
+        weighted = self.attribute_weights is not None
+        priors, sums, attributes = parameters_of(self.released, drawn, self.record, weighted=weighted)
         # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this
         # model has the best weights that are free.
         classes = len(self.domain.classes)
         free = self.reserved is not None and self.mechanism.binned and classes == 2
-        weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(made.attributes), classes)
+        weights = attribute_weights(TEMPERED if free else self.attribute_weights, len(attributes), classes)
         if self.public is not None:
             weights = self.public.attribute_weights
         guarantee = self.guarantee(tuple(each.share for each in drawn if each.share is not None), seeded=seeded)
-        tables = made.classes, made.attributes
-        return NaiveBayes(self.domain, guarantee, drawn, *tables, dict(software()), weights, made.weighted)
+        return NaiveBayes(self.domain, guarantee, drawn, priors, attributes, dict(software()), weights, sums)
 
     def calibrated(self, model: NaiveBayes, measured: Measurement, *, seeded: bool) -> NaiveBayes:
         """Add the weights that are fitted to the counts of a later pass, at once or given the model alone."""
@@ -186,11 +178,7 @@ class ReleasePlan:
         return replace(completed, guarantee=_completed(completed.guarantee, seeded=seeded))
 
     def passes(self, *, seeded: bool) -> Generator[Pass, Any, NaiveBayes]:
-        """Yield the questions to the rows, each of them made of what was released of the answers before.
-
-        Args:
-            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
-        """
+        """Yield the questions to the rows, each of them made of what was released of the answers before."""
         if self.given is None:
             values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
             tables = yield Pass(CellQuery(self.domain), self.draw, values=values)
@@ -279,13 +267,7 @@ LIBRARIES = ("numpy", "python-flint")
 
 
 def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBayes:
-    """Draw the tables of a model, and make it of them.
-
-    Args:
-        statistics: Exact counts. Confidential.
-        plan: The queries, their noise and what each may spend.
-        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-    """
+    """Draw the tables of a model, and make it; only exact draws from the system's generator give a guarantee."""
     return plan.model_of(plan.draw(statistics, draw), seeded=not draw.private)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dpnb_columnar.core.budget import (
     Budget,
@@ -92,14 +92,8 @@ With as many, ``adaptive-histogram`` was within .003 of the best mechanism on ev
 ten and a hundred times too wide; with fewer, up to .015 below ``histogram`` (docs/journal/accuracy.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MechanismChoice:
-    """A mechanism, and why it was chosen. Public.
-
-    Attributes:
-        name: Its name.
-        reason: Why ``auto`` took it, as the rest of a sentence after "since"; None where it was named.
-    """
+class MechanismChoice(NamedTuple):
+    """A mechanism, and why ``auto`` took it, as the rest of a sentence after "since"; None where it was named."""
 
     name: str
     reason: str | None = None
@@ -112,30 +106,23 @@ def resolved_mechanism(
 
     Every mechanism that ``auto`` may take releases attributes. Where a noise family is named, it is one that draws it,
     so that a delta is spent by what needs it.
-
-    Args:
-        rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
-        noise: Name of the noise family for smooth sensitivity; None where none is chosen.
     """
     if mechanism != AUTO:
         return MechanismChoice(mechanism)
     if not domain.numeric:
-        return MechanismChoice(
-            AdaptiveHistogram.name, "no attribute is numeric, so that mechanisms release the same counts"
-        )
-    if any(map(_is_fine, domain.numeric)):
-        return MechanismChoice(
-            AdaptiveHistogram.name, "bins of fractional numbers are placed by a released mean and variance"
-        )
-    if noise is not None:
-        return MechanismChoice(AdaptiveHistogram.name, "its bins are placed with noise of the family that is named")
-    if rows is not None and rows * epsilon >= LEAST_PLACED * len(domain.attributes):
-        return MechanismChoice(
-            AdaptiveHistogram.name,
-            "rows are many enough to place bins by a released mean and variance, whatever bounds are declared",
-        )
-    few = "no number of rows is declared" if rows is None else "rows are few for this epsilon and so many attributes"
-    return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
+        reason = "no attribute is numeric, so that mechanisms release the same counts"
+    elif any(map(_is_fine, domain.numeric)):
+        reason = "bins of fractional numbers are placed by a released mean and variance"
+    elif noise is not None:
+        reason = "its bins are placed with noise of the family that is named"
+    elif rows is not None and rows * epsilon >= LEAST_PLACED * len(domain.attributes):
+        reason = "rows are many enough to place bins by a released mean and variance, whatever bounds are declared"
+    else:
+        few = "no number of rows is declared"
+        if rows is not None:
+            few = "rows are few for this epsilon and so many attributes"
+        return MechanismChoice(BinCounts.name, f"{few}: all of the budget counts declared bins")
+    return MechanismChoice(AdaptiveHistogram.name, reason)
 
 
 def _is_fine(attribute: Numeric) -> bool:
@@ -168,13 +155,7 @@ later, sums of shares in place of the budget (three numbers of at most 601 chara
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """Upper bounds of a model.
-
-    Attributes:
-        bytes: Of its JSON document.
-        containers: Objects and lists in it; brackets in names count as well.
-        parameters: Rows of a Parquet model.
-    """
+    """Upper bounds of a model's JSON bytes, objects and lists (brackets in names as well), and Parquet rows."""
 
     bytes: int
     containers: int
@@ -366,20 +347,7 @@ def plan(
     *,
     repeatable: bool = True,
 ) -> ReleasePlan:
-    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
-
-    Args:
-        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
-            classes, or ``auto``; or what a public file says (``public_sample``), which also says which
-            attributes to release, and divides the budget among them.
-        rows: Declared number of rows, on which what ``auto`` chooses depends; None if there is none. Public.
-
-    Raises:
-        UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
-            together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
-            is not pure, or if the budget is too small for the number of queries.
-    """
+    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries."""
     budget = by_unit(budget, domain)
     choice = resolved_mechanism(mechanism, domain, budget.row_epsilon, rows, noise)
     chosen = mechanism_named(choice.name, AUTO)
@@ -460,11 +428,7 @@ def reserve_later_pass(plan: ReleasePlan) -> ReleasePlan:
 
 
 def plan_given(model: NaiveBayes) -> ReleasePlan:
-    """Plan the second release of a model whose tables were released: of its weights, for the share that was left.
-
-    Raises:
-        UsageError: if the model left no share, or has no score that this share is for.
-    """
+    """Plan the second release of a model whose tables were released: of its weights, for the share that was left."""
     guarantee = model.guarantee
     relation, share = guarantee.neighbours, guarantee.reserved
     # The noise is pure whatever it is accounted as.
@@ -538,11 +502,7 @@ def _size(loss: PrivacyCost) -> Fraction:
 
 
 def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
-    """Make the queries of later passes, with weights that give them their part of the budget.
-
-    Args:
-        method: How attributes are weighted; None for ordinary naive Bayes.
-    """
+    """Make the queries of later passes, with weights that give them their part of the budget."""
     if method not in (CALIBRATED, LEARNED):
         return []
     if all(request.attribute is None for request in others):

@@ -76,12 +76,7 @@ probability. No attribute says more than ``LARGEST_SCORE`` of them, 32 nats."""
 class ScorePlan:
     """A checked release of scores: public facts alone. Only ``plan_scores`` makes one.
 
-    Attributes:
-        model: The released model that gives the scores.
-        budget: Privacy budget, and the neighbouring relation that it refers to.
-        shares: The composition table: the scores' query, then one or two for each division into groups.
-        scores: The scores, and their bins.
-        divisions: How rows are divided into groups; None for all rows alone.
+    Shares are those of the scores' query, then one or two for each division of the rows into groups.
     """
 
     model: NaiveBayes
@@ -139,11 +134,7 @@ class ScorePlan:
             )
 
     def passes(self, *, seeded: bool) -> Generator[Pass, Any, ScoreValues]:
-        """Yield the one question to the rows, and take what was drawn of its answer.
-
-        Args:
-            seeded: Whether the sampler's noise can be repeated, so that nothing is promised.
-        """
+        """Yield the one question to the rows, and take what was drawn of its answer."""
         return self.values_of((yield Pass(self.scores, self.draw)), seeded=seeded)
 
     def check_payable(self) -> None:
@@ -177,12 +168,7 @@ class ScorePlan:
 def plan_scores(
     model: NaiveBayes, budget: Budget, *, seeded: bool = False, divisions: Divisions | None = None
 ) -> ScorePlan:
-    """Plan the release of a model's scores.
-
-    Args:
-        budget: Privacy budget, without a delta.
-        divisions: How rows are divided into groups; None for all rows alone.
-    """
+    """Plan the release of a model's scores."""
     classes = len(model.domain.classes)
     if not model.attributes:
         raise UsageError("epsilon: only scores of a model with attributes are released; this one has no attributes")
@@ -297,12 +283,7 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
 
 
 def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> ScoreValues:
-    """Draw the counts of scores, and those of each division into groups.
-
-    Args:
-        counts: Exact counts. Confidential.
-        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
-    """
+    """Draw the counts of scores, and those of each division into groups."""
     return plan.values_of(plan.draw(counts, draw), seeded=not draw.private)
 
 
@@ -313,7 +294,8 @@ def _bin_queries(plan: ScorePlan) -> tuple[BinQuery, ...]:
     queries = [BinQuery(share, (), _one_hot(_bins_of_all(plan)))]
     for division in () if plan.divisions is None else plan.divisions.crossed:
         if isinstance(scores, Margins):
-            second = np.arange(scores.group_bins) >= _zero(plan)
+            zero = scores.edges.index(_score_edges(plan.model, [0.0])[0]) + 1
+            second = np.arange(scores.group_bins) >= zero
             queries.append(BinQuery(next(shares), division, _one_hot(second.astype(np.int64))))
             parts = _reached(_score_edges(plan.model, PART_EDGES), scores)
             queries.append(BinQuery(next(shares), division, parts[np.newaxis], by_class=False))
@@ -339,16 +321,6 @@ def _one_hot(places: Integers) -> Integers:
 
 
 def _reached(edges: Sequence[int], scores: Margins) -> Integers:
-    """Count the edges, each of which is one of the scores', that a row of each bin reaches: it reaches the bin's own.
-
-    Returns:
-        Shape (bins,).
-    """
+    """Count the edges, all of them among the scores' own, that a row of each bin reaches."""
     places: Integers = np.searchsorted(edges, [scores.edges[0] - 1, *scores.edges], side="right")
     return places
-
-
-def _zero(plan: ScorePlan) -> int:
-    """Return the first bin of rows that are predicted to be of the second of two classes."""
-    assert isinstance(plan.scores, Margins)
-    return plan.scores.edges.index(_score_edges(plan.model, [0.0])[0]) + 1

@@ -30,12 +30,12 @@ from dpnb_columnar.core.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.core.mechanisms.tuning import cell_prior
 from dpnb_columnar.core.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.core.queries.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.document import leaves, to_document
-from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Priors, Table
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Presence, Priors, Table
 from dpnb_columnar.model.probability_intervals import NoiseIntervals, score_noise
 from dpnb_columnar.model.query_noise import LEVEL, QueryNoise, model_noise, query_noise
 
@@ -199,9 +199,8 @@ def without_noise(model: Model, statistics: Statistics) -> Model:
     for part in model.attributes:
         attribute, prior = model.domain[part.attribute], cell_prior(shares["counts", part.attribute])
         if isinstance(part, Table):
-            assert isinstance(attribute, Categorical)
             exact = [[int(count) for count in row] for row in statistics.tables[part.attribute]]
-            parts.append(postprocessing.table(attribute, exact, sizes, prior))
+            parts.append(Table(part.attribute, postprocessing.probabilities(exact, sizes, prior)))
             found["counts", part.attribute] = exact
             continue
         counts = []
@@ -210,10 +209,11 @@ def without_noise(model: Model, statistics: Statistics) -> Model:
             places = np.searchsorted(part.edges, scaled.codes, side="right") - 1  # type: ignore[union-attr]
             counts.append(np.bincount(places, scaled.counts, len(part.edges) - 1).astype(int).tolist())  # type: ignore[union-attr]
         drawn = presence_counts(statistics, attribute)  # type: ignore[arg-type]
-        presence = postprocessing.presence(drawn, sizes, cell_prior(shares["values present", part.attribute]))
+        added = cell_prior(shares["values present", part.attribute])
+        presence = Presence(postprocessing.probabilities(drawn, sizes, added))
         own = [row[0] for row in drawn]
-        bins = postprocessing.histogram(attribute, part.edges, counts, own, prior)  # type: ignore[arg-type, union-attr]
-        parts.append(replace(bins, presence=presence))
+        bins = postprocessing.probabilities(counts, own, prior)
+        parts.append(replace(part, probability=bins, presence=presence))  # type: ignore[call-arg]
         found["counts", part.attribute], found["values present", part.attribute] = counts, drawn
     measured = tuple(
         replace(each, values=tuple(map(tuple, found[each.key]))) if each.key in found else each

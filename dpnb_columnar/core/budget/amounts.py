@@ -93,11 +93,7 @@ class Budget:
 
 
 def parse_epsilon(value: object) -> Fraction:
-    """Parse epsilon exactly: ``0.1`` means one tenth, also as a Python float.
-
-    Raises:
-        UsageError: if the value is not a finite number from 0.0001 to 1000.
-    """
+    """Parse epsilon exactly: ``0.1`` means one tenth, also as a Python float."""
     try:
         epsilon = _exact(value)
     except ValueError as error:
@@ -113,12 +109,7 @@ def parse_epsilon(value: object) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRowCount:
-    """A declared number of rows. Public.
-
-    Attributes:
-        rows: The number.
-        origin: The option or the entry that declares it.
-    """
+    """A declared number of rows, public, and the option or the entry that declares it."""
 
     rows: int
     origin: str
@@ -130,11 +121,7 @@ def is_rule(delta: object) -> bool:
 
 
 def parse_rows(value: object, name: str = "declared rows") -> int:
-    """Parse the declared number of rows of a data set, a public fact that a codebook states.
-
-    Raises:
-        UsageError: if the value is not a whole number from 100 to 1e12.
-    """
+    """Parse the declared number of rows of a data set, a public fact that a codebook states."""
     try:
         rows = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -145,12 +132,7 @@ def parse_rows(value: object, name: str = "declared rows") -> int:
 
 
 def parse_delta(value: object, rows: int | None = None) -> Fraction:
-    """Parse delta exactly, or compute it from the declared rows by a rule; 0 for pure differential privacy.
-
-    Args:
-        value: A number, or a rule: ``1/n`` or ``1/n^2``.
-        rows: The declared, public number of rows, from ``parse_rows``; it is never counted. Only a rule depends on it.
-    """
+    """Parse delta exactly, or compute it by a rule from the declared rows, which are never counted; 0 for none."""
     if is_rule(value):
         rule = str(value).strip()
         if rows is None:

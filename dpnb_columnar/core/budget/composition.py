@@ -80,12 +80,7 @@ class Guarantee:
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Why all numbers of a query may share one cost (parallel composition).
-
-    Attributes:
-        reason: What one row changes, in words.
-        effect: The same, as what composes costs of several rows.
-    """
+    """Why all numbers of a query may share one cost (parallel composition): what one row changes, in words and kind."""
 
     reason: str
     effect: RowEffect

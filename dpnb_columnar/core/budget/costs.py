@@ -136,12 +136,6 @@ def for_one_row(cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
     return Approximate(cost.epsilon / rows, cost.delta / rows)
 
 
-def concentrated_of_rows(row_cost: Pure | Concentrated, rows: int, effect: RowEffect) -> Concentrated:
-    """Compute what ``rows`` changed rows cost in rho, if one costs ``row_cost``: the inverse of ``for_one_row``."""
-    one = to_concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
-    return Concentrated(one.rho * _times(rows, effect))
-
-
 def _times(rows: int, effect: RowEffect) -> int:
     return rows**2 if effect is RowEffect.ALL_DRAWS else rows
 
@@ -154,7 +148,8 @@ def group_cost_within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effec
     if isinstance(cost, Concentrated):
         if isinstance(row_cost, Approximate):
             return False
-        return concentrated_of_rows(row_cost, rows, effect).rho <= cost.rho
+        one = to_concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
+        return one.rho * _times(rows, effect) <= cost.rho
     if isinstance(row_cost, Concentrated) or row_cost.epsilon * rows > cost.epsilon:
         return False
     if isinstance(row_cost, Pure):
@@ -189,13 +184,9 @@ def concentrated_within(cost: Approximate) -> Concentrated:
 
 def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
     """Round a positive number down to so many significant decimal digits."""
-    unit = _last_digit(number, digits)
+    # The value of the last of these digits, or of the one after it.
+    unit = Fraction(10) ** (len(str(number.numerator)) - len(str(number.denominator)) - digits)
     return number // unit * unit
-
-
-def _last_digit(number: Fraction, digits: int) -> Fraction:
-    """Return the value of the last of so many significant digits of a positive number, or of the one after it."""
-    return Fraction(10) ** (len(str(number.numerator)) - len(str(number.denominator)) - digits)
 
 
 def _best_order(rho: float, epsilon: float) -> float:
@@ -222,12 +213,8 @@ def _logarithm(number: Fraction, side: Context) -> Fraction:
     """Bound the natural logarithm from the side to which the context rounds."""
     if number == 1:  # exact; the decimal next to 0 has more digits than any machine holds
         return Fraction(0)
-    logarithm = _decimal(number, side).ln(side)
+    logarithm = side.divide(Decimal(number.numerator), Decimal(number.denominator)).ln(side)
     return Fraction(logarithm.next_plus(side) if side is _ABOVE else logarithm.next_minus(side))
-
-
-def _decimal(number: Fraction, side: Context) -> Decimal:
-    return side.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 LARGEST_TOTAL = 10**1000
@@ -252,11 +239,7 @@ class Spent:
     rho: Fraction = Fraction(0)
 
     def plus(self, cost: PrivacyCost) -> Spent:
-        """Return the total with one more release.
-
-        Raises:
-            ValueError: if an approximate release comes after a concentrated one, or the total has too many digits.
-        """
+        """Return the total with one more release."""
         if isinstance(cost, Concentrated):
             return _in_range(Spent(self.epsilon, self.delta, self.rho + cost.rho))
         if self.rho:
@@ -268,11 +251,7 @@ class Spent:
 
 
 def admits(limit: Approximate, spent: Spent) -> bool:
-    """Decide whether a total is within a limit, in rational arithmetic; True is proven.
-
-    Args:
-        limit: Its delta may be 0; then no release with a delta or a rho is ever admitted.
-    """
+    """Decide whether a total is within a limit, in rational arithmetic; True is proven."""
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     if not spent.rho:
         return epsilon >= 0 and delta >= 0
@@ -297,12 +276,7 @@ class Remaining:
 
 
 def remaining(limit: Approximate, spent: Spent) -> Remaining:
-    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts.
-
-    Args:
-        limit: Its epsilon is at most 1000.
-        spent: A total that is within it.
-    """
+    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts."""
     epsilon, delta = limit.epsilon - spent.epsilon, limit.delta - spent.delta
     # Below the smallest epsilon there is no release to pay for, and none of the orders tried would prove anything.
     convertible = epsilon >= SMALLEST_EPSILON and delta > 0

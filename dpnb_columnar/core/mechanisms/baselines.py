@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.core.budget import Division, Request, SharesRule
-from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
-from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, LAPLACE, PRESENCE, WEIGHTED_COUNTS
+from dpnb_columnar.core.measurement import CLASS_COUNTS, COUNTS, PRESENCE, WEIGHTED_COUNTS
 from dpnb_columnar.core.mechanisms.mechanism import (
     Drawing,
     PrivateCounts,
@@ -22,6 +21,7 @@ from dpnb_columnar.core.mechanisms.mechanism import (
     class_counts_request,
     constant_noise,
     measure_table,
+    moment_requests,
     on_scale,
     presence_counts,
     presence_requests,
@@ -70,11 +70,7 @@ CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
 
 
 class Untrimmed(PrivateCounts):
-    """Truncated normal attributes from means and a measure of spread, categorical attributes from contingency tables.
-
-    Attributes:
-        spread: The query for the spread.
-    """
+    """Truncated normal attributes from means and a spread (``spread``), categorical ones from contingency tables."""
 
     smooth = False
     division = Division(Fraction(2), Fraction(1), Fraction(1))
@@ -83,19 +79,7 @@ class Untrimmed(PrivateCounts):
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
-        queries = ("mean", self.spread)
-        numeric = [
-            Request(
-                query,
-                attribute.name,
-                len(domain.classes),
-                PARALLEL_CLASSES,
-                LAPLACE,
-                division.numeric / len(queries),
-            )
-            for attribute in domain.numeric
-            for query in queries
-        ]
+        numeric = moment_requests(domain, ("mean", self.spread), division.numeric)
         tables = categorical_requests(domain, division.categorical)
         return [class_counts_request(domain, division), *presence_requests(domain, division), *numeric, *tables]
 

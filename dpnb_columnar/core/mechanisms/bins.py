@@ -44,10 +44,6 @@ def bin_edges(
     """Place the bins of an attribute: as many as its share can count precisely.
 
     They are where a mean and a variance that were measured say, or by the declaration.
-
-    Args:
-        sizes: Released numbers of values, per class.
-        counts: The share that counts the bins.
     """
     name = attribute.name
     bins = share_bins(sizes, counts)
@@ -92,12 +88,7 @@ def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
 def adaptive_edges(
     attribute: Numeric, bins: int, mean: float, variance: float, size: int, noise: Smoothness
 ) -> list[int]:
-    """Place bins where a released mean and variance say the values are; by the declaration where these are noise.
-
-    Args:
-        mean: In codes, as ``variance`` in squared codes.
-        size: Public size of the sample.
-    """
+    """Place bins where a released mean and variance say the values are; by the declaration where these are noise."""
     cells = attribute.scale.cells
     spread = min(max(variance, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
     if spread > SMALLEST_VARIANCE:
@@ -106,12 +97,7 @@ def adaptive_edges(
 
 
 def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:
-    """Place equal bins where a distribution of this mean and deviation is, and growing bins from there to both ends.
-
-    Args:
-        mean: In codes, 0 to ``last``.
-        deviation: In codes, positive.
-    """
+    """Place equal bins where a distribution of this mean and deviation is, and growing bins from there to both ends."""
     end = last + 1.0
     low, high = max(mean - REACH * deviation, 0.0), min(mean + REACH * deviation, end)
     width = (high - low) / bins

@@ -30,11 +30,7 @@ GRADIENT_BITS = 8
 
 
 def draw_margins(asked: Margins, share: Share, counts: ScoreCounts, sampler: Sampler) -> Measurement:
-    """Draw the rows of each range of the margin: of the largest class, of the best other one, of neither.
-
-    Args:
-        counts: Exact counts. Confidential.
-    """
+    """Draw the rows of each range of the margin: of the largest class, of the best other one, of neither."""
     if counts.scores != asked:
         raise ValueError("the margins that were counted are not those that the released model gives")
     rows = (noisy_counts(row, share, sampler) for row in asked.columns_of(counts.counts))
@@ -42,11 +38,7 @@ def draw_margins(asked: Margins, share: Share, counts: ScoreCounts, sampler: Sam
 
 
 def draw_gradient(asked: GradientQuery, share: Share, sums: GradientSums, sampler: Sampler) -> Measurement:
-    """Draw the sums of a round, a row each: one row of the data moves all of them together by a bounded amount.
-
-    Args:
-        sums: Exact sums. Confidential.
-    """
+    """Draw the sums of a round, a row each: one row of the data moves all of them together by a bounded amount."""
     if sums.query != asked:
         raise ValueError("the gradient that was summed up is not at the weights of this round")
     noise, bound = constant_noise(share), Fraction(asked.sensitivity, UNITS * CERTAIN)
@@ -76,13 +68,7 @@ class BinQuery:
 def draw_bins(
     scores: ClassScores, sizes: Sequence[int], queries: Sequence[BinQuery], counts: ScoreCounts, sampler: Sampler
 ) -> tuple[Measurement, ...]:
-    """Draw numbers of rows by their score, a row of numbers for each group and, where they are told apart, each class.
-
-    Args:
-        scores: What was asked.
-        sizes: Numbers of groups of the columns whose product groups are.
-        counts: Exact counts. Confidential.
-    """
+    """Draw numbers of rows by their score: a row of numbers for each group and, where told apart, each class."""
     if counts.scores != scores:
         raise ValueError("the scores that were counted are not those that the model gives")
     crossed = counts.counts.reshape(*sizes, scores.group_bins, -1)

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dpnb_columnar.core.budget import Division, Parallel, Pure, Request, RowEffect, Share, SharesRule
-from dpnb_columnar.core.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.core.budget import Division, Parallel, PrivacyCost, Pure, Request, RowEffect, Share, SharesRule
+from dpnb_columnar.core.budget.composition import PARALLEL_CELLS, PARALLEL_CLASSES
 from dpnb_columnar.core.measurement import (
     CLASS_COUNTS,
     COUNTS,
@@ -67,11 +67,7 @@ class Drawing:
         """Measure counts of disjoint cells, or sums of weights over these.
 
         Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at
-        most.
-
-        Args:
-            rows: Exact counts, row by row. Confidential.
-            sensitivity: The most that one row changes a number by. Public.
+        most. Exact rows are confidential, the sensitivity is public.
         """
         share = self.shares[query, attribute]
         noisy = [list(noisy_counts(row, share, self.sampler, sensitivity)) for row in rows]
@@ -84,12 +80,7 @@ class Drawing:
         values: Sequence[Sequence[int | Fraction]],
         sensitivities: Sequence[Fraction] | None,
     ) -> None:
-        """Keep what was drawn for a query.
-
-        Args:
-            values: Drawn numbers, row by row. Public.
-            sensitivities: Of each row, where it is a public constant; None where it follows the rows.
-        """
+        """Keep what was drawn for a query, with public sensitivities of its rows; None where they follow the data."""
         share = self.shares[query, attribute]
         scales = None if sensitivities is None else public_scales(constant_noise(share), sensitivities)
         self.measured[query, attribute] = Measurement.of(share, values, scales)
@@ -120,37 +111,22 @@ class Mechanism(Protocol):
     loss of its query.
     """
 
-    @property
-    def name(self) -> str:
-        """Name on the command line and in the model."""
-
-    @property
-    def summary(self) -> str:
-        """One line for the command line's help."""
-
-    @property
-    def private(self) -> bool:
-        """Whether a model made by it carries a guarantee."""
-
-    @property
-    def smooth(self) -> bool:
-        """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
-
-    @property
-    def binned(self) -> bool:
-        """Whether its models hold numeric attributes as histograms."""
-
-    @property
-    def default_noise(self) -> str:
-        """Noise family for smooth sensitivity where none is chosen."""
-
-    @property
-    def division(self) -> Division:
-        """Division of the budget among attributes by their kind, and class counts, where none is chosen."""
-
-    @property
-    def shares_rule(self) -> SharesRule:
-        """How the part of all attributes is divided among them where that is not chosen."""
+    name: str
+    """Name on the command line and in the model."""
+    summary: str
+    """One line for the command line's help."""
+    private: bool
+    """Whether a model made by it carries a guarantee."""
+    smooth: bool
+    """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
+    binned: bool
+    """Whether its models hold numeric attributes as histograms."""
+    default_noise: str
+    """Noise family for smooth sensitivity where none is chosen."""
+    division: Division
+    """Division of the budget among attributes by their kind, and class counts, where none is chosen."""
+    shares_rule: SharesRule
+    """How the part of all attributes is divided among them where that is not chosen."""
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the queries, the class counts first."""
@@ -167,11 +143,7 @@ def draw_tables(
 ) -> tuple[Measurement, ...]:
     """Draw all that a mechanism releases of the statistics of a domain: the trust boundary of the first pass.
 
-    Args:
-        statistics: Exact counts. Confidential.
-        shares: The composition table.
-        released: The domain of the attributes that are released; others only decide which rows count.
-        sampler: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
+    The statistics are confidential; only exact draws from the operating system's generator give a guarantee.
     """
     drawing = Drawing(statistics, {(share.query, share.attribute): share for share in shares}, sampler)
     mechanism.classes(drawing)
@@ -208,11 +180,7 @@ def public_scales(noise: NoiseFamily, sensitivities: Sequence[Fraction]) -> list
 def noisy_counts(
     counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY
 ) -> Iterator[int]:
-    """Add noise to counts, as ``Drawing.counts`` says, and bound them by what a file holds.
-
-    Args:
-        counts: Exact counts. Confidential.
-    """
+    """Add noise to counts, as ``Drawing.counts`` says, and bound them by what a file holds."""
     noise = constant_noise(share)
     return (within_largest(int(draw(Fraction(int(count)), sensitivity, noise))) for count in counts)
 
@@ -276,6 +244,17 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
     return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
 
 
+def moment_requests(
+    domain: Domain, queries: Sequence[str], weight: Fraction, noise: str = LAPLACE, kind: type[PrivacyCost] = Pure
+) -> list[Request]:
+    """Make the queries for moments of each numeric attribute within every class, which divide its weight evenly."""
+    return [
+        Request(query, attribute.name, len(domain.classes), PARALLEL_CLASSES, noise, weight / len(queries), kind)
+        for attribute in domain.numeric
+        for query in queries
+    ]
+
+
 def measure_table(drawing: Drawing, attribute: Categorical) -> None:
     """Measure the contingency table of a categorical attribute with the classes: every cell, empty or not."""
     drawing.counts(COUNTS, attribute.name, drawing.statistics.tables[attribute.name])
@@ -284,9 +263,7 @@ def measure_table(drawing: Drawing, attribute: Categorical) -> None:
 def presence_requests(domain: Domain, division: Division, *, samples: bool = True) -> list[Request]:
     """Make the query for how many values numeric attributes have, per attribute that declares it.
 
-    Args:
-        samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
-            needs the number of its values for nothing else.
+    Of an attribute that rows without a value merely skip, only samples of public size need the number of its values.
     """
     columns = {Missing.CATEGORY: 2} | ({Missing.SKIP: 1} if samples else {})
     return [

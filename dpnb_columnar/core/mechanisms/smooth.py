@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.core.budget import Division, Pure, Request, Share, SharesRule
-from dpnb_columnar.core.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.core.mechanisms.mechanism import (
     Drawing,
     PrivateCounts,
     categorical_requests,
     class_counts_request,
     measure_table,
+    moment_requests,
     on_scale,
     presence_requests,
 )
@@ -103,13 +103,7 @@ class MomentQueries:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactAnswer:
-    """The exact answer to a query with its sensitivity, before noise. Confidential.
-
-    Attributes:
-        location: The moment of the sample of public size, in codes or squared codes.
-        sensitivity: Its smooth sensitivity, raised above the search's error.
-        noise: The noise that is scaled by the sensitivity. Public.
-    """
+    """A moment of a sample of public size, its smooth sensitivity above the search's error, and noise. Confidential."""
 
     location: Fraction
     sensitivity: Fraction
@@ -121,11 +115,7 @@ class ExactAnswer:
 
 
 def exact_answers(asked: Sequence[MomentQueries]) -> list[dict[str, list[ExactAnswer]]]:
-    """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side.
-
-    Returns:
-        Of each element of ``asked``, by query, one answer per column.
-    """
+    """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side."""
     columns = [column for each in asked for column in each.columns]
     sizes = [size for each in asked for size in each.sizes]
     cells = [each.cells for each in asked for _ in each.columns]
@@ -195,19 +185,7 @@ class Smooth(PrivateCounts):
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
-        numeric = [
-            Request(
-                query,
-                attribute.name,
-                len(domain.classes),
-                PARALLEL_CLASSES,
-                noise,
-                division.numeric / len(self.queries),
-                smooth_family(noise).kind,
-            )
-            for attribute in domain.numeric
-            for query in self.queries
-        ]
+        numeric = moment_requests(domain, self.queries, division.numeric, noise, smooth_family(noise).kind)
         tables = categorical_requests(domain, division.categorical)
         presence = presence_requests(domain, division)
         return [self.class_counts(domain, division, noise), *presence, *numeric, *tables]

@@ -27,12 +27,7 @@ STUDENT_DEGREES = 3
 
 
 def smooth_family(name: str) -> SmoothFamily:
-    """Look up a noise family.
-
-    Raises:
-        UsageError: if no family has this name.
-        UnavailableError: if it is a family of an extension that is not installed.
-    """
+    """Look up a noise family."""
     if name in _FAMILIES:
         return _FAMILIES[name]
     if (degrees := degrees_of(name)) is not None:
@@ -48,11 +43,7 @@ def smooth_family(name: str) -> SmoothFamily:
 
 
 def smooth_noise(name: str, loss: PrivacyCost) -> NoiseFamily:
-    """Calibrate the noise of a family to a loss.
-
-    Raises:
-        ValueError: if the loss is not stated as the family states it, or if the family is not admissible for it.
-    """
+    """Calibrate a family's noise to a loss; ValueError if it states its loss otherwise or is not admissible for it."""
     return _calibrated(smooth_family(name), loss)
 
 

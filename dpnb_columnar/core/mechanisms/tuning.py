@@ -65,12 +65,7 @@ class Smoothness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedSmoothness:
-    """The smoothness of a noise family that is calibrated to a cost: all of the noise that post-processing needs.
-
-    Attributes:
-        cost: Privacy cost of one release.
-        beta: Smoothness that the family is calibrated for.
-    """
+    """The smoothness of a noise family that is calibrated to a cost: all of the noise that post-processing needs."""
 
     cost: PrivacyCost
     beta: Fraction
@@ -99,10 +94,6 @@ def smoothness(name: str, cost: PrivacyCost) -> NamedSmoothness:
 
     It trades the reach of the smooth sensitivity (the larger beta, the less it depends on databases that are many rows
     away) against the weight of the noise's tails.
-
-    Raises:
-        ValueError: if no family has this name, or if it states its loss otherwise.
-        UnavailableError: if it is a family of an extension that is not installed.
     """
     kind, beta = beta_of(name)
     if not isinstance(cost, kind):
@@ -111,12 +102,7 @@ def smoothness(name: str, cost: PrivacyCost) -> NamedSmoothness:
 
 
 def beta_of(name: str) -> tuple[type[PrivacyCost], Callable[..., Fraction]]:
-    """Look up how a family states its loss, and its beta as a function of the numbers of a loss.
-
-    Raises:
-        ValueError: if no family has this name.
-        UnavailableError: if it is a family of an extension that is not installed.
-    """
+    """Look up how a family states its loss, and its beta as a function of the loss; ValueError for no family."""
     if name in BETAS:
         return BETAS[name]
     if (degrees := degrees_of(name)) is not None:
@@ -170,12 +156,7 @@ def positive_sum(counts: Sequence[int]) -> int:
 
 
 def trim(size: int, noise: Smoothness, smallest: int | None = None) -> int:
-    """Choose how many values to cut from each end of a sample of public size.
-
-    Args:
-        size: Public size of the sample.
-        smallest: Public size of the smallest sample that this one is compared with; None for this one.
-    """
+    """Choose how many values to cut from each end of a sample of public size."""
     beta, least = float(noise.beta), size if smallest is None else smallest
     # The smooth sensitivity weighs what happens k substitutions away by exp(-beta k), and the declared bounds come into
     # reach once k exceeds the trim. At k = log(size)/beta they weigh 1/size, as much as one value of the sample.
@@ -199,9 +180,6 @@ def trimmed_normal_variance(part: float) -> float:
     """Compute the variance of a standard normal distribution cut at its t- and (1-t)-quantiles.
 
     It is 1 - 2 z phi(z)/(1 - 2t), where z is the (1-t)-quantile and phi the density.
-
-    Args:
-        part: t, below 1/2; nothing is cut at 0 and below.
     """
     if part <= 0:
         return 1.0

@@ -39,7 +39,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpnb_columnar.core.budget.costs import Approximate
-from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, rational, smallest, supremum, upper
+from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, Standard, rational, smallest, supremum, upper
 from dpnb_columnar.core.noise.laplace import StandardLaplace
 
 
@@ -57,16 +57,8 @@ class ApproximateNoise(Scaled):
 
 
 def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilation: Callable[[Fraction], arb]) -> None:
-    """Refuse parameters for which no scale is large enough.
-
-    Args:
-        dilation: Hockey-stick divergence of the dilation by exp(-b), as a function of b > 0.
-    """
-    if not (epsilon > 0 and 0 < delta < 1):
-        raise ValueError(
-            f"{family} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta = "
-            f"{float(delta):.6g}"
-        )
+    """Refuse parameters for which no scale is large enough: dilation by exp(-beta) alone diverges by delta or more."""
+    _check_loss(family, epsilon, delta)
 
     def admissible(b: Fraction) -> bool:
         return bool(dilation(b) < rational(delta))
@@ -77,6 +69,14 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
         raise ValueError(
             f"{family} noise of epsilon = {float(epsilon):.6g} and delta = {float(delta):.6g} needs 0 <= beta < "
             f"{supremum(admissible, epsilon):.6g}, found beta = {float(beta):.6g}"
+        )
+
+
+def _check_loss(family: str, epsilon: Fraction, delta: Fraction) -> None:
+    if not (epsilon > 0 and 0 < delta < 1):
+        raise ValueError(
+            f"{family} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta = "
+            f"{float(delta):.6g}"
         )
 
 
@@ -103,10 +103,6 @@ class ApproximateLaplace(ApproximateNoise):
 
     the smallest that is private wherever the first is the largest. Where 1/epsilon is the largest, a constant
     sensitivity would need no less noise.
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1, 0 < beta < epsilon, and dilation by exp(-beta) alone loses less
-            than delta.
     """
 
     def __post_init__(self) -> None:
@@ -148,12 +144,8 @@ def _dilation(epsilon: Fraction, beta: Fraction) -> arb:
 
 
 @dataclass(frozen=True, slots=True)
-class StandardNormal:
+class StandardNormal(Standard):
     """Density exp(-x^2/2) / sqrt(2 pi)."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: sqrt(2) erfcinv(u)."""
@@ -190,10 +182,6 @@ class Gaussian(ApproximateNoise):
 
     It is the smallest that is private wherever the root is the largest of the three, as it is for delta far below
     epsilon. With beta = 0 this is the analytic Gaussian mechanism of Balle and Wang (2018).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon, and dilation by exp(-beta) alone loses less
-            than delta.
     """
 
     def __post_init__(self) -> None:
@@ -247,11 +235,7 @@ def _tail(z: arb) -> arb:
 
 @dataclass(frozen=True, slots=True)
 class ClassicalGaussian(ApproximateNoise):
-    """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta))).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
-    """
+    """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta)))."""
 
     def __post_init__(self) -> None:
         _check(self, Gaussian, 4, 1)
@@ -271,11 +255,7 @@ class ClassicalGaussian(ApproximateNoise):
 
 @dataclass(frozen=True, slots=True)
 class ClassicalLaplace(ApproximateNoise):
-    """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta)).
-
-    Raises:
-        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
-    """
+    """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta))."""
 
     def __post_init__(self) -> None:
         _check(self, ApproximateLaplace, 2, 0)
@@ -310,11 +290,7 @@ def _check(
 ) -> None:
     """Refuse a beta above epsilon / (factor * (addend + ln(2/delta))), or one for which the exact scale is larger."""
     epsilon, delta = noise.epsilon, noise.delta
-    if not (epsilon > 0 and 0 < delta < 1):
-        raise ValueError(
-            f"{noise.name} noise needs epsilon > 0 and 0 < delta < 1, found epsilon = {float(epsilon):.6g} and delta "
-            f"= {float(delta):.6g}"
-        )
+    _check_loss(noise.name, epsilon, delta)
     published = epsilon / upper(lambda: factor * (addend + _logarithm(delta)))  # rounded down
 
     def proven(beta: Fraction) -> bool:

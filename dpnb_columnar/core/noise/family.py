@@ -88,9 +88,8 @@ def upper(expression: Callable[[], arb]) -> Fraction:
 def smallest(certain: Callable[[Fraction], bool], least: Fraction) -> Fraction:
     """Find the smallest number >= ``least`` of which ``certain`` is true, to a relative ``TOLERANCE``, from above.
 
-    Args:
-        certain: A condition that stays true as the number grows. It is called at the precision of calibration, and
-            says True only where no rounding error could make it false. It has to be true of some number.
+    ``certain`` stays true as the number grows, is true of some number, and says True only where no rounding error, at
+    the precision of calibration, could make it false.
     """
     with ctx.workprec(PRECISION):
         high = least
@@ -152,11 +151,8 @@ def enclose_inverse(
     """Find a ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.
 
     Interval Newton method: let X be a ball and m its midpoint. If m + (survival(m) - target)/density(X) lies within X,
-    it holds the inverse of every number in the target, by the mean value theorem.
-
-    Returns:
-        The smallest ball that the precision allows, or about the target's own width; None if the guess was not good
-        enough, or the target is too wide.
+    it holds the inverse of every number in the target, by the mean value theorem. The ball is the smallest that the
+    precision allows, or about the target's own width; None if the guess was not good enough, or the target is too wide.
     """
     ball, inverse = arb(guess.mid(), (accuracy + 2 * target.rad() / density(guess.mid())).upper()), None
     while True:
@@ -173,7 +169,8 @@ class Standard(Protocol):
     """The distribution of X, symmetrical about 0; methods as in ``NoiseFamily``."""
 
     @property
-    def uniforms(self) -> int: ...
+    def uniforms(self) -> int:
+        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None: ...
 

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from dpnb_columnar.core.budget.costs import Pure
-from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled
+from dpnb_columnar.core.noise.family import PRECISION, Floats, Scaled, Standard
 
 UNIFORM_BITS = 64
 """Bits of a uniform number by which ``Laplace.whole`` decides."""
@@ -24,12 +24,8 @@ ENDS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class StandardLaplace:
+class StandardLaplace(Standard):
     """Density exp(-|x|) / 2."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: -log u."""
@@ -52,9 +48,6 @@ class Laplace(Scaled):
     A shift of at most 1 changes the log-density by at most epsilon, with equality outside the two locations. A scale
     that moves with the data is not admissible: the ratio of two scales changes the log-density without bound. So
     ``beta`` is 0. (With a small probability of failure allowed, see ``ApproximateLaplace``.)
-
-    Raises:
-        ValueError: unless 0 < epsilon.
     """
 
     epsilon: Fraction
@@ -87,17 +80,11 @@ class Laplace(Scaled):
         """Round ``scale * |Z|`` to the nearest whole number, where the first 64 bits of a uniform number u decide it.
 
         |Z| exceeds z where u < exp(-epsilon z). So it rounds to k or more where u < t(k), and to less where u > t(k),
-        with t(k) = exp(-(k - 1/2) epsilon/scale). Of u it is known that seen <= 2**64 u <= seen + 1. With
-        T(k) = floor(2**64 t(k)): if seen < T(k), then u <= T(k)/2**64 <= t(k), and not both are equal, as t(k) is
-        irrational; if seen > T(k), then u >= (T(k) + 1)/2**64 > t(k). So T(k + 1) < seen < T(k) implies k, and
-        T(1) < seen implies 0, by comparison of integers. In floating point is only the guess which k to try.
-
-        Args:
-            scale: Positive, exact.
-            seen: The first 64 bits of u.
-
-        Returns:
-            k; None where these bits do not decide it, or another k was guessed.
+        with t(k) = exp(-(k - 1/2) epsilon/scale). Of u it is known that seen <= 2**64 u <= seen + 1. With T(k) =
+        floor(2**64 t(k)): if seen < T(k), then u <= T(k)/2**64 <= t(k), and not both are equal, as t(k) is irrational;
+        if seen > T(k), then u >= (T(k) + 1)/2**64 > t(k). So T(k + 1) < seen < T(k) implies k, and T(1) < seen implies
+        0, by comparison of integers. In floating point is only the guess which k to try. The result is None where these
+        bits do not decide it, or another k was guessed.
         """
         if scale <= 0 or not 0 <= seen < 2**UNIFORM_BITS:
             raise ValueError(f"Laplace noise needs a positive scale and a uniform number of {UNIFORM_BITS} bits")

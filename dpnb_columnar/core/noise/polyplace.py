@@ -30,9 +30,6 @@ class PolyPlace:
     tail.
 
     The tails fall like |z|^-(alpha+1), so the mean of |Z| is finite for alpha > 1 and the variance for alpha > 2.
-
-    Raises:
-        ValueError: unless 0 < beta < epsilon.
     """
 
     epsilon: Fraction

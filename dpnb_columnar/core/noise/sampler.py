@@ -32,11 +32,7 @@ REPORTED = 256
 
 
 class RandomBits(Protocol):
-    """A source of independent fair bits.
-
-    Attributes:
-        private: Whether nobody can predict or repeat them; a model released with other bits carries no guarantee.
-    """
+    """A source of independent fair bits; ``private`` if nobody can predict or repeat them: others give no guarantee."""
 
     private: bool
 
@@ -68,14 +64,8 @@ class SeededBits:
 def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBits, grid_bits: int = 0) -> Fraction:
     """Draw ``location + scale * Z`` rounded to the nearest multiple of ``2**-grid_bits``.
 
-    Args:
-        location: f, exact. Confidential.
-        scale: S > 0, exact. Confidential unless it is a public constant.
-        bits: Source of randomness; secret in every real release.
-        grid_bits: Public fineness of the result, 0 for whole numbers.
-
-    Returns:
-        The released value, exact.
+    The location is confidential, and so is the scale, unless it is a public constant; bits are secret in every real
+    release.
     """
     if scale <= 0:
         raise ValueError("noise needs a positive scale")  # which may be confidential, so it is not quoted
@@ -102,11 +92,7 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
 
 
 class Sampler(Protocol):
-    """The interface that a release draws its noise through.
-
-    Attributes:
-        private: Whether what it draws protects anybody.
-    """
+    """The interface that a release draws its noise through; ``private`` if what it draws protects anybody."""
 
     @property
     def private(self) -> bool: ...
@@ -130,12 +116,7 @@ class ExactSampler:
 
 
 class ReportedSampler:
-    """Draws as another sampler does, and reports how many values it has drawn: nothing about the values.
-
-    Args:
-        sampler: What draws.
-        advance: Takes numbers of values.
-    """
+    """Draws as another sampler does, and reports how many values it has drawn: nothing about the values."""
 
     def __init__(self, sampler: Sampler, advance: Callable[[float], None]) -> None:
         self._sampler, self._advance = sampler, advance

@@ -21,16 +21,12 @@ import numpy as np
 from flint import arb, ctx
 
 from dpnb_columnar.core.budget.costs import Pure
-from dpnb_columnar.core.noise.family import Floats, Scaled, enclose_inverse, rational, upper
+from dpnb_columnar.core.noise.family import Floats, Scaled, Standard, enclose_inverse, rational, upper
 
 
 @dataclass(frozen=True, slots=True)
-class StandardCauchy:
+class StandardCauchy(Standard):
     """Density 1 / (pi (1 + x^2))."""
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: 1 / tan(pi u / 2)."""
@@ -70,9 +66,6 @@ class PaperCauchy(_Cauchy):
     epsilon/sqrt(2), with x = beta: cosh x + exp(-x) x^2/2 <= cosh(sqrt(2) x), because cosh(sqrt(2) x) - cosh x is at
     least x^2/2 termwise. So d <= epsilon: private, though not tight. As epsilon falls to 0 the loss approaches
     epsilon.
-
-    Raises:
-        ValueError: unless 0 < beta <= epsilon/sqrt(2).
     """
 
     def __post_init__(self) -> None:
@@ -103,9 +96,6 @@ class NissimCauchy(_Cauchy):
     Here cosh d = cosh b + exp(-|b|) epsilon^2 / 72, at most cosh(epsilon/6) + (epsilon/6)^2 / 2 <= cosh(sqrt(2)
     epsilon/6) by the term-by-term comparison of ``PaperCauchy``. So the loss is at most sqrt(2) epsilon/6, not a
     quarter of what it is charged.
-
-    Raises:
-        ValueError: unless 0 < beta <= epsilon/6.
     """
 
     def __post_init__(self) -> None:
@@ -131,17 +121,13 @@ HALF = arb(0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class StandardStudent:
+class StandardStudent(Standard):
     """Density proportional to (1 + x^2/nu)^(-(nu+1)/2), nu the degrees of freedom.
 
     P(|X| > x) is the regularised incomplete beta function I(nu/(nu + x^2); nu/2, 1/2).
     """
 
     degrees: Fraction
-
-    @property
-    def uniforms(self) -> int:
-        return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
         """Invert ``survival``: approximately, at low precision, then as a ball that certainly holds it."""
@@ -244,9 +230,6 @@ class StudentT(Scaled):
     One degree of freedom is the Cauchy distribution at the smallest scale. The variance is finite for nu > 2.
 
     Source: the family is Bun and Steinke's (2019); the distance is that of Cauchy noise, above.
-
-    Raises:
-        ValueError: unless nu > 0, and 0 < beta < epsilon/max(nu, 1).
     """
 
     epsilon: Fraction

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 from dpnb_columnar.core.budget import Parallel
 from dpnb_columnar.domain import Domain
@@ -99,17 +99,13 @@ class Query(Protocol[AnswerT_co]):
 
 def with_parts(answer: AnswerT, parts: frozenset[str]) -> AnswerT:
     """Return an answer with other digests of what was read."""
-    return _replaced(answer, parts=parts)
+    changed: AnswerT = replace(cast(Any, answer), parts=parts)
+    return changed
 
 
 def with_whole_units(answer: AnswerT, whole_units: bool) -> AnswerT:
     """Return an answer of which it is declared, or not, that no unit has rows in what it is added to."""
-    return _replaced(answer, whole_units=whole_units)
-
-
-def _replaced(answer: AnswerT, **fields: object) -> AnswerT:
-    fixed: Any = answer  # protocols do not say that they are dataclasses
-    changed: AnswerT = replace(fixed, **fields)
+    changed: AnswerT = replace(cast(Any, answer), whole_units=whole_units)
     return changed
 
 

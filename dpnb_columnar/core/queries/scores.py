@@ -166,12 +166,7 @@ class ClassScores(ABC):
 
     @abstractmethod
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute the bin of each row within its group.
-
-        Args:
-            scores: Shape (classes, rows): a row's score in each class.
-            classes: Shape (rows,): the row's class.
-        """
+        """Compute the bin of each row within its group: scores have shape (classes, rows), classes (rows,)."""
 
     def empty(self) -> ScoreCounts:
         """Return the counts of no row."""
@@ -187,7 +182,6 @@ class Scores(ClassScores):
 
     @property
     def words(self) -> str:
-        """What is counted."""
         return "rows of each class and class that the model predicts" + " in each group" * bool(self.group_tables)
 
     @property
@@ -197,12 +191,10 @@ class Scores(ClassScores):
 
     @property
     def cells(self) -> int:
-        """How many counts noise is added to."""
         return self.groups * len(self.domain.classes) * self.group_bins
 
     @property
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
-        """Per class, a table per attribute."""
         return self.tables
 
     @property
@@ -212,7 +204,6 @@ class Scores(ClassScores):
 
     @property
     def digest(self) -> str:
-        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
         return _digest_of(self.domain, chain(*self.tables), self.offsets, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
@@ -243,7 +234,6 @@ class Margins(ClassScores):
 
     @property
     def words(self) -> str:
-        """What is counted."""
         truths = "either" if self.columns == 2 else "either or neither"
         margin = f"rows in {self.ranges} ranges of the margin between the largest class and the best other, of {truths}"
         return margin + ", in each group" * bool(self.group_tables)
@@ -265,7 +255,6 @@ class Margins(ClassScores):
 
     @property
     def cells(self) -> int:
-        """How many counts noise is added to."""
         return self.groups * self.ranges * self.columns
 
     @property
@@ -280,12 +269,10 @@ class Margins(ClassScores):
 
     @property
     def digest(self) -> str:
-        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
         numbers = (self.offsets, self.largest, self.edges)
         return _digest_of(self.domain, chain(*self.tables), *numbers, *self._counted)
 
     def bins_of(self, scores: Integers, classes: Integers) -> Integers:
-        """Compute the bin of each row."""
         largest, best = _largest(scores, self.compared)
         bins = _ranges(self.edges)(largest - scores[self.largest])
         if self.columns > 2:
@@ -294,7 +281,6 @@ class Margins(ClassScores):
 
     @property
     def farthest(self) -> int:
-        """Size of the largest number that scores are compared with."""
         return 1 + max(map(abs, self.edges))
 
     def columns_of(self, counts: Integers) -> Integers:
@@ -306,11 +292,7 @@ class Margins(ClassScores):
 
 
 def _largest(scores: Integers, places: Sequence[int]) -> tuple[Integers, Integers]:
-    """Return the largest score of each row in some classes, and its class, the first of equal ones.
-
-    Args:
-        scores: Shape (classes, rows).
-    """
+    """Return the largest score of each row in some classes, and its class, the first of equal ones."""
     first, *others = places
     largest, best = scores[first], np.full(scores.shape[1], first)
     for place in others:
@@ -339,11 +321,8 @@ class ScoreCounts:
     """Exact counts of rows per bin and class. Confidential: its repr shows the shape only.
 
     Attributes:
-        scores: What was counted. Public.
         counts: Shape (bins, classes), int64: numbers of rows, or of steps of their weights.
-        parts: Digests of the files that were counted, or of counts whose rows are not known; empty for a frame. Not
-            compared.
-        whole_units: As of ``Statistics``.
+        parts, whole_units: As of ``Answer``; not compared.
     """
 
     scores: ClassScores
@@ -466,15 +445,7 @@ class GradientQuery:
         return _type_of(max(total, sum(sizes), CERTAIN * max(sizes, default=0), *map(abs, self.weights)))
 
     def factors_of(self, scores: Iterable[Integers], classes: Integers) -> Integers:
-        """Compute what a row multiplies its scores by: the sums add up these products, and the factors.
-
-        Args:
-            scores: Per table, shape (rows,): a row's score.
-            classes: Shape (rows,): the row's class.
-
-        Returns:
-            Shape (rows,), in 1/``CERTAIN``.
-        """
+        """Compute what a row multiplies its scores by, in 1/``CERTAIN``: sums are of these products, and of factors."""
         total = np.full(len(classes), self.log_odds, dtype=self.number_type)
         size = np.zeros_like(total)
         for weight, score in zip(self.weights, scores, strict=True):
@@ -506,13 +477,10 @@ class GradientSums:
     """Exact sums over rows. Confidential: its repr shows the shape only.
 
     Attributes:
-        query: What was summed up. Public.
         sums: Shape (attributes + 1,), int64: per attribute, and last of the log-odds, in 1/(``UNITS`` ``CERTAIN``) of a
             nat.
         rows: Shape (classes,), int64: the number of rows, to see that all passes read the same.
-        parts: Digests of the files that were summed up, or of sums whose rows are not known; empty for a frame. Not
-            compared.
-        whole_units: As of ``Statistics``.
+        parts, whole_units: As of ``Answer``; not compared.
     """
 
     query: GradientQuery

@@ -56,11 +56,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class CellQuery:
-    """The first pass: how many rows are in each cell of a domain. Public.
-
-    Attributes:
-        domain: The domain whose cells are counted.
-    """
+    """The first pass: how many rows are in each cell of a domain. Public."""
 
     domain: Domain
     later: ClassVar[bool] = False
@@ -165,11 +161,7 @@ class Statistics:
         return replace(self.joined(other), summands=first | second, whole_units=self.whole_units)
 
     def joined(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets of rows, of which no row is in both, whatever their counts.
-
-        Raises:
-            ValueError: if there are more rows than ``assemble`` adds up.
-        """
+        """Return the statistics of both sets of rows, of which no row is in both, whatever their counts."""
         domain = united([self.domain, other.domain])
         return assemble(domain, chain(self.cells(), other.cells()), self.parts | other.parts)
 
@@ -215,16 +207,7 @@ class Statistics:
 
 
 def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:
-    """Add up cells into statistics.
-
-    Args:
-        cells: Any number of cells per attribute, in any order. Confidential.
-
-    Raises:
-        ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts add up to more
-            than the class counts, or to fewer where every row that counts has a value, or if weights add up to more
-            than the cap for every row. The message holds no count.
-    """
+    """Add up cells into statistics; ValueError, with no count in its text, where no rows have such cells."""
     by_attribute: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
         if cell.attribute not in by_attribute:

@@ -205,11 +205,7 @@ class RankSums:
 def sums_between(columns: RunLengthColumns, numbers: Integers, first: Integers, last: Integers) -> list[int]:
     """Add up a number per value, from 0 to 2**32, of ranks ``first + 1`` to ``last`` of every column, exactly.
 
-    Args:
-        columns: The columns. Confidential.
-        numbers: Shape (runs,): the number of every value of a run; larger where a column's sum still fits into 63 bits.
-        first: Shape (columns,): 0 or more.
-        last: Shape (columns,): more than ``first``, or both 0; the column's size at most.
+    Needed: 0 <= first < last <= size, or both 0. Numbers may be larger where a column's sum still fits into 63 bits.
     """
     start, end = columns.run(np.minimum(first + 1, columns.size)), columns.run(np.maximum(last, 1))
     before = first + columns.before - columns.ends[start] + columns.counts[start]
@@ -232,14 +228,7 @@ def to_floats(wide: Integers) -> Floats:
 
 
 def compact_runs(codes: Integers, counts: Integers, owner: Integers, cells: Integers) -> RunLengthColumns:
-    """Make columns of runs in order, leaving out those of no values and joining neighbours of one code.
-
-    Args:
-        codes: Shape (runs,), not falling within a column. Confidential.
-        counts: Shape (runs,), 0 or more. Confidential.
-        owner: Shape (runs,): the column of every run, not falling.
-        cells: Shape (columns,).
-    """
+    """Make columns of runs whose codes do not fall: those of no values are left out, neighbours of one code joined."""
     kept = counts > 0
     if not kept.all():
         codes, counts, owner = codes[kept], counts[kept], owner[kept]
@@ -285,15 +274,11 @@ def public_sizes(columns: Sequence[RunLengthColumn], sizes: Sequence[int], cells
     """Map columns of any size n to columns of exactly ``size`` values, N.
 
     Where n <= N, P = N - n pads are added: ceil(P/2) at code 0 and the rest at code ``cells``. Where n > N, j = n - N
-    values are dropped: ceil(j/2) of the largest and floor(j/2) of the smallest. Only run lengths change.
+    values are dropped: ceil(j/2) of the largest and floor(j/2) of the smallest. Only run lengths change. Sizes and
+    cells are public.
 
     Lemma. Columns that differ by one added, removed or replaced value have images that differ in at most one place,
     as multisets. (Proof in docs/privacy.md; attacked exhaustively in tests/core/sensitivity/test_sensitivity.py.)
-
-    Args:
-        columns: Sorted columns, which may be empty. Confidential.
-        sizes: N of every column, 1 to ``LARGEST_SIZE``. Public.
-        cells: Largest code of every column's grid, 1 to ``LARGEST_CODE``. Public.
     """
     for size in sizes:
         if not 1 <= size <= LARGEST_SIZE:

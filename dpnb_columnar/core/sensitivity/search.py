@@ -89,15 +89,9 @@ def largest_distance(
 ) -> Integers:
     """Find the largest k that a search has to evaluate in every column, at most the column's size.
 
-    Args:
-        columns: The columns. Confidential.
-        ranks: Two ranks of every column, counted from 1; beyond the first and the last value lie the domain's bounds.
-        part: What is known of the widest candidate at k = 0: its score is at least the one of this part of the values'
-            distance, squared or not, and so is the widest score there is of ``cells``.
-        beta: Shape (columns,): what a score loses with every k, for a distance that is not squared.
-
-    Returns:
-        Shape (columns,). Confidential.
+    The widest candidate at k = 0 scores at least as ``part`` of the distance of the values of both ranks, squared or
+    not, and so does the widest score there is of ``cells``. A score loses ``beta`` with every k, for a distance that is
+    not squared.
     """
     low, high = map(columns.value, ranks)
     with np.errstate(divide="ignore"):
@@ -111,11 +105,6 @@ def prune_values(columns: RunLengthColumns, trim: Integers, reach: Integers) -> 
     All values at most ``reach`` ranks from the ends of the window, and a few more, keep their ranks. Values below and
     above these come to lie at the domain's bounds, values between them at one or two neighbouring codes, as many as
     there were and with the same sum.
-
-    Args:
-        columns: N values each. Confidential.
-        trim: Shape (columns,): values cut from each end, N - 2 * trim of them left.
-        reach: Shape (columns,): from ``largest_distance``. Confidential.
     """
     size, before, ends = columns.size, columns.before, columns.ends
     near, far = trim + SPARE + reach + 1, trim - reach - 1
@@ -144,8 +133,7 @@ def prune_values(columns: RunLengthColumns, trim: Integers, reach: Integers) -> 
 def _same_sum(columns: RunLengthColumns, first: Integers, last: Integers) -> tuple[Integers, Integers, Integers]:
     """Make the values of ranks ``first + 1`` to ``last`` of every column one or two neighbouring codes of their sum.
 
-    Returns:
-        The lower code, how many have it, and how many have the next one; 0 where there are no values.
+    Return the lower code, how many have it, and how many have the next one; 0 where there are no values.
     """
     counts = last - first
     totals = sums_between(columns, columns.codes, first, last)

@@ -45,14 +45,8 @@ def mean_smooth_sensitivities(columns: RunLengthColumns, trim: Integers, beta: F
     equal values only its first index can win. For j >= 0, log(b_j - a_l) - log(b_i - a_l) with b_j > b_i falls as a_l
     falls, so the best j falls as l grows and each half of the rows searches its own part of the matrix's columns.
 
-    Args:
-        columns: N >= 1 values each. Confidential.
-        trim: Shape (columns,): m >= 0 with N - 2m >= 1. Public.
-        beta: Shape (columns,): from ``searched_beta``. Public.
-
-    Returns:
-        S of every column in codes, within a factor (1 +- 2**-32) of the exact one (see ``search``), never below
-        exp(-512) * cells / w. Confidential.
+    Needed: N - 2m >= 1, and beta from ``search_beta``. The results, confidential, are in codes, within a factor
+    (1 +- 2**-32) of the exact ones (see ``search``), never below exp(-512) * cells / w.
     """
     size, cells = columns.size, columns.cells
     # A candidate at k = 0 is b_0 - a_0.
@@ -79,7 +73,6 @@ class _Tails:
         codes: Shape (candidates,), all rising within a column, or all falling.
         distance: Shape (candidates,): how far from the rank the first value of this code is.
         owner: Shape (candidates,): the column of each, not falling.
-        columns: Number of columns.
     """
 
     codes: Floats
@@ -205,14 +198,8 @@ def variance_smooth_bounds(columns: RunLengthColumns, trim: Integers, beta: Floa
     is an extreme over the ball of radius k, hence the bound at k for a neighbour is at most the bound at k+1 here,
     and the maximum over k of exp(-beta k) times the bound is beta-smooth. It never exceeds (w-1)/w^2 * cells^2.
 
-    Args:
-        columns: N values each. Confidential.
-        trim: Shape (columns,): m >= 0 with N - 2m >= 2. Public.
-        beta: Shape (columns,): from ``searched_beta``. Public.
-
-    Returns:
-        S of every column in squared codes, within a factor (1 +- 2**-32) of the bound above, never below
-        exp(-512) * cells^2 * (w-1)/w^2. Confidential.
+    Needed: N - 2m >= 2, and beta from ``search_beta``. The results, confidential, are in squared codes, within a factor
+    (1 +- 2**-32) of the bounds above, never below exp(-512) * cells^2 * (w-1)/w^2.
     """
     # Since M_0^+ >= M_0^-, one of the two deviations at k = 0 is at least half of B_0 - A_0; scores are of its square.
     near = largest_distance(columns, (trim, columns.size - trim + 1), 0.5, beta / 2)
