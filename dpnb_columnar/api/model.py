@@ -71,13 +71,9 @@ class Model(NaiveBayes):
         Examples:
             >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> model.predict(rows.drop("works"), keep=["age"]).columns
-            ['age', 'predicted', 'probability_no', 'probability_yes', 'skipped']
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> model.predict(pl.read_parquet("census.parquet"), keep=["AGE"]).columns
+            ['AGE', 'predicted', 'probability_<=1000', 'probability_>1000', 'skipped']
         """
         from dpnb_columnar.model.scoring import score
 
@@ -109,13 +105,9 @@ class Model(NaiveBayes):
         Examples:
             >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> model.explain(rows).columns
-            ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> model.explain(pl.read_parquet("census.parquet"), top=1).columns
+            ['predicted', 'other', 'log_odds', 'prior', 'attribute_1', 'bits_1', 'bits_rest', 'skipped']
         """
         from dpnb_columnar.model.scoring import explain
 
@@ -143,15 +135,10 @@ class Model(NaiveBayes):
                 groups cannot be made of a column.
 
         Examples:
-            >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> model.evaluate(rows).rows
-            3
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> 0 < model.evaluate("census.parquet").accuracy <= 1
+            True
         """
         from dpnb_columnar.evaluation.exact_evaluation import evaluate as evaluate_rows
         from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
@@ -207,16 +194,11 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
 
         Examples:
-            >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> query = model.to_sql("duckdb", "person", keys=["age"])
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> query = model.to_sql("duckdb", "person", keys=["AGE"])
             >>> print(query.splitlines()[1])
-            -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
+            -- Scores rows by a model of 'census_simulated' (duckdb). Holds what the model holds, and no row.
         """
         from dpnb_columnar.dialects.scoring_query import scoring_query, sql_columns
         from dpnb_columnar.rows.sources import parse_dialect, parse_spelling
@@ -261,15 +243,10 @@ class Model(NaiveBayes):
                 if ``onnx`` is asked for and not installed.
 
         Examples:
-            >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> file = model.export("works.sps", "spss", overwrite=True)
-            >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> file = model.export("wages.sps", "spss", overwrite=True)
+            >>> file.with_name("wages.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
         exports = extension("exports.exports", "export")
@@ -301,13 +278,8 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
 
         Examples:
-            >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
             >>> "What was chosen, and why" in model.sheet()
             True
         """
@@ -340,15 +312,10 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
 
         Examples:
-            >>> import polars as pl
             >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
-            >>> model.save("works.model.parquet", overwrite=True)
-            >>> dpnb.load_model("works.model.parquet") == model
+            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+            >>> model.save("wages.model.parquet", overwrite=True)
+            >>> dpnb.load_model("wages.model.parquet") == model
             True
         """
         from dpnb_columnar.model.model_files import save_model

@@ -21,16 +21,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(dpnb, name) for name i
 METHODS = {
     f"Model.{name}": value for name, value in vars(Model).items() if inspect.isfunction(value) and name[0] != "_"
 }
-ARGUMENT = re.compile(r"^    (\w+): (.+)$", re.MULTILINE)
+ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): (.+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
 def test_every_argument_is_described(name: str) -> None:
     function = (FUNCTIONS | METHODS)[name]
     text = inspect.getdoc(function) or ""
-    body = text.partition("Args:\n")[2].split("\n\n")[0]
-    described = [argument for argument, _ in ARGUMENT.findall(body)]
-    assert described == [argument for argument in inspect.signature(function).parameters if argument != "self"]
+    body = text.partition("Args:\n")[2].split("\n\n")[0].replace(",\n        ", ", ")
+    described = [argument for group, _ in ARGUMENT.findall(body) for argument in group.split(", ")]
+    assert sorted(described) == sorted(inspect.signature(function).parameters.keys() - {"self"})
     assert "Raises:\n" in text
 
 
