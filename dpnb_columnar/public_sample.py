@@ -372,16 +372,7 @@ def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str)
 def fitted(
     ratios: NDArray[np.float64], classes: NDArray[np.int64], log_odds: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Fit a logistic regression of the class on log-ratios, with a little ridge.
-
-    Args:
-        ratios: Shape (rows, attributes): log-ratios log P(x_i|1) - log P(x_i|0).
-        classes: Shape (rows,): 0 or 1.
-        log_odds: Shape (rows,): log-odds that the shift is added to.
-
-    Returns:
-        Weights, shape (attributes,), and the shift, rounded.
-    """
+    """Fit a logistic regression of the class on log-ratios, with a little ridge."""
     from scipy.optimize import minimize
 
     signs = 2.0 * classes - 1

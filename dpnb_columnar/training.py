@@ -125,13 +125,7 @@ def carry_out(
     draw: Sampler | None = None,
     output: Output | None = None,
 ) -> Release:
-    """Carry out a planned release: pay, ask, release, ask given that, keep.
-
-    Args:
-        rows: Rows that can be counted in the plan's domain. Confidential.
-        draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
-            a guarantee.
-    """
+    """Carry out a planned release: pay, ask, release, ask given that, keep."""
     draw = ExactSampler(SystemBits()) if draw is None else draw
     output = output or Output()
     if isinstance(plan, ReleasePlan) and plan.given is None:
@@ -320,11 +314,7 @@ class Payment:
 
     @contextmanager
     def spend(self, parts: Collection[str]) -> Iterator[ChargedRun]:
-        """Spend the charge. Of several attempts of one run only one is inside the block at a time.
-
-        Args:
-            parts: Digests of the files that were counted. Confidential.
-        """
+        """Spend the charge. Of several attempts of one run only one is inside the block at a time."""
         from dpnb_columnar.ledger import Ledger
 
         with self._alone(), Ledger(self.ledger, self.witness) as ledger:
