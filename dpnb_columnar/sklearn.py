@@ -288,19 +288,10 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     numeric column 1 and 0), None and NaN are missing, and so is anything else. Columns without names are called x0, x1,
     and so on.
 
+    Arguments that are not listed are those of ``dpnb_columnar.train``.
+
     Args:
         epsilon: Privacy budget of one fit: a number, a Fraction, or text such as "1/3". 0.1 is one tenth, exactly.
-        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
-            exactly, as epsilon is.
-        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
-            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
-        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
-            mechanism's default.
-        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
-            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
-            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
-            same domain, from which weights are learned at no cost.
-        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
         unit_rows: The most rows of one group of ``fit``'s ``groups`` that count, such as of a household: the guarantee
             is then for one whole group. None for what the domain declares, else 1 where groups are given.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
@@ -310,10 +301,6 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         domain: A whole Domain, for missing values, transforms and the like, in place of bounds, categories and classes.
             Columns of X that it does not name are left out; y holds its label's column, or, where its label is a
             condition, the names of its classes.
-        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
-        account: Data set of the ledger to charge. None for the domain's name.
-        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
-            spends nothing. None if the ledger has none.
         random_state: None for noise from the operating system. A seed makes fits repeatable, and their models WITHOUT
             GUARANTEE: for tests only.
 

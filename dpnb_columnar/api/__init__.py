@@ -140,9 +140,6 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
         seed: The same seed gives the same rows.
         overwrite: Whether to replace an existing file.
 
-    Returns:
-        The file.
-
     Raises:
         dpnb_columnar.errors.Error: if an argument is out of range, or the output exists or cannot be written.
 
@@ -259,17 +256,9 @@ def check(
 ) -> Findings:
     """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
 
+    Arguments that are not listed are those of ``train``.
+
     Args:
-        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
-            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
-            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
-        table: Table or view of the database, as the database writes its name.
-        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
-            None for the domain that the data carry, or that a catalogue declares for them.
-        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
-            names, or that the data carry.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
-            the declared label.
         epsilon: Privacy budget of the release to come; classes that are too small for it are named. None for the budget
             that a catalogue entry declares, else 1.
 
@@ -369,13 +358,10 @@ def split(
 
     Each row is decided by its own values and the seed, or by its unit, so that a guarantee from a part holds for every
     row, or unit, of the data. Equal rows go together, and of few rows a part may be empty. Where a part is not as large
-    as was asked for, by more than chance explains, a warning says so.
+    as was asked for, by more than chance explains, a warning says so. Arguments that are not listed are
+    those of ``train``.
 
     Args:
-        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
-            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
-            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
-        table: Table or view of the database, as the database writes its name.
         test: Share that is held out, on average: above 0 and below 1, taken exactly.
         validation: Share of a third part, to choose among models by; the rows of ``test`` stay the same.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
@@ -434,13 +420,11 @@ def read_domain(
 ) -> Declaration:
     """Read a declared domain: of Parquet files, of a catalogue entry, or of a mapping. No row is read.
 
+    Arguments that are not listed are those of ``train``.
+
     Args:
         source: Parquet files that carry a domain or that a catalogue describes; or a mapping of a declaration's tables,
             with its ``name``; None for the entry that ``dataset`` names.
-        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
-            None for the domain that the data carry, or that a catalogue declares for them.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
-            the declared label.
 
     Returns:
         The domain; without a label, if none is declared and none is given. Printed, it is a table of its attributes.
@@ -495,41 +479,12 @@ def plan(
     """Show what ``train`` would release with the same arguments, at which cost and error. No row is read.
 
     Where no label is declared and none is given, two classes stand in for it. The declared number of rows, if any, is
-    for the advice as well.
+    for the advice as well. Arguments that are not listed are those of ``train``.
 
     Args:
         data: Files, folders or patterns, or a frame. None if ``domain`` or ``dataset`` declares the domain.
         epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
             tenth. None for the budget that a catalogue entry declares, else 1.
-        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
-            exactly, as epsilon is. Or a rule for the declared number of rows: ``1/n`` or ``1/n^2``.
-        rows: Public number of rows, such as the codebook's: the n of a rule for ``delta``, and a fact by which ``auto``
-            chooses. It is never counted. None for the number that a catalogue entry declares.
-        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
-            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
-        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
-            mechanism's default.
-        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
-            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
-            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
-            same domain, from which weights are learned at no cost.
-        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
-        shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
-            attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
-        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
-            None for the domain that the data carry, or that a catalogue declares for them.
-        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
-            names, or that the data carry.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
-            the declared label.
-        unit: Columns that name the unit of the guarantee, such as a household. None for the declared unit, else one
-            row. A row without a value in one of them does not count.
-        unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
-            declared number, else 1.
-        weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
-            None for the declared weight, if any.
-        weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
-            from the rows. None for the declared cap.
         class_sizes: Rows of a class for which to expect errors. None for ``rows`` divided by the number of classes, or,
             without ``rows``, for 10,000 and 1,000,000.
         class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the simulation;
@@ -606,7 +561,7 @@ def _domain(
 
 
 def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a model, which is public: as ``model.save``.
+    """Write a model, which is public.
 
     Args:
         model: The model.
@@ -617,14 +572,10 @@ def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) ->
         dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
 
     Examples:
-        >>> import polars as pl
         >>> import dpnb_columnar as dpnb
-        >>> works = {"column": "works", "classes": ["no", "yes"]}
-        >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-        >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-        >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-        >>> dpnb.save(model, "works.model.json", overwrite=True)
-        >>> dpnb.load_model("works.model.json") == model
+        >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
+        >>> dpnb.save(model, "census.model.parquet", overwrite=True)
+        >>> dpnb.load_model("census.model.parquet") == model
         True
     """
     model.save(Path(path), overwrite=overwrite)
@@ -772,34 +723,14 @@ def release_scores(
 ) -> ReleasedScores:
     """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
 
-    The rows are read in the model's domain.
+    The rows are read in the model's domain. Arguments that are not listed are those of ``train`` and ``evaluate``.
 
     Args:
         model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
-        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
-            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
-            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
-        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
-            tenth.
-        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
-        table: Table or view of the database, as the database writes its name.
-        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
-        account: Data set of the ledger to charge. None for the domain's name.
-        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
-            spends nothing. None if the ledger has none.
-        run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
-            charged once. None for a new one.
-        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
-        by: Columns by whose declared values rows are divided into groups, each for itself, such as ``["SEX", "RACE"]``;
-            ``"SEX:RACE"`` or a tuple of names for pairs of values. ``"AGE=18,65"`` says where the groups of a numeric
-            attribute begin, ``"REGION=1,2"`` which values a column has that the model lacks. None for no groups.
 
     Returns:
         The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
         with intervals that include the noise, and in ``groups`` those of each group.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -851,30 +782,10 @@ def aggregate(
 ) -> Statistics:
     """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
 
-    Args:
-        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
-            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
-            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
-        table: Table or view of the database, as the database writes its name.
-        dataset: Catalogue entry that declares the domain, or its file: ``NAME``, ``FILE.toml`` or ``FILE.toml:NAME``.
-            None for the domain that the data carry, or that a catalogue declares for them.
-        domain: Domain to count in, or a mapping of its declaration's tables. None for the domain that ``dataset``
-            names, or that the data carry.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain. None for
-            the declared label.
-        unit: Columns that name the unit of the guarantee, such as a household. None for the declared unit, else one
-            row. A row without a value in one of them does not count.
-        unit_rows: The most rows of one unit that count; epsilon of each row is divided by this number. None for the
-            declared number, else 1.
-        weight: Column of the weight of a row, such as ``PERWT``: the prior is made of its sums, for one more query.
-            None for the declared weight, if any.
-        weight_cap: The most that one row weighs; the noise of the sums is proportional to it. It is public, never taken
-            from the rows. None for the declared cap.
-        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
-        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
+    Arguments that are not listed are those of ``train``.
 
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+    Args:
+        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -906,33 +817,11 @@ def release(
 ) -> Model:
     """Release a differentially private model from statistics.
 
+    Budget for ``attribute_weights`` ``calibrated`` and ``learned`` is reserved: ``count_given`` counts what they need,
+    ``calibrate`` releases them. Arguments that are not listed are those of ``train``.
+
     Args:
         statistics: Exact counts. Confidential.
-        epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
-            tenth.
-        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one. It is taken
-            exactly, as epsilon is. Or a rule for the declared number of rows: ``1/n`` or ``1/n^2``.
-        rows: Public number of rows, such as the codebook's: the n of a rule for ``delta``, and a fact by which ``auto``
-            chooses. It is never counted. None for the number that a catalogue entry declares.
-        mechanism: ``auto``, which chooses one by public facts; or ``smooth``, ``paper``, ``trimmed-mean``, ``global``,
-            ``global-variance``, ``adaptive-histogram``, ``histogram``, ``majority``, or ``none`` (not private).
-        noise: Noise family of smooth releases, such as ``polyplace``, or ``gaussian`` with a ``delta``. None for the
-            mechanism's default.
-        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
-            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
-            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
-            same domain, from which weights are learned at no cost. Budget for ``calibrated`` and ``learned`` is
-            reserved: ``count_given`` counts what they need, ``calibrate`` releases them.
-        neighbours: Neighbouring relation that epsilon refers to: ``add-remove`` or ``replace-one``.
-        shares: Division of the budget: ``by-size``; ``equal``; or numbers for a numeric attribute, a categorical
-            attribute and the class counts, such as ``2:1:1``. None for ``by-size``, or for ``equal`` with ``paper``.
-        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
-        account: Data set of the ledger to charge. None for the domain's name.
-        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
-            spends nothing. None if the ledger has none.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -1081,18 +970,11 @@ def count_given(
 ) -> ScoreCounts:
     """Count what a model that left a part of its budget asks the rows, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the margins that the model gives them. They are read in its domain.
+    That is the rows by the margins that the model gives them. They are read in its domain. Arguments that are not
+    listed are those of ``train``.
 
     Args:
-        data: Parquet files, folders or patterns, also in an object store (``s3://``); or a frame in memory, such as a
-            Polars or pandas frame or an Arrow table or stream; or a Delta or Iceberg table: its folder, or an object of
-            its library; or a database: a DuckDB or SQLite file, or the address of a PostgreSQL server.
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
-        table: Table or view of the database, as the database writes its name.
-        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -1118,18 +1000,11 @@ def calibrate(
 ) -> Model:
     """Release the attribute weights of a model, for the part of the budget that it left for them.
 
-    A ledger pays for the weights of a model once.
+    A ledger pays for the weights of a model once. Arguments that are not listed are those of ``train``.
 
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
         counts: What ``count_given`` counted given this model. Confidential.
-        ledger: Ledger that pays for the release, made by ``dpnb-columnar ledger init``. None to account for nothing.
-        account: Data set of the ledger to charge. None for the domain's name.
-        witness: The ledger's witness, a file in another folder or on another disk: a ledger that lacks what it knows
-            spends nothing. None if the ledger has none.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb

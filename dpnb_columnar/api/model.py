@@ -32,7 +32,7 @@ class Model(NaiveBayes):
     """A released naive Bayes classifier.
 
     Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``,
-    ``attribute_weights`` and ``weighted_classes``.
+    ``attribute_weights`` and ``weighted_classes``. Examples of its methods go on from this one.
 
     Examples:
         >>> import polars as pl
@@ -69,13 +69,6 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.UsageError: if ``intervals`` are asked for, and an attribute's noise is not public.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> model.predict(rows.drop("works"), keep=["age"]).columns
             ['age', 'predicted', 'probability_no', 'probability_yes', 'skipped']
         """
@@ -107,13 +100,6 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.Error: if the columns do not fit, or as ``scoring.explain`` says.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> model.explain(rows).columns
             ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
         """
@@ -130,26 +116,11 @@ class Model(NaiveBayes):
         table: str | None = None,
         by: By | None = None,
     ) -> Evaluation:
-        """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
+        """Compare predictions with the classes of labelled rows, as ``dpnb_columnar.evaluate`` does. CONFIDENTIAL.
 
-        Args:
-            data: Files, folders or patterns, or a frame of a known library (Polars, Arrow, pandas, DuckDB and the
-                like), with the label's columns too. The rows are those that training counts.
-            table: Table or view of the database that ``data`` names.
-            by: Columns by whose values rows are divided into groups, as of ``dpnb.evaluate``.
-
-        Raises:
-            dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does; or if
-                groups cannot be made of a column.
+        Arguments are those of ``dpnb_columnar.evaluate``.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> model.evaluate(rows).rows
             3
         """
@@ -207,13 +178,6 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> query = model.to_sql("duckdb", "person", keys=["age"])
             >>> print(query.splitlines()[1])
             -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
@@ -253,21 +217,11 @@ class Model(NaiveBayes):
             to: ``onnx``, ``r``, ``stata``, ``sas`` or ``spss``.
             overwrite: Whether to replace existing files.
 
-        Returns:
-            The file.
-
         Raises:
             dpnb_columnar.errors.Error: if the language is not known, has no such name or text, or a file exists; or
                 if ``onnx`` is asked for and not installed.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> file = model.export("works.sps", "spss", overwrite=True)
             >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
@@ -286,28 +240,11 @@ class Model(NaiveBayes):
         audit: str | PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> Page:
-        """Make the release sheet, one page for whoever signs; see ``dpnb_columnar.sheet``. A notebook shows it.
+        """Make the release sheet, one page for whoever signs, as ``dpnb_columnar.sheet`` does.
 
-        Args:
-            path: File to write, which ends in ``.html``; None for none.
-            record: What the model does not hold, such as title, purpose and approvals: a TOML file, or its keys and
-                values.
-            ledger: Ledger that may have paid for the model.
-            scores: Released scores of this model, or their file; with a ledger, one of its releases.
-            audit: What the command ``audit --output`` wrote.
-            overwrite: Whether to replace an existing file.
-
-        Raises:
-            dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
+        Arguments are those of ``dpnb_columnar.sheet``.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> "What was chosen, and why" in model.sheet()
             True
         """
@@ -330,23 +267,11 @@ class Model(NaiveBayes):
         return release_sheet(self, name, digest, papers)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.
+        """Write the model, which is public, as ``dpnb_columnar.save`` does.
 
-        Args:
-            path: File to write: ``.json``, or ``.parquet`` for one row per parameter.
-            overwrite: Whether to replace an existing file.
-
-        Raises:
-            dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+        Arguments are those of ``dpnb_columnar.save``.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> works = {"column": "works", "classes": ["no", "yes"]}
-            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
-            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
-            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
-
             >>> model.save("works.model.parquet", overwrite=True)
             >>> dpnb.load_model("works.model.parquet") == model
             True
