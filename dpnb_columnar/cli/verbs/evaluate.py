@@ -188,7 +188,6 @@ def command(
             help="Public file that the model's attribute weights were learned from: the model that it gives by itself, "
             "without noise, is evaluated on the same rows.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     by: Annotated[
@@ -198,7 +197,6 @@ def command(
             "SEX:RACE crossed. AGE=18,65 says where the groups of a numeric attribute begin, REGION=1,2,3,4 which "
             "values a column has that the model lacks. May be given several times.",
             metavar="COLUMNS",
-            show_default=False,
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print every class, however many there are.")] = False,
@@ -209,7 +207,6 @@ def command(
             help="Release noisy counts of scores instead, for this privacy budget: figures to publish. Taken exactly "
             "as typed.",
             metavar="NUMBER",
-            show_default=False,
         ),
     ] = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -218,7 +215,6 @@ def command(
         typer.Option(
             help="Write a page as well: figures, confusion, ROC curve, calibration, and scores by class.",
             metavar="FILE.html",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[

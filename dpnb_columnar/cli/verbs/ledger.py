@@ -74,27 +74,18 @@ WitnessFile = Annotated[
         show_default="none",
     ),
 ]
-LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE", show_default=False)]
+LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE")]
 
 
 @app.command(cls=PlainCommand)
 def init(
     file: LedgerFile,
     dataset: Annotated[
-        str,
-        typer.Option(
-            help="Name of the data set; train charges the account of its domain's name.",
-            metavar="NAME",
-            show_default=False,
-        ),
+        str, typer.Option(help="Name of the data set; train charges the account of its domain's name.", metavar="NAME")
     ],
     epsilon: Annotated[
         str,
-        typer.Option(
-            help="Limit that all releases together never pass. It cannot be changed later.",
-            metavar="NUMBER",
-            show_default=False,
-        ),
+        typer.Option(help="Limit that all releases together never pass. It cannot be changed later.", metavar="NUMBER"),
     ],
     delta: Annotated[
         str,
@@ -218,7 +209,6 @@ def verify(
         typer.Option(
             help="Model, or file of released scores: say which run paid for it; ends with 65 if none did.",
             metavar="MODEL",
-            show_default=False,
         ),
     ] = None,
     witness: WitnessFile = None,

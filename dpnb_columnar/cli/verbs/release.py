@@ -147,11 +147,10 @@ def release(
             help="Statistics files, or results of a statistics query as CSV or Parquet; they are added up. Or one "
             "database: a DuckDB file (.duckdb) or postgresql://USER@HOST/NAME.",
             metavar="STATISTICS",
-            show_default=False,
         ),
     ],
     *,
-    output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.")],
     declared: QueryDeclared,
     given: options.Given = None,
     table: options.Table = None,

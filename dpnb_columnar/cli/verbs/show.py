@@ -38,7 +38,6 @@ def command(
         typer.Option(
             help="Write the release sheet instead: one page for whoever signs the release, to read and to print.",
             metavar="FILE.html",
-            show_default=False,
         ),
     ] = None,
     ledger: Annotated[
@@ -46,7 +45,6 @@ def command(
         typer.Option(
             help="Ledger that may have paid for the model: say as which run, and state the account on the sheet.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     record: Annotated[
@@ -55,7 +53,6 @@ def command(
             help="Record of the release: a TOML file that states what the model does not hold, such as title, purpose, "
             "region, whose rows, why, and who approves (docs/records.md).",
             metavar="FILE.toml",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
@@ -64,7 +61,6 @@ def command(
             help="Released scores of this model (evaluate --epsilon), to state how good it is; with --ledger, one of "
             "its releases.",
             metavar="FILE.json",
-            show_default=False,
         ),
     ] = None,
     audit: Annotated[

@@ -61,7 +61,6 @@ ForTemplate = Annotated[
     typer.Option(
         "--template",
         help="Write the query as a template, such as a model of dbt: braces are escaped, and no semicolon ends it.",
-        show_default=False,
     ),
 ]
 
@@ -114,20 +113,13 @@ def score_command(
             help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
             "names of the table's columns; or a Parquet file like the table. No row is read.",
             metavar="DATABASE|DATA.parquet",
-            show_default=False,
         ),
     ] = None,
     names: SpelledNames = None,
-    view: Annotated[
-        str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
-    ] = None,
+    view: Annotated[str | None, typer.Option(help="Create a view of this name.", metavar="NAME")] = None,
     parameters_table: Annotated[
         str | None,
-        typer.Option(
-            help="Table of the model's terms for the query to join, instead of holding them.",
-            metavar="NAME",
-            show_default=False,
-        ),
+        typer.Option(help="Table of the model's terms for the query to join, instead of holding them.", metavar="NAME"),
     ] = None,
     parameters: Annotated[
         Path | None,
@@ -201,7 +193,6 @@ def statistics_command(
         typer.Argument(
             help="Parquet files that carry the domain, with columns of the table's types; no row of them is read.",
             metavar="DATA",
-            show_default=False,
         ),
     ] = None,
     *,
@@ -214,7 +205,6 @@ def statistics_command(
             help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
             "names of the table's columns. No row is read.",
             metavar="DATABASE",
-            show_default=False,
         ),
     ] = None,
     names: SpelledNames = None,
