@@ -96,13 +96,7 @@ class Parts(NamedTuple, Generic[Part]):
 
 
 class ThreeParts(NamedTuple, Generic[Part]):
-    """The three parts of a split: names of files, or frames of the library of the frame that was split.
-
-    Attributes:
-        train: The rows to train on. Confidential.
-        validation: The rows that are held out to choose a model by. Confidential.
-        test: The rows that are held out to test on. Confidential.
-    """
+    """The parts of a split as in ``Parts``, and ``validation``: rows held out to choose a model by. Confidential."""
 
     train: Part
     validation: Part

@@ -1,8 +1,7 @@
 """Options that several verbs share, and what those of a budget stand for, typed or declared beside the domain.
 
-Batch verbs take settings from a file and from the environment as well. An option that is typed takes precedence over
-``DPNB_OPTION`` in the environment, that over the file named by ``--config``, that over the entry of datasets.toml, and
-that over the default. An unknown setting is refused: if a misspelt epsilon were ignored, another one would be spent.
+What is typed takes precedence over ``DPNB_OPTION``, that over ``--config``, that over datasets.toml and the default. An
+unknown setting is refused: if a misspelt epsilon were ignored, another one would be spent.
 """
 
 from __future__ import annotations
