@@ -488,9 +488,6 @@ def plan(
     Returns:
         The plan, its errors, and what is expected of it. Printed, it says all that.
 
-    Raises:
-        dpnb_columnar.errors.Error: if ``train`` would refuse the arguments.
-
     Examples:
         >>> import dpnb_columnar as dpnb
         >>> works = {"column": "works", "classes": ["no", "yes"]}

@@ -101,11 +101,7 @@ def _names(paths: set[str]) -> str:
     return named(sorted(Path(path).name for path in paths))
 
 
-RELEASING = {
-    **{"neighbours": "--neighbours", "output": "--output", "seed": "--seed"},
-    **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
-    "log_format": "--log-format",
-}
+RELEASING = ("neighbours", "output", "seed", "account", "run_id", "dry_run", "log_format")
 """Parameters that can only be used with --epsilon."""
 
 
@@ -268,9 +264,10 @@ def command(
 
 def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
     """Refuse options that only a release, or what is written, has."""
-    for name, option in RELEASING.items():
+    for name in RELEASING:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
             raise UsageError(
                 f"{option} can only be used with --epsilon, which releases scores; add that or leave it out"
             )

@@ -145,7 +145,7 @@ def command(
         from dpnb_columnar.papers.release_papers import read_papers
 
         read = read_papers(loaded, ledger=ledger, **papers)
-        _write_page(loaded, model, read, target, overwrite, registry=registry, card=card)
+        _write_page(loaded, model, read, target, overwrite, kinds[0])
         return
     document = to_document(loaded)
     if as_json and every:
@@ -232,14 +232,7 @@ def _print_payment(file: Path, ledger: Path) -> None:
 
 
 def _write_page(
-    loaded: NaiveBayes,
-    model: Path,
-    papers: ReleasePapers,
-    output: Path | None,
-    overwrite: bool,
-    *,
-    registry: bool,
-    card: bool,
+    loaded: NaiveBayes, model: Path, papers: ReleasePapers, output: Path | None, overwrite: bool, kind: str
 ) -> None:
     """Write the release sheet of a model file, its entry of the registry, or its card."""
     from hashlib import sha256
@@ -248,11 +241,11 @@ def _write_page(
     from dpnb_columnar.model.model_files import read_bytes
 
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
-    if registry:
+    if kind == "--registry":
         from dpnb_columnar.papers.model_card import registry_entry
 
         text = to_json(registry_entry(loaded, papers))
-    elif card:
+    elif kind == "--card":
         from dpnb_columnar.papers.model_card import model_card
 
         text = model_card(loaded, papers, model.name, digest)
@@ -261,7 +254,7 @@ def _write_page(
     if output is None:
         print_text(text.rstrip("\n"))
         return
-    if registry or card:
+    if kind != "--html":
         with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
             partial.write_text(text, encoding="utf-8")
     else:
