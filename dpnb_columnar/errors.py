@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Protocol
+from typing import Final
 
 
 class Error(Exception):
@@ -108,12 +108,7 @@ class ConfigurationError(Error):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault in a declaration.
-
-    Attributes:
-        place: Dotted path to the entry, such as ``adult.attributes.age.lower``.
-        problem: The fault and its remedy.
-    """
+    """A fault in a declaration and its remedy, with the dotted path to the entry: ``adult.attributes.age.lower``."""
 
     place: str
     problem: str
@@ -132,13 +127,7 @@ class DomainError(ConfigurationError):
 
 
 def faults_text(source: str, document: str, faults: Sequence[Fault]) -> str:
-    """Say what is wrong with a document: one fault in one line, several in lines below a heading.
-
-    Args:
-        source: Name of the document.
-        document: What it is.
-        faults: At least one.
-    """
+    """Write the faults of a document, at least one: one fault in one line, several in lines below a heading."""
     if len(faults) == 1:
         return f"{source}: {faults[0]}"
     return "\n  ".join([f"{source}: {len(faults)} faults in {document}", *map(str, faults)])
@@ -149,18 +138,7 @@ BEFORE = "0.2.0"
 
 
 def check_version(source: object, what: str, version: object, known: int, remedy: str) -> None:
-    """Refuse a file of another version than the one that is read.
-
-    Args:
-        source: The file.
-        what: What it is.
-        version: The version that it names.
-        known: The version that is read.
-        remedy: What to do about a file of an earlier version.
-
-    Raises:
-        DataError: if it names another version, or none.
-    """
+    """Refuse a file of another version than the known one; ``remedy`` is for a file of an earlier version."""
     if type(version) is int and version == known:
         return
     if type(version) is int and 0 < version < known:
@@ -207,22 +185,6 @@ CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not relea
 """What stands above exact figures."""
 
 
-class FrontDoor(Protocol):
-    """How remedies are written for those who came in by a front door.
-
-    Attributes:
-        between: What stands between options that are given together.
-    """
-
-    between: str
-
-    def option(self, name: str, value: object = None) -> str:
-        """Write what is an option of the command line."""
-
-    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str | None]) -> str:
-        """Write what is a command of the command line."""
-
-
 class CommandLine:
     """Remedies to type: ``--noise gaussian``, ``dpnb-columnar ingest rows.csv --output NAME.parquet``."""
 
@@ -236,7 +198,7 @@ class CommandLine:
         return " ".join(["dpnb-columnar", verb, *map(shlex.quote, arguments), *written])
 
 
-class Python:
+class Python(CommandLine):
     """Remedies to call: ``noise="gaussian"``, ``dpnb.ingest("rows.csv", output="NAME.parquet")``."""
 
     between = ", "
@@ -264,16 +226,11 @@ class Python:
         return f"dpnb.{verb}" + f"({', '.join(written)})" * bool(written)
 
 
-_front_door: FrontDoor = Python()
+_front_door: CommandLine = Python()
 
 
 def option(name: str, value: object = None) -> str:
-    """Write an option in a remedy as the front door in use calls it: ``--noise``, or ``noise`` in Python.
-
-    Args:
-        name: Name of the option, without its hyphens.
-        value: What to give it; None to name it alone.
-    """
+    """Write an option in a remedy as the front door in use calls it: ``--noise``, or ``noise`` in Python."""
     return _front_door.option(name, value)
 
 
@@ -283,27 +240,18 @@ def together(options: Mapping[str, object]) -> str:
 
 
 def command(verb: str, *arguments: str, **options: str | None) -> str:
-    """Write a command in a remedy as the front door in use runs it: the command line's, or the call of a function.
-
-    Args:
-        verb: The verb, or two such as ``ledger init``.
-        arguments: Paths and the like, or what stands for them.
-        options: Values by the name of their option; None for one that takes none.
-    """
+    """Write a command in a remedy as the front door in use runs it: the command line's, or the call of a function."""
     return _front_door.command(verb, arguments, {name.replace("_", "-"): value for name, value in options.items()})
 
 
-def current_front_door() -> FrontDoor:
+def current_front_door() -> CommandLine:
     """Return the front door in use, for a process that works for this one."""
     return _front_door
 
 
 @contextmanager
-def front_door(door: FrontDoor) -> Iterator[None]:
-    """Write remedies within the block for a front door.
-
-    It is one for the process, as its threads have no other: the command line opens its own, and all else is Python.
-    """
+def front_door(door: CommandLine) -> Iterator[None]:
+    """Write remedies within the block for a front door: one for the process, whose threads have no other."""
     global _front_door
     before, _front_door = _front_door, door
     try:

@@ -1,7 +1,6 @@
 """Mechanisms, each in one place: what draws, what is made of it, its words, its look, and how it is audited.
 
-Command line, ``plan``, release, readers, pages and the audit take a mechanism from here. An extension adds one: its
-package has ``MECHANISMS``, a ``MechanismRecord`` by name (``registry``). Nothing heavy is imported before it is used.
+An extension adds one: its package has ``MECHANISMS``, a ``MechanismRecord`` by name. Nothing heavy is imported early.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""The options of a release: records that every verb of the command line and every function of Python hands on.
+"""The options of a release: frozen records whose fields are options of the command line and arguments of ``api``.
 
-An option is a field of a frozen record: its type, its default, and an ``Option`` with its help on the command line.
-What is declared of the rows (``Declared``), the terms of a release (``Terms``) and who pays for it (``PaymentOptions``)
-are such records. ``cli.options.expanded`` makes the options of a verb of the fields, so a new field is an option of
-every verb, file of settings and environment variable that takes the record. Functions of ``api`` build the record of
-their own arguments, and ``tests/cli/test_new_option.py`` names each function that lacks a field.
-
-A field that is declared again in a derived record keeps its place, and its ``Option`` unless it has one of its own.
+A new field is an option of every verb that takes the record (``cli.options.expanded``), and
+``tests/cli/test_new_option.py`` names each function of ``api`` that lacks it. A field that is declared again in a
+derived record keeps its place, and its ``Option`` unless it has one of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A scikit-learn classifier whose every fit is differentially private. Needs the extra ``sklearn``.
 
-Columns of known types are made from array-likes. No error text holds a value or a number of rows: scikit-learn's own
-``check_array`` would quote both, and raise errors that depend on single rows. So would a type that numpy chooses for a
-list: one row's None or word would change how the numbers of all other rows are read.
+No error text holds a value or a number of rows: scikit-learn's ``check_array`` would quote both. So would a type that
+numpy chooses for a list: one row's None or word would change how the numbers of all other rows are read.
 """
 
 from __future__ import annotations
@@ -240,10 +239,7 @@ def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
 
 
 def labels_of(domain: Domain, labels: pl.Series | NDArray[Any]) -> NDArray[Any]:
-    """Name the classes of a domain as y does: by numbers where y holds numbers and every class is one.
-
-    Of labels without a type, whose values say nothing here, the classes alone decide.
-    """
+    """Name the classes of a domain as y does: by numbers if every class is one and y holds numbers or has no type."""
     for kind in UNTYPED if _untyped(labels) else [kind_of(series_of(labels, "y").dtype)]:
         if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
             return np.array(list(numbers))
@@ -288,9 +284,10 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     numeric column 1 and 0), None and NaN are missing, and so is anything else. Columns without names are called x0, x1,
     and so on.
 
+    Arguments that are not listed are those of ``dpnb_columnar.train``.
+
     Args:
         epsilon: Privacy budget of one fit: a number, a Fraction, or text such as "1/3". 0.1 is one tenth, exactly.
-        delta, mechanism, noise, attribute_weights, neighbours: As of ``dpnb_columnar.train``.
         unit_rows: The most rows of one group of ``fit``'s ``groups`` that count, such as of a household: the guarantee
             is then for one whole group. None for what the domain declares, else 1 where groups are given.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
@@ -300,7 +297,6 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         domain: A whole Domain, for missing values, transforms and the like, in place of bounds, categories and classes.
             Columns of X that it does not name are left out; y holds its label's column, or, where its label is a
             condition, the names of its classes.
-        ledger, account, witness: As of ``dpnb_columnar.train``.
         random_state: None for noise from the operating system. A seed makes fits repeatable, and their models WITHOUT
             GUARANTEE: for tests only.
 
@@ -394,7 +390,10 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if domain.unit is not None:
                 beside += [series_of(values, name) for name, values in zip(domain.unit.columns, units, strict=True)]
             frame = frame_of(table, names, domain, *beside)
-            draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))
+            draw = None
+            if self.random_state is not None:
+                seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+                draw = ExactSampler(SeededBits(int(seed)))
             if self.ledger is not None and draw is not None:
                 raise ValueError("random_state: makes models without guarantee, which no ledger pays for; leave it out")
             payment = payment_of(planned, (), Charged(ledger=self.ledger, account=self.account, witness=self.witness))
@@ -510,10 +509,6 @@ def _one_dimensional(y: Any, name: str = "y") -> Any:
     if labels.ndim != 1:
         raise ValueError(f"{name} should be a 1d array, got one of {labels.ndim} dimensions")
     return labels
-
-
-def _seed(random_state: Any) -> int:
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 @contextmanager

@@ -1,12 +1,6 @@
 """From confidential rows to a release: plan, pay, ask, release, ask given that, keep.
 
-The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release: of
-tables or of the weights of a model (``releases.plan``), or of the scores that it gives
-(``releases.score_plan``). A plan knows what it asks the rows, and how it draws what is released of the
-answers. ``carry_out`` carries it out; where the result is kept an ``Output`` says.
-
-The ledger's modules are imported where a ledger pays, and those of scores where scores are released: SQLite and figures
-are nothing that other runs should wait for.
+Modules of the ledger and of scores are imported where they are used: other runs need not wait for SQLite and figures.
 """
 
 from __future__ import annotations
@@ -38,7 +32,6 @@ from dpnb_columnar.runtime.row_progress import begin_work
 if TYPE_CHECKING:
     from dpnb_columnar.core.queries.query import Answer
     from dpnb_columnar.counting.countable import CheckedRows, Rows
-    from dpnb_columnar.evaluation.evaluation import ScoreValues
     from dpnb_columnar.evaluation.released_scores import ReleasedScores
     from dpnb_columnar.ledger import Charge, Ledger, Run
     from dpnb_columnar.releases.score_plan import ScorePlan
@@ -48,7 +41,6 @@ Plan: TypeAlias = "ReleasePlan | ScorePlan"
 
 Release: TypeAlias = "NaiveBayes | ReleasedScores"
 """What was released. Public."""
-
 
 Reader: TypeAlias = Callable[[object, str], Release]
 """Reads the document of a release; the second argument says where it comes from, for errors."""
@@ -126,6 +118,7 @@ def carry_out(
     output: Output | None = None,
 ) -> Release:
     """Carry out a planned release: pay, ask, release, ask given that, keep."""
+    # Exact draws from the operating system's generator are the only ones that give a guarantee.
     draw = ExactSampler(SystemBits()) if draw is None else draw
     output = output or Output()
     if isinstance(plan, ReleasePlan) and plan.given is None:
@@ -163,12 +156,7 @@ REHEARSED = {
 
 @cache
 def check_complete(name: str, mechanism: type[Mechanism], noise: str | None, weights: str, delta: Fraction) -> None:
-    """Refuse a mechanism whose models no program could read again: it would be charged, and end so for ever.
-
-    Its tables are released of no rows in ``REHEARSED``, by noise that anybody can repeat, and the document is read as
-    every reader does. That takes milliseconds, the same for every domain. How large a model becomes ``plan`` has
-    checked (``releases.plan.check_size``).
-    """
+    """Refuse a mechanism whose models no program could read again: release one of ``REHEARSED``, and read it."""
     from dpnb_columnar.core.queries.statistics import CellQuery
     from dpnb_columnar.releases.plan import plan, reserve_later_pass
 
@@ -213,31 +201,21 @@ def _release(
         try:
             asked = passes.send(released)
         except StopIteration as end:
-            return _whole(end.value)
+            if isinstance(end.value, NaiveBayes):
+                return end.value
+            from dpnb_columnar.evaluation.released_scores import ReleasedScores
+
+            return ReleasedScores.of(end.value)
         with output.stage(asked.asking):
             answer = rows.answer(asked.query)
-        _check_same_rows(answer, first)
-
-
-def _whole(values: NaiveBayes | ScoreValues) -> Release:
-    """Return what was released, scores with their figures."""
-    if isinstance(values, NaiveBayes):
-        return values
-    from dpnb_columnar.evaluation.released_scores import ReleasedScores
-
-    return ReleasedScores.of(values)
+        if answer.class_counts.tolist() != first.class_counts.tolist():
+            raise DataError("the rows changed between two passes over them; start again when they are complete")
 
 
 def _reported(draw: Sampler, values: int) -> Sampler:
     """Report how many values are drawn, where somebody watches. Their number is public, and so is their order."""
     advance = begin_work(values, "values") if values else None
     return draw if advance is None else ReportedSampler(draw, advance)
-
-
-def _check_same_rows(answer: Answer, first: Answer) -> None:
-    """Check that a later pass has read as many rows of each class as the first."""
-    if answer.class_counts.tolist() != first.class_counts.tolist():
-        raise DataError("the rows changed between two passes over them; start again when they are complete")
 
 
 # Payment: the spend is durable before noise is drawn, and the model before anybody sees it. Proof that a run which is
@@ -249,13 +227,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ChargedRun:
-    """A run whose spend is durable, so that its noise may be drawn.
-
-    Attributes:
-        ledger: The open ledger.
-        run: The run, with the document that it has released, if any.
-        read: Reads the document of such a release.
-    """
+    """A run whose spend is durable, so that its noise may be drawn; it has the document that it released, if any."""
 
     ledger: Ledger
     run: Run
@@ -276,14 +248,7 @@ class ChargedRun:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The charge of one run, and the ledger that it goes to.
-
-    Attributes:
-        ledger: The ledger's file.
-        charge: Data set, run id, cost and inputs: public facts.
-        read: Reads the document of such a release.
-        witness: The ledger's witness; None for none.
-    """
+    """The charge of one run, of public facts, the ledger that it goes to, and what reads the document of a release."""
 
     ledger: Path
     charge: Charge
@@ -314,7 +279,7 @@ class Payment:
 
     @contextmanager
     def spend(self, parts: Collection[str]) -> Iterator[ChargedRun]:
-        """Spend the charge. Of several attempts of one run only one is inside the block at a time."""
+        """Spend the charge, given confidential digests of the files counted; one attempt of a run enters at a time."""
         from dpnb_columnar.ledger import Ledger
 
         with self._alone(), Ledger(self.ledger, self.witness) as ledger:

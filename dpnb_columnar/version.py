@@ -1,9 +1,7 @@
-"""The program's version: that of its release, and the commit that it was made of.
+"""The program's version: that of the next release with ``.dev0`` and the commit, or of the release at its tag.
 
-Between two releases it is that of the next one, which has a ``.dev0`` then, and the commit: ``0.3.0.dev0+g48586ed7c1``.
-At the commit that the tag ``v0.3.0`` names the version is ``0.3.0``. The commit is that of the
-repository where the package stands in one; wheels and sdists have a file of the version (``hatch_build.py``), archives
-that git makes have ``ARCHIVED``. Who has none of these has the release alone. Git is not run: every start reads this.
+The commit is that of the repository, else of the file of the version that ``hatch_build.py`` writes, else ``ARCHIVED``,
+which git fills in an archive. Git is not run: every start reads this.
 """
 
 import zlib

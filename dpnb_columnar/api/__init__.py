@@ -96,13 +96,7 @@ class Parts(NamedTuple, Generic[Part]):
 
 
 class ThreeParts(NamedTuple, Generic[Part]):
-    """The three parts of a split: names of files, or frames of the library of the frame that was split.
-
-    Attributes:
-        train: The rows to train on. Confidential.
-        validation: The rows that are held out to choose a model by. Confidential.
-        test: The rows that are held out to test on. Confidential.
-    """
+    """The parts of a split as in ``Parts``, and ``validation``: rows held out to choose a model by. Confidential."""
 
     train: Part
     validation: Part
@@ -139,9 +133,6 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
         rows: Persons to simulate.
         seed: The same seed gives the same rows.
         overwrite: Whether to replace an existing file.
-
-    Returns:
-        The file.
 
     Raises:
         dpnb_columnar.errors.Error: if an argument is out of range, or the output exists or cannot be written.
@@ -259,8 +250,9 @@ def check(
 ) -> Findings:
     """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
 
+    Arguments that are not listed are those of ``train``.
+
     Args:
-        data, table, dataset, domain, label: As in ``train``.
         epsilon: Privacy budget of the release to come; classes that are too small for it are named. None for the budget
             that a catalogue entry declares, else 1.
 
@@ -360,10 +352,10 @@ def split(
 
     Each row is decided by its own values and the seed, or by its unit, so that a guarantee from a part holds for every
     row, or unit, of the data. Equal rows go together, and of few rows a part may be empty. Where a part is not as large
-    as was asked for, by more than chance explains, a warning says so.
+    as was asked for, by more than chance explains, a warning says so. Arguments that are not listed are
+    those of ``train``.
 
     Args:
-        data, table: As in ``train``.
         test: Share that is held out, on average: above 0 and below 1, taken exactly.
         validation: Share of a third part, to choose among models by; the rows of ``test`` stay the same.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
@@ -422,10 +414,11 @@ def read_domain(
 ) -> Declaration:
     """Read a declared domain: of Parquet files, of a catalogue entry, or of a mapping. No row is read.
 
+    Arguments that are not listed are those of ``train``.
+
     Args:
         source: Parquet files that carry a domain or that a catalogue describes; or a mapping of a declaration's tables,
             with its ``name``; None for the entry that ``dataset`` names.
-        dataset, label: As in ``train``.
 
     Returns:
         The domain; without a label, if none is declared and none is given. Printed, it is a table of its attributes.
@@ -480,14 +473,12 @@ def plan(
     """Show what ``train`` would release with the same arguments, at which cost and error. No row is read.
 
     Where no label is declared and none is given, two classes stand in for it. The declared number of rows, if any, is
-    for the advice as well.
+    for the advice as well. Arguments that are not listed are those of ``train``.
 
     Args:
         data: Files, folders or patterns, or a frame. None if ``domain`` or ``dataset`` declares the domain.
         epsilon: Privacy budget, above 0. A string is taken exactly as typed, a float by its shortest text: 0.1 is one
             tenth. None for the budget that a catalogue entry declares, else 1.
-        delta, rows, mechanism, noise, attribute_weights, neighbours, shares, dataset, domain, label, unit,
-            unit_rows, weight, weight_cap: As in ``train``.
         class_sizes: Rows of a class for which to expect errors. None for ``rows`` divided by the number of classes, or,
             without ``rows``, for 10,000 and 1,000,000.
         class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the simulation;
@@ -496,9 +487,6 @@ def plan(
 
     Returns:
         The plan, its errors, and what is expected of it. Printed, it says all that.
-
-    Raises:
-        dpnb_columnar.errors.Error: if ``train`` would refuse the arguments.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -564,11 +552,12 @@ def _domain(
 
 
 def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a model, which is public: as ``model.save``.
+    """Write a model, which is public.
 
     Args:
         model: The model.
-        path, overwrite: As in ``Model.save``.
+        path: File to write: ``.json``, or ``.parquet`` for one row per parameter.
+        overwrite: Whether to replace an existing file.
 
     Raises:
         dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
@@ -576,8 +565,8 @@ def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) ->
     Examples:
         >>> import dpnb_columnar as dpnb
         >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-        >>> dpnb.save(model, "wages.model.json", overwrite=True)
-        >>> dpnb.load_model("wages.model.json") == model
+        >>> dpnb.save(model, "census.model.parquet", overwrite=True)
+        >>> dpnb.load_model("census.model.parquet") == model
         True
     """
     model.save(Path(path), overwrite=overwrite)
@@ -617,7 +606,12 @@ def sheet(
 
     Args:
         model: The model.
-        path, record, ledger, scores, audit, overwrite: As in ``Model.sheet``.
+        path: File to write, which ends in ``.html``; None for none.
+        record: What the model does not hold, such as title, purpose and approvals: a TOML file, or its keys and values.
+        ledger: Ledger that may have paid for the model.
+        scores: Released scores of this model, or their file; with a ledger, one of its releases.
+        audit: What the command ``audit --output`` wrote.
+        overwrite: Whether to replace an existing file.
 
     Returns:
         The page, as text.
@@ -720,21 +714,14 @@ def release_scores(
 ) -> ReleasedScores:
     """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
 
-    The rows are read in the model's domain.
+    The rows are read in the model's domain. Arguments that are not listed are those of ``train`` and ``evaluate``.
 
     Args:
         model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
-        data, epsilon, neighbours, table, ledger, account, witness, run_id, engine: As in ``train``.
-        by: Columns by whose declared values rows are divided into groups, each for itself, such as ``["SEX", "RACE"]``;
-            ``"SEX:RACE"`` or a tuple of names for pairs of values. ``"AGE=18,65"`` says where the groups of a numeric
-            attribute begin, ``"REGION=1,2"`` which values a column has that the model lacks. None for no groups.
 
     Returns:
         The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
         with intervals that include the noise, and in ``groups`` those of each group.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -786,12 +773,10 @@ def aggregate(
 ) -> Statistics:
     """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
 
-    Args:
-        data, table, dataset, domain, label, unit, unit_rows, weight, weight_cap, engine: As in ``train``.
-        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
+    Arguments that are not listed are those of ``train``.
 
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+    Args:
+        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -823,17 +808,11 @@ def release(
 ) -> Model:
     """Release a differentially private model from statistics.
 
+    Budget for ``attribute_weights`` ``calibrated`` and ``learned`` is reserved: ``count_given`` counts what they need,
+    ``calibrate`` releases them. Arguments that are not listed are those of ``train``.
+
     Args:
         statistics: Exact counts. Confidential.
-        epsilon, delta, rows, mechanism, noise, neighbours, shares, ledger, account, witness: As in ``train``.
-        attribute_weights: Weights of the attributes in the score: ``none``, ``tempered`` (fixed, at no cost),
-            ``calibrated`` (a second pass, for a tenth of the budget), ``learned`` (of two classes: four further passes,
-            for 35 % of it), or ``auto``, which chooses one by public facts. Or a Parquet file of public rows in the
-            same domain, from which weights are learned at no cost. Budget for ``calibrated`` and ``learned`` is
-            reserved: ``count_given`` counts what they need, ``calibrate`` releases them.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -982,14 +961,11 @@ def count_given(
 ) -> ScoreCounts:
     """Count what a model that left a part of its budget asks the rows, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the margins that the model gives them. They are read in its domain.
+    That is the rows by the margins that the model gives them. They are read in its domain. Arguments that are not
+    listed are those of ``train``.
 
     Args:
-        data, table, engine: As in ``train``.
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb
@@ -1015,15 +991,11 @@ def calibrate(
 ) -> Model:
     """Release the attribute weights of a model, for the part of the budget that it left for them.
 
-    A ledger pays for the weights of a model once.
+    A ledger pays for the weights of a model once. Arguments that are not listed are those of ``train``.
 
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated``.
         counts: What ``count_given`` counted given this model. Confidential.
-        ledger, account, witness: As in ``train``.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
 
     Examples:
         >>> import dpnb_columnar as dpnb

@@ -30,9 +30,6 @@ EngineName: TypeAlias = Literal["local", "spark"] | Engine
 GIVEN = "the argument domain"
 """Origin of a domain that is given."""
 
-MAPPED = "data"
-"""Name of a domain that is given as a mapping without one."""
-
 
 def payment_of(plan: Plan, data: Sequence[str], charged: Charged, run_id: str | None = None) -> Payment | None:
     """Make the payment of a release; None where nobody accounts."""
@@ -96,9 +93,9 @@ def given_domain(domain: Declaration | Mapping[str, Any], named: DomainSource) -
 
 
 def declaration_of(tables: Mapping[str, Any]) -> Declaration:
-    """Read a declaration that is given as a mapping of its tables, perhaps with its name."""
+    """Read a declaration that is given as a mapping of its tables; without a name it is called data."""
     body = {key: value for key, value in tables.items() if key != "name"}
-    return read_declaration(str(tables.get("name", MAPPED)), body, "domain")
+    return read_declaration(str(tables.get("name", "data")), body, "domain")
 
 
 def checked(domain: Declaration, label: str | None) -> Domain:

@@ -32,7 +32,7 @@ class Model(NaiveBayes):
     """A released naive Bayes classifier.
 
     Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``,
-    ``attribute_weights`` and ``weighted_classes``.
+    ``attribute_weights`` and ``weighted_classes``. Examples of its methods go on from this one.
 
     Examples:
         >>> import polars as pl
@@ -69,11 +69,8 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.UsageError: if ``intervals`` are asked for, and an attribute's noise is not public.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> model.predict(pl.read_parquet("census.parquet"), keep=["AGE"]).columns
-            ['AGE', 'predicted', 'probability_<=1000', 'probability_>1000', 'skipped']
+            >>> model.predict(rows.drop("works"), keep=["age"]).columns
+            ['age', 'predicted', 'probability_no', 'probability_yes', 'skipped']
         """
         from dpnb_columnar.model.scoring import score
 
@@ -103,11 +100,8 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.Error: if the columns do not fit, or as ``scoring.explain`` says.
 
         Examples:
-            >>> import polars as pl
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> model.explain(pl.read_parquet("census.parquet"), top=1).columns
-            ['predicted', 'other', 'log_odds', 'prior', 'attribute_1', 'bits_1', 'bits_rest', 'skipped']
+            >>> model.explain(rows).columns
+            ['predicted', 'other', 'log_odds', 'prior', 'bits_age', 'skipped']
         """
         from dpnb_columnar.model.scoring import explain
 
@@ -122,23 +116,13 @@ class Model(NaiveBayes):
         table: str | None = None,
         by: By | None = None,
     ) -> Evaluation:
-        """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
+        """Compare predictions with the classes of labelled rows, as ``dpnb_columnar.evaluate`` does. CONFIDENTIAL.
 
-        Args:
-            data: Files, folders or patterns, or a frame of a known library (Polars, Arrow, pandas, DuckDB and the
-                like), with the label's columns too. The rows are those that training counts.
-            table: Table or view of the database that ``data`` names.
-            by: Columns by whose values rows are divided into groups, as of ``dpnb.evaluate``.
-
-        Raises:
-            dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does; or if
-                groups cannot be made of a column.
+        Arguments are those of ``dpnb_columnar.evaluate``.
 
         Examples:
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> 0 < model.evaluate("census.parquet").accuracy <= 1
-            True
+            >>> model.evaluate(rows).rows
+            3
         """
         from dpnb_columnar.evaluation.exact_evaluation import evaluate as evaluate_rows
         from dpnb_columnar.evaluation.exact_evaluation import open_evaluated
@@ -194,11 +178,9 @@ class Model(NaiveBayes):
             dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
 
         Examples:
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> query = model.to_sql("duckdb", "person", keys=["AGE"])
+            >>> query = model.to_sql("duckdb", "person", keys=["age"])
             >>> print(query.splitlines()[1])
-            -- Scores rows by a model of 'census_simulated' (duckdb). Holds what the model holds, and no row.
+            -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
         """
         from dpnb_columnar.dialects.scoring_query import scoring_query, sql_columns
         from dpnb_columnar.rows.sources import parse_dialect, parse_spelling
@@ -235,18 +217,13 @@ class Model(NaiveBayes):
             to: ``onnx``, ``r``, ``stata``, ``sas`` or ``spss``.
             overwrite: Whether to replace existing files.
 
-        Returns:
-            The file.
-
         Raises:
             dpnb_columnar.errors.Error: if the language is not known, has no such name or text, or a file exists; or
                 if ``onnx`` is asked for and not installed.
 
         Examples:
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> file = model.export("wages.sps", "spss", overwrite=True)
-            >>> file.with_name("wages.sps.terms.csv").read_text().splitlines()[0]
+            >>> file = model.export("works.sps", "spss", overwrite=True)
+            >>> file.with_name("works.sps.terms.csv").read_text().splitlines()[0]
             '"attribute","match","value","class","term","center","slope","curve","limit"'
         """
         exports = extension("exports.exports", "export")
@@ -263,23 +240,11 @@ class Model(NaiveBayes):
         audit: str | PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> Page:
-        """Make the release sheet, one page for whoever signs; see ``dpnb_columnar.sheet``. A notebook shows it.
+        """Make the release sheet, one page for whoever signs, as ``dpnb_columnar.sheet`` does.
 
-        Args:
-            path: File to write, which ends in ``.html``; None for none.
-            record: What the model does not hold, such as title, purpose and approvals: a TOML file, or its keys and
-                values.
-            ledger: Ledger that may have paid for the model.
-            scores: Released scores of this model, or their file; with a ledger, one of its releases.
-            audit: What the command ``audit --output`` wrote.
-            overwrite: Whether to replace an existing file.
-
-        Raises:
-            dpnb_columnar.errors.Error: if a file cannot be read or written, or is not of this model.
+        Arguments are those of ``dpnb_columnar.sheet``.
 
         Examples:
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
             >>> "What was chosen, and why" in model.sheet()
             True
         """
@@ -302,20 +267,13 @@ class Model(NaiveBayes):
         return release_sheet(self, name, digest, papers)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.
+        """Write the model, which is public, as ``dpnb_columnar.save`` does.
 
-        Args:
-            path: File to write: ``.json``, or ``.parquet`` for one row per parameter.
-            overwrite: Whether to replace an existing file.
-
-        Raises:
-            dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+        Arguments are those of ``dpnb_columnar.save``.
 
         Examples:
-            >>> import dpnb_columnar as dpnb
-            >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon=1)
-            >>> model.save("wages.model.parquet", overwrite=True)
-            >>> dpnb.load_model("wages.model.parquet") == model
+            >>> model.save("works.model.parquet", overwrite=True)
+            >>> dpnb.load_model("works.model.parquet") == model
             True
         """
         from dpnb_columnar.model.model_files import save_model

@@ -1,11 +1,6 @@
-"""What a verb prints: lines and tables for people, or one JSON event a line for programs that read logs.
+"""What a verb prints: lines and tables for people, or one JSON event a line for programs (docs/batch.md), and progress.
 
-Events (``--log-format json``) all go to standard output, and nothing goes to standard error. Every event has ``time``
-(UTC), ``event``, ``verb`` and ``text``, the line that people would see; its other fields are listed in docs/batch.md.
-None holds a value that depends on a row, other than through a released model.
-
-Progress is a bar on a terminal's standard error, or an event now and then in a log of events. Shares, rates and times
-left come from public sizes alone (``runtime.row_progress``).
+No event holds a value that depends on a row, other than through a released model. Progress comes from public sizes.
 """
 
 from __future__ import annotations
@@ -93,10 +88,7 @@ def print_text(text: str) -> None:
 
 
 def print_confidential() -> None:
-    """Print that the output is confidential, as its first line: it stays with the output, wherever that is sent.
-
-    Every event from here on has ``confidential``, as every JSON document of confidential figures has.
-    """
+    """Print that the output is confidential, as its first line and in every event from here on."""
     add_log_fields(confidential=True)
     print_line(CONFIDENTIAL)
 
@@ -156,10 +148,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 @contextmanager
 def standard_output_checked() -> Iterator[None]:
-    """Raise an ``OutputError`` within the block wherever standard output cannot be written.
-
-    The parser of the command line would end with a code of its own, and nobody could tell the error from another one.
-    """
+    """Raise an ``OutputError`` wherever standard output cannot be written: the parser would end with its own code."""
     if sys.stdout is None:  # closed before the program began: what is printed is meant to be lost
         yield
         return

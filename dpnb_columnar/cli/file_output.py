@@ -1,11 +1,4 @@
-"""The file that a release is written to, and the lines on the way to it; what a dry run says instead. Public.
-
-``train`` and ``release`` write a model, ``evaluate --epsilon`` released scores.
-
-What messages ask the user to do next: train by a domain, edit it, release what a model waits for.
-
-Figures of groups on the terminal: for whom a model is worse. As confidential as the figures.
-"""
+"""The file that a release is written to, and the lines on the way to it; what a dry run says instead. Public."""
 
 from __future__ import annotations
 
@@ -152,10 +145,6 @@ def awaits(share: Share, path: Path) -> str:
     )
 
 
-Line: TypeAlias = tuple[str, str, dict[str, object]]
-"""A line, and the event that is logged in its place with its fields."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileOutput(Output):
     """A file that a release is written to, which is none of its inputs, and lines on the way, unless ``silent``."""
@@ -225,7 +214,8 @@ class FileOutput(Output):
             options.print_domain(self.resolved)
         if self.rule is not None:
             self.say(self.rule)
-        for line, event, fields in _lines(plan, self.rows):
+        lines = _model_lines(plan, self.rows) if isinstance(plan, ReleasePlan) else _score_lines(plan)
+        for line, event, fields in lines:
             self.say(line, event, **fields)
         self.say_charge(payment)
 
@@ -267,9 +257,8 @@ def _read_as(released: Release, path: Path) -> Release:
     return load_scores(path)
 
 
-def _lines(plan: Plan, rows: int | None) -> Iterator[Line]:
-    """Say what a release spends, given the declared number of rows."""
-    return _model_lines(plan, rows) if isinstance(plan, ReleasePlan) else _score_lines(plan)
+Line: TypeAlias = tuple[str, str, dict[str, object]]
+"""A line, and the event that is logged in its place with its fields."""
 
 
 def _model_lines(plan: ReleasePlan, rows: int | None) -> Iterator[Line]:

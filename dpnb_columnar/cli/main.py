@@ -1,14 +1,7 @@
-"""The command line: names and help lines of all verbs, the parser of the verb that is typed, and its run.
+"""The command line: help lines of all verbs, the parser of the verb that is typed, its run, and its exit code.
 
-Every failure becomes one line and an exit code.
-
-A verb is the module of its name in ``cli/verbs``: one with a function ``command``, or with a Typer ``app`` of several
-commands; ``SHARED`` names those that share a module. Neither the help nor a run loads the module, or builds the parser,
-of a verb that is not typed: together they take longer than a small training.
-
-Plain options and arguments (texts, paths, whole numbers, choices by their name) are parsed here. Typer builds a
-validator of pydantic for every option of a verb, typed or not. To load pydantic and to build them takes longer than to
-import NumPy. What is plain becomes a value here; all else goes to Typer, which knows what to say of it.
+A verb is a module in ``cli/verbs`` with a function ``command`` or a Typer ``app``; some share one (``SHARED``).
+Neither the help nor a run loads a verb that is not typed: together they take longer than a small training.
 """
 
 from __future__ import annotations
@@ -62,7 +55,7 @@ PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class PlainValues:
-    """Stand-in for Typer's validator of one option or argument."""
+    """Plain values of one option or argument, and Typer's validator, which loads pydantic, for all others."""
 
     def __init__(self, parameter: Any) -> None:
         self.parameter = parameter

@@ -1,8 +1,7 @@
 """Options that several verbs share, and what those of a budget stand for, typed or declared beside the domain.
 
-Batch verbs take settings from a file and from the environment as well. An option that is typed takes precedence over
-``DPNB_OPTION`` in the environment, that over the file named by ``--config``, that over the entry of datasets.toml, and
-that over the default. An unknown setting is refused: if a misspelt epsilon were ignored, another one would be spent.
+What is typed takes precedence over ``DPNB_OPTION``, that over ``--config``, that over datasets.toml and the default. An
+unknown setting is refused: if a misspelt epsilon were ignored, another one would be spent.
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ Config = Annotated[
         help="TOML file whose table of this verb's name sets options that are not typed, such as epsilon = 0.5 under "
         "[train]. The environment (DPNB_EPSILON) takes precedence.",
         metavar="FILE",
-        show_default=False,
         is_eager=True,
         callback=_configure,
     ),
@@ -317,7 +315,6 @@ DataOrTable = Annotated[
         "database with --table: a DuckDB or SQLite file, or postgresql://USER@HOST/NAME; with --engine spark also "
         "addresses such as hdfs://census/2018.",
         metavar="DATA...",
-        show_default=False,
     ),
 ]
 EngineName = Annotated[
@@ -334,7 +331,6 @@ SparkOrDatabaseTable = Annotated[
         help="Table or view of the database; with --engine spark, and no DATA, of Spark's catalogs, such as "
         "lake.census.person.",
         metavar="NAME",
-        show_default=False,
     ),
 ]
 
@@ -345,7 +341,6 @@ Data = Annotated[
         help="Parquet files, folders of them, or quoted patterns; of this machine, or as s3://, gs://, az:// or "
         "https:// addresses.",
         metavar="DATA",
-        show_default=False,
     ),
 ]
 DataOrDatabase = Annotated[
@@ -356,17 +351,16 @@ DataOrDatabase = Annotated[
         "FOLDER@SNAPSHOT or iceberg:NAMESPACE.TABLE; or one database with --table: a DuckDB file (.duckdb), a SQLite "
         "file (.sqlite), or postgresql://USER@HOST/NAME.",
         metavar="DATA",
-        show_default=False,
     ),
 ]
-Table = Annotated[str | None, typer.Option(help="Table or view of the database.", metavar="NAME", show_default=False)]
+Table = Annotated[str | None, typer.Option(help="Table or view of the database.", metavar="NAME")]
 Query = Annotated[
     Path | None,
-    typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql", show_default=False),
+    typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql"),
 ]
 Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
 Label = Annotated[str | None, typed(LabelledDomain, "label")]
-ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
+ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL")]
 WholeUnits = Annotated[
     bool,
     typer.Option(
@@ -383,18 +377,13 @@ Given = Annotated[
         help="Model released from statistics with --attribute-weights calibrated: the second pass over the rows, which "
         "spends the part of the budget that it left (docs/batch.md).",
         metavar="MODEL",
-        show_default=False,
     ),
 ]
 Relation = Annotated[Neighbours, typed(Terms, "neighbours")]
 Seed = Annotated[
     int | None,
     typer.Option(
-        min=0,
-        help="Repeatable noise, for tests only: the model carries NO GUARANTEE.",
-        metavar="INTEGER",
-        show_default=False,
-        hidden=True,
+        min=0, help="Repeatable noise, for tests only: the model carries NO GUARANTEE.", metavar="INTEGER", hidden=True
     ),
 ]
 

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from itertools import islice
 from typing import TypeVar
 
-from dpnb_columnar.errors import FrontDoor, current_front_door, front_door
+from dpnb_columnar.errors import CommandLine, current_front_door, front_door
 
 Item = TypeVar("Item")
 Task = TypeVar("Task")
@@ -72,7 +72,7 @@ def run_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _work_through(door: FrontDoor, work: Callable[[Task], Result], task: Task) -> Result:
+def _work_through(door: CommandLine, work: Callable[[Task], Result], task: Task) -> Result:
     """Do a task in a worker, whose errors are worded for the front door of its parent."""
     with front_door(door):
         return work(task)

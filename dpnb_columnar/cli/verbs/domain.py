@@ -80,9 +80,7 @@ app = typer.Typer(
 Source = Annotated[
     Path | None,
     typer.Argument(
-        help="Parquet file that carries a domain, or that datasets.toml or a codebook describes.",
-        metavar="SOURCE",
-        show_default=False,
+        help="Parquet file that carries a domain, or that datasets.toml or a codebook describes.", metavar="SOURCE"
     ),
 ]
 Codebook = Annotated[
@@ -92,7 +90,6 @@ Codebook = Annotated[
         help="Codebook that declares the domain: of the columns of SOURCE, or of all its variables. A DDI codebook "
         "(.xml), a layout (.toml), a PUMS data dictionary (.csv), or the name of a packaged layout: ipums1940.",
         metavar="FILE|NAME",
-        show_default=False,
     ),
 ]
 
@@ -141,9 +138,7 @@ def edit(
     source: Annotated[
         Path,
         typer.Argument(
-            help="Parquet file that carries a domain, or that datasets.toml or a codebook describes.",
-            metavar="SOURCE",
-            show_default=False,
+            help="Parquet file that carries a domain, or that datasets.toml or a codebook describes.", metavar="SOURCE"
         ),
     ],
     codebook: Codebook = None,

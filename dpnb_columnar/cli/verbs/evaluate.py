@@ -1,9 +1,4 @@
-"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator, or with noise for everybody.
-
-Exact figures are CONFIDENTIAL. A warning says where a ledger knows that the rows were counted for the model. A ledger
-holds the names of the files of each run, or those of a database and its table. Digests of files, which are
-confidential, are in an account that was opened with ``--bind``, and nowhere else.
-"""
+"""``dpnb-columnar evaluate``: how well a model does on labelled rows, exactly for the curator, or with noise."""
 
 from __future__ import annotations
 
@@ -39,103 +34,66 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import LocalInput
     from dpnb_columnar.domain.groupings import Divisions
     from dpnb_columnar.evaluation.evaluation import ClassFigures, Evaluation
-    from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.model.query_noise import Interval
 
 
-def warn_of_training_rows(ledger: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
-    """Say if the rows are files, or a table, that were counted for the model."""
+UNFAIR = "to train this model, and training rows score too well; evaluate rows that it has not seen"
+
+
+def warn_of_training_rows(path: Path, model: NaiveBayes, rows: LocalInput, *, public: bool = False) -> None:
+    """Say if the rows are files, or a table, that a run in the ledger counted for the model, or may have counted."""
     from dpnb_columnar.counting.countable import file_parts
-    from dpnb_columnar.counting.inputs import DatabaseInput, LocalFiles
+    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.ledger.accounts import Ledger
+    from dpnb_columnar.ledger.records import charge_of
     from dpnb_columnar.model.document import document_digest
 
-    digest = document_digest(model)
+    digest, parts = document_digest(model), {}
     if isinstance(rows, LocalFiles):
-        parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
-        warning = _warning(ledger, digest, dict(zip(rows.names, parts, strict=True)), names_alone=public)
-    elif isinstance(rows, DatabaseInput):
-        warning = _warning_of_table(ledger, digest, rows, names_alone=public)
-    else:
-        warning = _warning_of_lake_table(ledger, digest, rows, names_alone=public)
-    if warning is not None:
+        files = zip(rows.names, rows.files, strict=True)
+        parts = {name: None if public else next(iter(file_parts([file])), None) for name, file in files}
+    with Ledger(path) as ledger:
+        charges = [charge_of(spend) for spend, released in ledger.releases() if released == digest]
+        bound = {charge.dataset: ledger.account(charge.dataset).parts or frozenset() for charge in charges}
+    warnings = [_warning(rows, parts, charge, bound[charge.dataset]) for charge in charges]
+    if not charges and not public:
+        warnings = [f"{path}: no run in it released this model, so it cannot tell whether these rows trained it"]
+    if warning := next(filter(None, warnings), None):
         print_warning(warning, "training rows")
 
 
-def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False) -> str | None:
-    """Say that files, by name with the digest that an account may be bound to, were counted, or may have been."""
-    from dpnb_columnar.ledger.accounts import Ledger
+def _warning(rows: LocalInput, parts: Mapping[str, str | None], charge: Charge, bound: frozenset[str]) -> str | None:
+    """Say that a charge counted the rows: files, by name or digest, a table, by its name, a lake table, by its id."""
+    from dpnb_columnar.counting.inputs import DatabaseInput, LocalFiles
 
-    with Ledger(path) as ledger:
-        charges = _charges(ledger, model)
-        for charge in charges:
-            if same := files.keys() & set(charge.inputs.get("data", ())):
-                return (
-                    f"{_names(same)}: run {charge.run} counted these rows to train this model, and training rows score "
-                    "too well; evaluate rows that it has not seen, such as dpnb-columnar split holds out"
-                )
-            bound = ledger.account(charge.dataset).parts or frozenset()
-            if copies := {name for name, digest in files.items() if digest in bound}:
-                return (
-                    f"{_names(copies)}: the account of {charge.dataset}, which paid for this model, is bound to these "
-                    "rows; if they trained it they score too well, so evaluate rows that it has not seen"
-                )
-    return None if charges or names_alone else _unknown(path)
-
-
-def _warning_of_table(path: Path, model: str, table: LocalInput, *, names_alone: bool) -> str | None:
-    """Say that a table was counted for a model, as ``_warning`` does of files; by its name, since it has no digest.
-
-    A schema that one of both names leaves out is taken for the same.
-    """
-    from dpnb_columnar.ledger.accounts import Ledger
-
-    with Ledger(path) as ledger:
-        charges = _charges(ledger, model)
-    database, name = table.names
-    for charge in charges:
-        counted = set(charge.inputs.get("data", ()))
-        if database in counted and any(_is_same_table(each, name) for each in counted - {database}):
+    counted = set(charge.inputs.get("data", ()))
+    if isinstance(rows, LocalFiles):
+        if same := parts.keys() & counted:
             return (
-                f"{table.name}: run {charge.run} counted this table to train this model, and training rows score too "
-                "well; evaluate rows that it has not seen, such as those of another table"
+                f"{_names(same)}: run {charge.run} counted these rows {UNFAIR}, such as dpnb-columnar split holds out"
             )
-    return None if charges or names_alone else _unknown(path)
-
-
-def _warning_of_lake_table(path: Path, model: str, table: LocalInput, *, names_alone: bool) -> str | None:
-    """Say that a lake table was counted for a model, by the table's own id: copies and other snapshots share rows."""
-    from dpnb_columnar.ledger.accounts import Ledger
-
-    with Ledger(path) as ledger:
-        charges = _charges(ledger, model)
-    _, table_id = table.names
-    for charge in charges:
-        counted = set(charge.inputs.get("data", ()))
-        if table_id in counted:
+        if copies := {name for name, digest in parts.items() if digest in bound}:
             return (
-                f"{table.name}: run {charge.run} counted {named(sorted(counted - {table_id}))}, a snapshot of this "
-                "table, to train this model, and training rows score too well; evaluate rows that it has not seen"
+                f"{_names(copies)}: the account of {charge.dataset}, which paid for this model, is bound to these "
+                "rows; if they trained it they score too well, so evaluate rows that it has not seen"
             )
-    return None if charges or names_alone else _unknown(path)
+        return None
+    named_table = rows.names[1]
+    if isinstance(rows, DatabaseInput):
+        if rows.names[0] in counted and any(_is_same_table(each, named_table) for each in counted - {rows.names[0]}):
+            return f"{rows.name}: run {charge.run} counted this table {UNFAIR}, such as those of another table"
+    elif named_table in counted:
+        snapshot = named(sorted(counted - {named_table}))
+        return f"{rows.name}: run {charge.run} counted {snapshot}, a snapshot of this table, {UNFAIR}"
+    return None
 
 
 def _is_same_table(one: str, other: str) -> bool:
-    """Test whether two names, perhaps with their schemas, are of one table."""
+    """Test whether two names are of one table: a schema that one of them leaves out is taken for the same."""
     parts = [name.removeprefix("table ").replace('"', "").lower().split(".")[::-1] for name in (one, other)]
     return all(mine == theirs for mine, theirs in zip(*parts, strict=False))
-
-
-def _charges(ledger: Ledger, model: str) -> list[Charge]:
-    """List the charges of the runs that released a model."""
-    from dpnb_columnar.ledger.records import charge_of
-
-    return [charge_of(spend) for spend, released in ledger.releases() if released == model]
-
-
-def _unknown(path: Path) -> str:
-    return f"{path}: no run in it released this model, so it cannot tell whether these rows trained it"
 
 
 def _names(paths: set[str]) -> str:
@@ -143,11 +101,7 @@ def _names(paths: set[str]) -> str:
     return named(sorted(Path(path).name for path in paths))
 
 
-RELEASING = {
-    **{"neighbours": "--neighbours", "output": "--output", "seed": "--seed"},
-    **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
-    "log_format": "--log-format",
-}
+RELEASING = ("neighbours", "output", "seed", "account", "run_id", "dry_run", "log_format")
 """Parameters that can only be used with --epsilon."""
 
 
@@ -166,15 +120,6 @@ class ScoredRun(PaymentOptions):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageTarget:
-    """A page to write: its file, the name of the model's, and whether an existing page is replaced."""
-
-    path: Path
-    model: str
-    overwrite: bool
-
-
 @options.expanded
 def command(
     context: typer.Context,
@@ -188,7 +133,6 @@ def command(
             help="Public file that the model's attribute weights were learned from: the model that it gives by itself, "
             "without noise, is evaluated on the same rows.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     by: Annotated[
@@ -198,7 +142,6 @@ def command(
             "SEX:RACE crossed. AGE=18,65 says where the groups of a numeric attribute begin, REGION=1,2,3,4 which "
             "values a column has that the model lacks. May be given several times.",
             metavar="COLUMNS",
-            show_default=False,
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print every class, however many there are.")] = False,
@@ -209,7 +152,6 @@ def command(
             help="Release noisy counts of scores instead, for this privacy budget: figures to publish. Taken exactly "
             "as typed.",
             metavar="NUMBER",
-            show_default=False,
         ),
     ] = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -218,7 +160,6 @@ def command(
         typer.Option(
             help="Write a page as well: figures, confusion, ROC curve, calibration, and scores by class.",
             metavar="FILE.html",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -286,11 +227,10 @@ def command(
 
         check_single_page(html, overwrite)
         check_target(html, overwrite, inputs)
-    page = None if html is None else PageTarget(html, model.name, overwrite)
     if epsilon is None:
         if ledger is not None:
             warn_of_training_rows(ledger, loaded, rows)
-        _evaluate(loaded, rows, public, page, divisions, as_json=as_json, every=every)
+        _evaluate(loaded, model.name, rows, public, html, divisions, as_json=as_json, every=every, overwrite=overwrite)
         return
     from dpnb_columnar.cli.file_output import FileOutput, payment, print_json, print_scores, rehearse, sampler
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -311,11 +251,11 @@ def command(
         rehearse(rows, paid, scores_output)
         return
     scores = carry_out(planned, rows, paid, sampler(seed), scores_output)
-    if page is not None:
+    if html is not None:
         from dpnb_columnar.report.evaluation_page import write_scores_page
 
-        write_scores_page(scores, page.path, page.model, overwrite=page.overwrite)
-        scores_output.say(f"wrote {page.path}", "written", output=str(page.path))
+        write_scores_page(scores, html, model.name, overwrite=overwrite)
+        scores_output.say(f"wrote {html}", "written", output=str(html))
     if as_json:
         print_json(scores)
     else:
@@ -324,9 +264,10 @@ def command(
 
 def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
     """Refuse options that only a release, or what is written, has."""
-    for name, option in RELEASING.items():
+    for name in RELEASING:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
             raise UsageError(
                 f"{option} can only be used with --epsilon, which releases scores; add that or leave it out"
             )
@@ -338,13 +279,15 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
 
 def _evaluate(
     model: NaiveBayes,
+    name: str,
     rows: LocalInput,
     public: Path | None,
-    page: PageTarget | None,
+    page: Path | None,
     divisions: Divisions | None,
     *,
     as_json: bool,
     every: bool,
+    overwrite: bool,
 ) -> None:
     """Print exact figures, and write their page."""
     from dpnb_columnar.cli.file_output import print_groups
@@ -361,7 +304,7 @@ def _evaluate(
     if page is not None:
         from dpnb_columnar.report.evaluation_page import write_evaluation_page
 
-        write_evaluation_page(evaluation, model.domain, page.path, page.model, overwrite=page.overwrite)
+        write_evaluation_page(evaluation, model.domain, page, name, overwrite=overwrite)
     if as_json:
         compared = {} if alone is None else {"public": _document(alone)}
         print_text(json.dumps({**_document(evaluation), **compared}, indent=2))
@@ -374,7 +317,7 @@ def _evaluate(
         print_compared(evaluation, alone)
     if page is not None:
         print_line()
-        print_line(f"wrote {page.path}", "written", output=str(page.path))
+        print_line(f"wrote {page}", "written", output=str(page))
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:

@@ -27,10 +27,9 @@ def command(
             help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip; Parquet, a folder of it or a quoted "
             "pattern.",
             metavar="EXTRACT",
-            show_default=False,
         ),
     ],
-    output: Annotated[Path, typer.Option(help="Parquet file to write.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Parquet file to write.")],
     codebook: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +45,6 @@ def command(
             help="Entry of datasets.toml with the domain of CSV or Parquet that has no codebook; numeric attributes of "
             "CSV are then written as numbers, and the output carries the domain.",
             metavar="NAME",
-            show_default=False,
         ),
     ] = None,
     types: Annotated[
@@ -64,9 +62,7 @@ def command(
     names: Annotated[
         Path | None,
         typer.Option(
-            help="Names of the columns of CSV without a header: one a line, or a .names file of UCI.",
-            metavar="FILE",
-            show_default=False,
+            help="Names of the columns of CSV without a header: one a line, or a .names file of UCI.", metavar="FILE"
         ),
     ] = None,
     columns: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,15 +14,10 @@ from dpnb_columnar.core.budget import Approximate, Neighbours, is_rule, parse_de
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Ledger
-    from dpnb_columnar.ledger.refusals import Row
 
 
 def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
-    """Return whether a ledger was charged for a model, or for released scores, and a line that says as which run.
-
-    A ledger keeps the document of every release. So it knows a model whatever form its file has: JSON, byte for byte as
-    it was kept or written anew, or Parquet.
-    """
+    """Return whether a ledger was charged for a model or for scores, in any form, and a line that says as which run."""
     from dpnb_columnar.ledger.records import cost_of
     from dpnb_columnar.ledger.refusals import amounts_text
 
@@ -74,27 +68,18 @@ WitnessFile = Annotated[
         show_default="none",
     ),
 ]
-LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE", show_default=False)]
+LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE")]
 
 
 @app.command(cls=PlainCommand)
 def init(
     file: LedgerFile,
     dataset: Annotated[
-        str,
-        typer.Option(
-            help="Name of the data set; train charges the account of its domain's name.",
-            metavar="NAME",
-            show_default=False,
-        ),
+        str, typer.Option(help="Name of the data set; train charges the account of its domain's name.", metavar="NAME")
     ],
     epsilon: Annotated[
         str,
-        typer.Option(
-            help="Limit that all releases together never pass. It cannot be changed later.",
-            metavar="NUMBER",
-            show_default=False,
-        ),
+        typer.Option(help="Limit that all releases together never pass. It cannot be changed later.", metavar="NUMBER"),
     ],
     delta: Annotated[
         str,
@@ -187,7 +172,8 @@ def show(
 
     with Ledger(file) as ledger:
         accounts = [ledger.account(dataset)] if dataset is not None else list(ledger.accounts())
-        rows = list(_releases(ledger, dataset))
+        released = ((spend, model) for spend, model in ledger.releases() if dataset in (None, spend.dataset))
+        rows = [refusals.release_row(spend, model) for spend, model in released]
         head, witness = ledger.head(), ledger.recorded_witness()
     if as_json:
         budgets = [refusals.account_document(account) for account in accounts]
@@ -218,7 +204,6 @@ def verify(
         typer.Option(
             help="Model, or file of released scores: say which run paid for it; ends with 65 if none did.",
             metavar="MODEL",
-            show_default=False,
         ),
     ] = None,
     witness: WitnessFile = None,
@@ -249,7 +234,6 @@ def verify(
       dpnb-columnar ledger verify census.ledger --witness /mnt/other/census.witness \\
           --begin-witness --head "$(tail -n 1 heads.txt)"
     """
-    from dpnb_columnar.cli.verbs.ledger import payment
     from dpnb_columnar.errors import DataError, UsageError
     from dpnb_columnar.ledger import Ledger
 
@@ -335,11 +319,3 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
     if not parts:
         raise DataError(f"{', '.join(bind)}: no rows; bind the account to the files that train is to count")
     return parts
-
-
-def _releases(ledger: Ledger, dataset: str | None) -> Iterator[Row]:
-    from dpnb_columnar.ledger.refusals import release_row
-
-    for spend, model in ledger.releases():
-        if dataset in (None, spend.dataset):
-            yield release_row(spend, model)

@@ -17,7 +17,7 @@ from dpnb_columnar.runtime.outputs import check_parquet, check_target
 def command(
     model: options.ModelFile,
     data: options.DataOrDatabase,
-    output: Annotated[Path, typer.Option(help="Parquet file of scored rows.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Parquet file of scored rows.")],
     key: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,9 +35,7 @@ def command(
     top: Annotated[
         int | None,
         typer.Option(
-            help="With --explain, name so many attributes that said most, not a column of each.",
-            metavar="INTEGER",
-            show_default=False,
+            help="With --explain, name so many attributes that said most, not a column of each.", metavar="INTEGER"
         ),
     ] = None,
     intervals: Annotated[

@@ -1,13 +1,11 @@
-"""Both halves of ``train``: ``aggregate`` counts rows into files, ``release`` makes a model of what files hold.
-
-Files hold statistics to add up, or the model that a later pass asks for (``--given``).
-"""
+"""Both halves of ``train``: ``aggregate`` counts rows into files, ``release`` makes a model of what files hold."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -25,12 +23,10 @@ from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_n
 if TYPE_CHECKING:
     from dpnb_columnar.core.budget.amounts import DeclaredRowCount
     from dpnb_columnar.core.queries.query import Answer, Query
-    from dpnb_columnar.core.queries.scores import Margins, ScoreCounts
-    from dpnb_columnar.core.queries.statistics import Statistics
+    from dpnb_columnar.core.queries.scores import Margins
     from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.inputs import DatabaseInput
-    from dpnb_columnar.domain import Domain
     from dpnb_columnar.releases.model_plan import ReleasePlan
 
 
@@ -58,13 +54,6 @@ def query_of(given: Path) -> Margins:
     return margins_given(model)
 
 
-def domain_of(query: Margins, given: Path) -> ResolvedDomain:
-    """Return the domain of a model, and its origin."""
-    from dpnb_columnar.counting.find_domain import ResolvedDomain
-
-    return ResolvedDomain(query.domain, f"the model {given}")
-
-
 def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
     """Refuse options that the model given leaves no choice of."""
     named = [name for name, _, origin in option_origins(context) if name in fixed and origin != DEFAULT]
@@ -75,28 +64,14 @@ def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
 # Files of statistics, of the first or of a later pass, added up: each part of the data once, each unit in one part.
 
 
-def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
-    """Add up statistics files of a domain, or of the one that they carry (None)."""
-    from dpnb_columnar.core.queries.query import with_whole_units
-    from dpnb_columnar.counting.answer_files import load_statistics
-
-    _refuse_repeated(files)
-    return _added(files, [with_whole_units(load_statistics(file, domain), whole_units) for file in files])
-
-
-def added_given(files: Sequence[Path], query: Margins, *, whole_units: bool) -> ScoreCounts:
-    """Add up files of a later pass that must have counted what a query asks."""
-    from dpnb_columnar.core.queries.query import with_whole_units
-    from dpnb_columnar.counting.answer_files import load_answer
-
-    _refuse_repeated(files)
-    return _added(files, [with_whole_units(load_answer(file, query), whole_units) for file in files])
-
-
-def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:
+def _added(files: Sequence[Path], load: Callable[[Path], Part], *, whole_units: bool) -> Part:
     """Add up what files hold."""
+    from dpnb_columnar.core.queries.query import with_whole_units
+
+    _refuse_repeated(files)
+    parts = [with_whole_units(load(file), whole_units) for file in files]
     try:
-        return reduce(lambda left, right: left + right, parts)
+        return reduce(add, parts)
     except ValueError as error:
         raise DataError(f"{', '.join(map(str, files))}: {error}") from None
 
@@ -147,11 +122,10 @@ def release(
             help="Statistics files, or results of a statistics query as CSV or Parquet; they are added up. Or one "
             "database: a DuckDB file (.duckdb) or postgresql://USER@HOST/NAME.",
             metavar="STATISTICS",
-            show_default=False,
         ),
     ],
     *,
-    output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.")],
     declared: QueryDeclared,
     given: options.Given = None,
     table: options.Table = None,
@@ -248,24 +222,32 @@ def _rows_given(
     database: DatabaseInput | None, files: Sequence[Path], given: Path, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain of a model, and the rows: those of a database, or those that files have counted given it."""
+    from dpnb_columnar.counting.answer_files import load_answer
     from dpnb_columnar.counting.countable import AskedRows
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
 
     asked = query_of(given)
-    resolved = domain_of(asked, given)
+    resolved = ResolvedDomain(asked.domain, f"the model {given}")
     if database is not None:
         return resolved, _rows_of(database, asked)
-    return resolved, AskedRows(added_given(files, asked, whole_units=whole_units))
+    return resolved, AskedRows(_added(files, lambda file: load_answer(file, asked), whole_units=whole_units))
 
 
 def _rows(
     database: DatabaseInput | None, files: Sequence[Path], named: ResolvedDomain | None, *, whole_units: bool
 ) -> tuple[ResolvedDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted."""
+    from dpnb_columnar.counting.answer_files import load_statistics
     from dpnb_columnar.counting.countable import AskedRows
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.domain.catalogue import entry_declaring
 
     if database is None:
-        total = added_statistics(files, None if named is None else named.domain, whole_units=whole_units)
-        return named or _carried(total), AskedRows(total)
+        domain = None if named is None else named.domain
+        total = _added(files, lambda file: load_statistics(file, domain), whole_units=whole_units)
+        if named is None:
+            named = ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain))
+        return named, AskedRows(total)
     if named is None:
         raise UsageError(
             f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
@@ -311,14 +293,6 @@ def _named(declared: QueryDeclared) -> ResolvedDomain | None:
         return None
     files = [] if declared.domain is None else [declared.domain]
     return declared.counted(find_domain(files, declared.entry, declared.label))
-
-
-def _carried(total: Statistics) -> ResolvedDomain:
-    """Return the domain that statistics files carry, and the entry that declares the same."""
-    from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.domain.catalogue import entry_declaring
-
-    return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain))
 
 
 LATER = ".given.parquet"
@@ -397,9 +371,10 @@ def aggregate(
 def _asked(rows: Input, declared: Declared, given: Path | None) -> tuple[Query[Any], ResolvedDomain]:
     """Return what the rows are asked, and in which domain: its cells, or what a model waits for."""
     from dpnb_columnar.core.queries.statistics import CellQuery
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
 
     if given is not None:
         query = query_of(given)
-        return query, domain_of(query, given)
+        return query, ResolvedDomain(query.domain, f"the model {given}")
     resolved = declared.counted(rows.find_domain(declared.entry, declared.label))
     return CellQuery(resolved.domain), resolved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +18,7 @@ from dpnb_columnar.runtime.outputs import atomic_output, check_target
 if TYPE_CHECKING:
     from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.model.query_noise import Interval
+    from dpnb_columnar.papers.release_papers import ReleasePapers
 
 MOST_ATTRIBUTES = 10
 """Attributes that ``show`` prints unless it is asked for all."""
@@ -38,7 +38,6 @@ def command(
         typer.Option(
             help="Write the release sheet instead: one page for whoever signs the release, to read and to print.",
             metavar="FILE.html",
-            show_default=False,
         ),
     ] = None,
     ledger: Annotated[
@@ -46,7 +45,6 @@ def command(
         typer.Option(
             help="Ledger that may have paid for the model: say as which run, and state the account on the sheet.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     record: Annotated[
@@ -55,7 +53,6 @@ def command(
             help="Record of the release: a TOML file that states what the model does not hold, such as title, purpose, "
             "region, whose rows, why, and who approves (docs/records.md).",
             metavar="FILE.toml",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
@@ -64,7 +61,6 @@ def command(
             help="Released scores of this model (evaluate --epsilon), to state how good it is; with --ledger, one of "
             "its releases.",
             metavar="FILE.json",
-            show_default=False,
         ),
     ] = None,
     audit: Annotated[
@@ -117,11 +113,12 @@ def command(
     from dpnb_columnar.model.model_files import read_model
     from dpnb_columnar.model.parameters import Normal
 
-    papers = Papers(record, ledger, scores, audit)
+    papers = {"record": record, "scores": scores, "audit": audit}
+    named = next((f"--{name}" for name, file in papers.items() if file is not None), "")
     kinds = [name for name, chosen in (("--html", html), ("--registry", registry), ("--card", card)) if chosen]
     if len(kinds) > 1:
         raise UsageError(f"{kinds[0]} cannot be combined with {kinds[1]}; write one after the other")
-    if not kinds and (named := papers.named):
+    if not kinds and named:
         raise UsageError(f"{named} is for a page: add --html FILE.html, --registry or --card")
     if output is not None and not (registry or card):
         raise UsageError("--output can only be used with --registry or --card; --html names its own file")
@@ -137,15 +134,18 @@ def command(
 
         check_single_page(html, overwrite)
     if target is not None:
-        check_target(target, overwrite, [model, *papers.files])
+        check_target(target, overwrite, [model, *(file for file in (ledger, *papers.values()) if file is not None)])
     if holds_scores(model):
-        if registry or card or papers.named:
+        if registry or card or named:
             raise UsageError(f"{kinds[-1]} is for a model; give the model, and these scores as --scores FILE")
         _show_scores(model, html, ledger, overwrite, as_json=as_json)
         return
     loaded = read_model(model)
     if kinds:
-        _write_page(loaded, model, papers, target, overwrite, registry=registry, card=card)
+        from dpnb_columnar.papers.release_papers import read_papers
+
+        read = read_papers(loaded, ledger=ledger, **papers)
+        _write_page(loaded, model, read, target, overwrite, kinds[0])
         return
     document = to_document(loaded)
     if as_json and every:
@@ -231,58 +231,36 @@ def _print_payment(file: Path, ledger: Path) -> None:
     print_line(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Papers:
-    """Files of what goes with a model to whoever signs its release; None where there is none."""
-
-    record: Path | None
-    ledger: Path | None
-    scores: Path | None
-    audit: Path | None
-
-    @property
-    def named(self) -> str:
-        """The first option that only a page can take; empty if none was given."""
-        return next((f"--{name}" for name in ("record", "scores", "audit") if getattr(self, name) is not None), "")
-
-    @property
-    def files(self) -> list[Path]:
-        """The files."""
-        return [path for path in (self.record, self.ledger, self.scores, self.audit) if path is not None]
-
-
 def _write_page(
-    loaded: NaiveBayes, model: Path, papers: Papers, output: Path | None, overwrite: bool, *, registry: bool, card: bool
+    loaded: NaiveBayes, model: Path, papers: ReleasePapers, output: Path | None, overwrite: bool, kind: str
 ) -> None:
     """Write the release sheet of a model file, its entry of the registry, or its card."""
     from hashlib import sha256
 
     from dpnb_columnar.model.document import to_json
     from dpnb_columnar.model.model_files import read_bytes
-    from dpnb_columnar.papers.release_papers import read_papers
 
-    read = read_papers(loaded, record=papers.record, ledger=papers.ledger, scores=papers.scores, audit=papers.audit)
     digest, confidential = sha256(read_bytes(model)).hexdigest(), not loaded.guarantee.private
-    if registry:
+    if kind == "--registry":
         from dpnb_columnar.papers.model_card import registry_entry
 
-        text = to_json(registry_entry(loaded, read))
-    elif card:
+        text = to_json(registry_entry(loaded, papers))
+    elif kind == "--card":
         from dpnb_columnar.papers.model_card import model_card
 
-        text = model_card(loaded, read, model.name, digest)
+        text = model_card(loaded, papers, model.name, digest)
     if confidential:
         print_warning("this model carries NO GUARANTEE; its sheet and its card are as confidential as the rows")
     if output is None:
         print_text(text.rstrip("\n"))
         return
-    if registry or card:
+    if kind != "--html":
         with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
             partial.write_text(text, encoding="utf-8")
     else:
         from dpnb_columnar.papers.release_sheet import write_release_sheet
 
-        write_release_sheet(loaded, model.name, digest, output, read, overwrite=overwrite)
+        write_release_sheet(loaded, model.name, digest, output, papers, overwrite=overwrite)
     print_line(f"wrote {output}", "written", output=str(output))
 
 

@@ -26,9 +26,7 @@ def split(
     validation: Annotated[
         str | None,
         typer.Option(
-            help="Share of a third part, to choose among models by; the rows of --test stay the same.",
-            metavar="NUMBER",
-            show_default=False,
+            help="Share of a third part, to choose among models by; the rows of --test stay the same.", metavar="NUMBER"
         ),
     ] = None,
     by: Annotated[
@@ -36,7 +34,6 @@ def split(
         typer.Option(
             help="Column that names a unit, such as a household, whose rows stay together; commas part several.",
             metavar="COLUMN",
-            show_default=False,
         ),
     ] = None,
     seed: Annotated[
@@ -126,7 +123,7 @@ def demo(
 
 
 def simulate(
-    output: Annotated[Path, typer.Argument(help="Parquet file to write.", metavar="OUTPUT", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="Parquet file to write.", metavar="OUTPUT")],
     rows: Annotated[int, typer.Option(help="Persons to simulate.", metavar="INTEGER")] = 100_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same file.", metavar="INTEGER")] = 1940,
     overwrite: options.Overwrite = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.core.queries.query import Query
     from dpnb_columnar.dialects.nodes import Kinds
-    from dpnb_columnar.rows.input_files import DataFile
 
 SCORE = "score"
 
@@ -61,7 +59,6 @@ ForTemplate = Annotated[
     typer.Option(
         "--template",
         help="Write the query as a template, such as a model of dbt: braces are escaped, and no semicolon ends it.",
-        show_default=False,
     ),
 ]
 
@@ -114,20 +111,13 @@ def score_command(
             help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
             "names of the table's columns; or a Parquet file like the table. No row is read.",
             metavar="DATABASE|DATA.parquet",
-            show_default=False,
         ),
     ] = None,
     names: SpelledNames = None,
-    view: Annotated[
-        str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
-    ] = None,
+    view: Annotated[str | None, typer.Option(help="Create a view of this name.", metavar="NAME")] = None,
     parameters_table: Annotated[
         str | None,
-        typer.Option(
-            help="Table of the model's terms for the query to join, instead of holding them.",
-            metavar="NAME",
-            show_default=False,
-        ),
+        typer.Option(help="Table of the model's terms for the query to join, instead of holding them.", metavar="NAME"),
     ] = None,
     parameters: Annotated[
         Path | None,
@@ -201,7 +191,6 @@ def statistics_command(
         typer.Argument(
             help="Parquet files that carry the domain, with columns of the table's types; no row of them is read.",
             metavar="DATA",
-            show_default=False,
         ),
     ] = None,
     *,
@@ -214,7 +203,6 @@ def statistics_command(
             help="The database, postgresql://... or a file of DuckDB or SQLite, whose catalogue tells the types and "
             "names of the table's columns. No row is read.",
             metavar="DATABASE",
-            show_default=False,
         ),
     ] = None,
     names: SpelledNames = None,
@@ -245,50 +233,32 @@ def statistics_command(
     """
     from dpnb_columnar.core.queries.statistics import CellQuery
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.rows.input_files import resolve_files
-
-    files = resolve_files(data) if data else ()
-    if given is not None:
-        if declared != Declared():
-            others = ", ".join(options.COUNTED_BY[:-1])
-            raise UsageError(
-                f"--given: the model has decided the domain; leave --dataset, --label, {others} and "
-                f"{options.COUNTED_BY[-1]} out"
-            )
-        if output is not None:
-            check_target(output, overwrite, [*files, given, *_file_of(like)])
-        from dpnb_columnar.cli.verbs.release import query_of
-
-        _write_counting(query_of(given), files, dialect, table, like, names, template, output, overwrite)
-        return
-    if not data and declared.dataset is None:
-        raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
-    if output is not None:
-        beside = [] if declared.catalogue_file is None else [declared.catalogue_file]
-        check_target(output, overwrite, [*files, *beside, *_file_of(like)])
-    found = find_domain(files, declared.entry, declared.label)
-    domain = declared.counted(found).domain
-    _write_counting(CellQuery(domain), files, dialect, table, like, names, template, output, overwrite)
-
-
-def _write_counting(
-    query: Query[Any],
-    files: Sequence[DataFile],
-    dialect: Dialect | None,
-    table: str | None,
-    like: str | None,
-    names: Spelling | None,
-    template: Template | None,
-    output: Path | None,
-    overwrite: bool,
-) -> None:
-    """Write the SQL of a query to the rows, by what is known of the table's columns."""
     from dpnb_columnar.dialects.rendering import renamed_table, table_or_default
     from dpnb_columnar.dialects.statistics_query import SPELLED, columns_like, dialect_like, query_sql
     from dpnb_columnar.domain.column_kinds import kind_of
+    from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
     from dpnb_columnar.rows.row_rules import check_columns
 
+    files = resolve_files(data) if data else ()
+    if given is not None and declared != Declared():
+        others = ", ".join(options.COUNTED_BY[:-1])
+        raise UsageError(
+            f"--given: the model has decided the domain; leave --dataset, --label, {others} and "
+            f"{options.COUNTED_BY[-1]} out"
+        )
+    if given is None and not data and declared.dataset is None:
+        raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
+    if output is not None:
+        beside = [file for file in (given, declared.catalogue_file) if file is not None]
+        check_target(output, overwrite, [*files, *beside, *_file_of(like)])
+    query: Query[Any]
+    if given is not None:
+        from dpnb_columnar.cli.verbs.release import query_of
+
+        query = query_of(given)
+    else:
+        query = CellQuery(declared.counted(find_domain(files, declared.entry, declared.label)).domain)
     if like is not None and parse_database(like) is None:
         raise UsageError(f"--like {like}: no database; give files like the table as DATA")
     written_for, domain = dialect_like(dialect, like), query.domain

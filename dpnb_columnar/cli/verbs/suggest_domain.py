@@ -53,6 +53,7 @@ def command(
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.counting.suggestion import draft, profile
     from dpnb_columnar.domain import UnlabelledDomain
+    from dpnb_columnar.domain.catalogue import read_catalogue
 
     rows = local_input(data, table)
     name = table.rpartition(".")[2].strip('"') if table else rows.files[0].stem
@@ -60,7 +61,8 @@ def command(
         if output.suffix.lower() != ".toml":
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
         check_target(output, overwrite, rows.files)
-        _refuse_other_entries(output, name)
+        if exists(output) and any(entry.name != name for entry in read_catalogue(output)):
+            raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
     given = rows.scan()
     with stage("reading the rows"):
         suggestion = draft(profile(given, most_values))
@@ -83,14 +85,6 @@ def command(
         domain, data[0] if isinstance(source, Path) and is_folder(source) else source, output
     )
     print_line(f"when every figure is from the codebook: {command_line}{options_of_table}")
-
-
-def _refuse_other_entries(output: Path, name: str) -> None:
-    """Refuse to replace a catalogue by a draft, which is confidential and has a file of its own."""
-    from dpnb_columnar.domain.catalogue import read_catalogue
-
-    if exists(output) and any(entry.name != name for entry in read_catalogue(output)):
-        raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
 
 
 def _text(suggestion: Draft, domain: Declaration, files: Sequence[DataFile]) -> str:
