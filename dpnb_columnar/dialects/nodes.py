@@ -235,23 +235,24 @@ def number_at(
             found: exp.Expr = exp.Substring(this=padded, start=start, length=integer(width))
         case Dialect.SPARK:
             position = exp.cast(after, exp.DType.INT)
-            at = exp.cast(_function("ELEMENT_AT", _function("SPLIT", text(listed), text(",")), position), type_)
+            at = exp.cast(function("ELEMENT_AT", function("SPLIT", text(listed), text(",")), position), type_)
             # Spark takes an element of a list without nulls for one that is never null, even where the place is.
             return case([(exp.not_(is_null(place.copy())), at)])
         case Dialect.BIGQUERY:
-            found = exp.Bracket(this=_function("SPLIT", text(listed), text(",")), expressions=[place], offset=0)
+            found = exp.Bracket(this=function("SPLIT", text(listed), text(",")), expressions=[place], offset=0)
         case Dialect.SNOWFLAKE:
-            found = _function("GET", _function("SPLIT", text(listed), text(",")), place)
+            found = function("GET", function("SPLIT", text(listed), text(",")), place)
     return exp.cast(found, type_)
 
 
 def enum_code(value: exp.Expr, texts: Iterable[str]) -> exp.Expr:
     """Find the place of a text among others in DuckDB; null where it is none, 8 or 16 bits: to add 1 may overflow."""
     members = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, texts)))
-    return _function("ENUM_CODE", exp.TryCast(this=value, to=members))
+    return function("ENUM_CODE", exp.TryCast(this=value, to=members))
 
 
-def _function(name: str, *arguments: exp.Expr) -> exp.Expr:
+def function(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """Call a function that sqlglot need not know."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
