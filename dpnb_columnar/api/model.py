@@ -187,7 +187,7 @@ class Model(NaiveBayes):
 
         if like is not None and kinds is not None:
             raise UsageError("kinds and like both say what the columns hold; give one of them")
-        columns = sql_columns(
+        known, types, spelled = sql_columns(
             self,
             None if dialect is None else parse_dialect(dialect),
             None if like is None else str(like),
@@ -197,12 +197,12 @@ class Model(NaiveBayes):
         )
         return scoring_query(
             self,
-            columns.dialect,
+            known,
             table,
             keys,
-            kinds if like is None else columns.kinds,
+            kinds if like is None else types,
             parameters=parameters,
-            names=columns.names,
+            names=spelled,
         )
 
     def export(

@@ -1,14 +1,8 @@
 """Nodes of a query's tree: every name is quoted, every constant is a node of its own, nothing is pasted into text.
 
-A query computes in steps and still returns no column but the rows' own and the results. A step can only use columns of
-the step before, so what is computed in between becomes columns. Where the rows' columns are named, the last step names
-them again. Where all of them are wanted, their names are not known, and databases differ in how the columns of the
-steps are left out.
-
-*Rules of a row* (docs/privacy.md, section 1), those of ``rows.row_rules``, stand here as SQL of every database. A text
-that is no number is missing, never an error: a query that failed at such a text would reveal that there is one. What a
-column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is then an
-unknown category rather than a missing one.
+*Rules of a row* (docs/privacy.md, section 1), those of ``rows.row_rules``, are here as SQL of every database. A text
+that is no number is missing, never an error: a query that failed at such a text would reveal that there is one. A
+column of unknown kind (None) is read as text, and as a number where it is one; a NaN is an unknown category there.
 """
 
 from __future__ import annotations
@@ -235,23 +229,24 @@ def number_at(
             found: exp.Expr = exp.Substring(this=padded, start=start, length=integer(width))
         case Dialect.SPARK:
             position = exp.cast(after, exp.DType.INT)
-            at = exp.cast(_function("ELEMENT_AT", _function("SPLIT", text(listed), text(",")), position), type_)
+            at = exp.cast(function("ELEMENT_AT", function("SPLIT", text(listed), text(",")), position), type_)
             # Spark takes an element of a list without nulls for one that is never null, even where the place is.
             return case([(exp.not_(is_null(place.copy())), at)])
         case Dialect.BIGQUERY:
-            found = exp.Bracket(this=_function("SPLIT", text(listed), text(",")), expressions=[place], offset=0)
+            found = exp.Bracket(this=function("SPLIT", text(listed), text(",")), expressions=[place], offset=0)
         case Dialect.SNOWFLAKE:
-            found = _function("GET", _function("SPLIT", text(listed), text(",")), place)
+            found = function("GET", function("SPLIT", text(listed), text(",")), place)
     return exp.cast(found, type_)
 
 
 def enum_code(value: exp.Expr, texts: Iterable[str]) -> exp.Expr:
     """Find the place of a text among others in DuckDB; null where it is none, 8 or 16 bits: to add 1 may overflow."""
     members = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, texts)))
-    return _function("ENUM_CODE", exp.TryCast(this=value, to=members))
+    return function("ENUM_CODE", exp.TryCast(this=value, to=members))
 
 
-def _function(name: str, *arguments: exp.Expr) -> exp.Expr:
+def function(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """Call a function that sqlglot need not know."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
@@ -277,28 +272,19 @@ class CommonTableExpression:
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """The rows a query is about, and the columns of them that it returns.
-
-    Attributes:
-        table: The table that holds them.
-        first: What the first step selects of them, beside what it computes.
-        last: What the last step makes of that.
-        hides: Whether the last step selects every column but those of the steps.
-    """
+    """The rows a query is about, and the columns of them that it returns."""
 
     table: exp.Table
-    first: Sequence[exp.Expr]
-    last: Sequence[exp.Expr]
-    hides: bool = False
+    first: Sequence[exp.Expr]  # what the first step selects of them, besides what it computes
+    last: Sequence[exp.Expr] | None  # what the last step makes of that; None for every column but those of the steps
 
     def query(
         self, steps: Sequence[Step], results: Sequence[exp.Alias], given: Sequence[CommonTableExpression] = ()
     ) -> exp.Expr:
         """Build the query for the rows' columns and the results, which use the columns of the steps."""
         names = [column.alias for step in steps for column in step.columns]
-        last = [exp.Star(except_=list(map(identifier, names)))] if self.hides else self.last
-        start = exp.select(*self.first).from_(_as_source(self.table))
-        return _over_steps([*last, *results], start, steps, given)
+        last = [exp.Star(except_=list(map(identifier, names)))] if self.last is None else self.last
+        return _over_steps([*last, *results], exp.select(*self.first).from_(_as_source(self.table)), steps, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +299,7 @@ class RowsAndScalars:
             as_column(exp.Subquery(this=_over_steps([result.this], exp.Select(), steps)), result.alias)
             for result in results
         ]
-        return exp.select(_all_of_source(), *scalars).from_(_as_source(self.table))
+        return exp.select(_all_of(SOURCE), *scalars).from_(_as_source(self.table))
 
 
 def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> QueryRows | RowsAndScalars:
@@ -327,10 +313,10 @@ def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Qu
             return RowsAndScalars(table)
         case Dialect.POSTGRES:  # a row is a value there, which can be taken along and apart
             # Alone, the table's name would be a column of that name if there is one; as an argument it is the row.
-            whole = as_column(exp.Coalesce(this=_all_of_source(), expressions=[]), ROW)
+            whole = as_column(exp.Coalesce(this=_all_of(SOURCE), expressions=[]), ROW)
             return QueryRows(table, [whole], [exp.Dot(this=exp.Paren(this=own_column(ROW)), expression=exp.Star())])
         case _:
-            return QueryRows(table, [_all_of_source()], [], hides=True)
+            return QueryRows(table, [_all_of(SOURCE)], None)
 
 
 def _over_steps(
@@ -360,10 +346,6 @@ def _as_source(table: exp.Table) -> exp.Expr:
     return exp.alias_(table, identifier(SOURCE), table=True)
 
 
-def _all_of_source() -> exp.Column:
-    return _all_of(SOURCE)
-
-
 def _all_of(name: str) -> exp.Column:
     return exp.Column(this=exp.Star(), table=identifier(name))
 
@@ -384,21 +366,23 @@ COMPARISONS: Mapping[str, type[exp.Binary]] = {
 def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()) -> exp.Expr:
     """Read a column as 64-bit floats; null where null, NaN or a declared missing value."""
     column = source_column(name)
+    value: exp.Expr
     if kind is Kind.BOOLEAN:
-        return _null_if_missing(
-            case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values
-        )
-    if kind in (Kind.TEXT, None):
+        value = case([(column, double(1)), (exp.Not(this=column.copy()), double(0))])
+    elif kind in (Kind.TEXT, None):
         words: dict[float, list[exp.Expr]] = {}
         for word, meant in NUMBER_WORDS.items():
             words.setdefault(meant, []).append(text(word))
         by_word = case((is_in(as_text(column.copy()), each), double(meant)) for meant, each in words.items())
-        value: exp.Expr = exp.Coalesce(this=_spelled(name, kind), expressions=[by_word])
+        value = exp.Coalesce(this=_spelled(name, kind), expressions=[by_word])
     elif kind is Kind.FLOAT:
         value = float_of(column)
     else:  # decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53
         value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
-    return _null_if_missing(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
+    absent: list[exp.Expr] = [exp.IsNan(this=value.copy())] if kind in (Kind.FLOAT, None) else []
+    if missing_values:
+        absent.append(is_in(value.copy(), [double(float(missing)) for missing in missing_values]))
+    return case([(each, exp.null()) for each in absent], value) if absent else value
 
 
 def _spelled(name: str, kind: Kind | None) -> exp.Expr:
@@ -464,10 +448,7 @@ def _condition(node: Node, kinds: Kinds, missing_values: Sequence[str]) -> exp.E
             join = partial(exp.and_ if operator == "AND" else exp.or_, copy=False)
             return in_halves([_condition(part, kinds, missing_values) for part in parts], join)
         case Comparison():
-            return _comparison(node, kinds.get(node.column), missing_values)
-
-
-def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[str]) -> exp.Expr:
+            kind = kinds.get(node.column)
     if not isinstance(node.constant, str):
         value = number(node.column, kind, missing_numbers(missing_values))
         return COMPARISONS[node.operator](this=value, expression=double(float(node.constant)))
@@ -485,14 +466,6 @@ def _is_one_of(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
     value = _spelled(name, kind)
     spelled = exp.and_(exp.not_(is_null(value)), is_in(value.copy(), list(map(double, numbers))))
     return exp.Paren(this=exp.or_(test, spelled))
-
-
-def _null_if_missing(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
-    """Write the value, null where it is absent or a declared missing value."""
-    branches = [] if absent is None else [(absent, exp.null())]
-    if missing_values:
-        branches.append((is_in(value.copy(), [double(float(missing)) for missing in missing_values]), exp.null()))
-    return case(branches, value) if branches else value
 
 
 def _key(name: str, kind: Kind | None) -> exp.Expr:

@@ -25,6 +25,7 @@ from dpnb_columnar.dialects.nodes import (
     as_text,
     case,
     double,
+    function,
     identifier,
     integer,
     is_in,
@@ -66,26 +67,19 @@ LARGE_EXPONENT = "*[eE]*[1-9][0-9][0-9]*"
 
 
 def number_of_duckdb(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number. Its own cast would take ``1_0`` and ``inf`` for numbers.
-
-    A text is cut out by functions, which DuckDB computes once for each entry of a column's dictionary, unlike a CASE:
-    of what is no number, or too long, nothing is left, which is cast to null.
-    """
+    """Cast what is a number. Its own cast would take ``1_0`` and ``inf`` for numbers."""
     if not isinstance(node, exp.TryCast) or not node.is_type(exp.DType.DOUBLE):  # to an ENUM, it is what it is
         return node
-    if _is_text(node.this):
+    if _is_text(node.this):  # cut out by functions, which are computed once for each entry of a column's dictionary
         number = node.this
         for pattern in (SPELLED_NUMBER, SHORT):
-            number = exp.Anonymous(this="REGEXP_EXTRACT", expressions=[number, text(pattern)])
+            number = function("REGEXP_EXTRACT", number, text(pattern))
         return exp.TryCast(this=number, to=node.to.copy(), safe=True)
     return _number_if(node, Dialect.DUCKDB, "TYPEOF", _matches(node.this, SPELLED_NUMBER), node.copy())
 
 
 def number_of_postgres(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number: PostgreSQL has no cast that gives null, and fails at a number that no float holds.
-
-    By way of its text, which has all digits: a date has no cast to a number, not even one that is never reached.
-    """
+    """Cast what is a number by its text: PostgreSQL has no cast that gives null, and none of a date to a number."""
     if not isinstance(node, exp.TryCast):
         return node
     written = _text_of(node.this)
@@ -105,25 +99,20 @@ def float_of_postgres(node: exp.Expr) -> exp.Expr:
 
 
 def _nearest_float(value: exp.Expr, cast: exp.Expr) -> exp.Expr:
-    """Cast a value to the nearest 64-bit float: infinity where it is beyond all, and 0 where it is nearer to 0.
-
-    A query that failed would tell that there is such a row. Bare constants are ``numeric`` themselves. With a column of
-    floats they are compared as floats: the first is the largest then, and the other the smallest above 0.
-    """
+    """Cast a value to the nearest 64-bit float, infinite or 0 too: a query that failed would reveal such a row."""
+    # Bare constants are ``numeric``, or compared with floats as the largest one and the smallest above 0.
     largest, smallest = exp.Literal.number("1.7976931348623158e308"), exp.Literal.number("5e-324")
     is_number = exp.NEQ(this=as_text(cast.copy()), expression=text("NaN"))  # which is above all numbers
-    is_above = exp.and_(_postgres_operator(value, ">", largest), is_number)
-    is_below = _postgres_operator(value, "<", exp.Neg(this=largest))
-    is_least = exp.and_(
-        _postgres_operator(value, ">", exp.Neg(this=smallest)), _postgres_operator(value, "<", smallest)
-    )
+
+    def compared(operator: str, constant: exp.Expr) -> exp.Expr:
+        """Compare by PostgreSQL's own operator: one of another schema could fit the types better."""
+        return exp.Operator(this=value.copy(), operator=f"{CATALOGUE}.{operator}", expression=constant.copy())
+
+    is_above = exp.and_(compared(">", largest), is_number)
+    is_below = compared("<", exp.Neg(this=largest))
+    is_least = exp.and_(compared(">", exp.Neg(this=smallest)), compared("<", smallest))
     branches = [(is_above, double(math.inf)), (is_below, double(-math.inf)), (is_least, double(0))]
     return case(branches, as_double(cast.copy()))
-
-
-def _postgres_operator(left: exp.Expr, operator: str, right: exp.Expr) -> exp.Operator:
-    """Compare values of two types by PostgreSQL's own operator, where one of anybody's could fit the types better."""
-    return exp.Operator(this=left.copy(), operator=f"{CATALOGUE}.{operator}", expression=right.copy())
 
 
 def text_of_postgres(node: exp.Expr) -> exp.Expr:
@@ -149,7 +138,7 @@ def number_of_bigquery(node: exp.Expr) -> exp.Expr:
         return node
     branches = [_number_of_trimmed(node)]
     if not _is_text(node.this):
-        json = exp.Anonymous(this="TO_JSON_STRING", expressions=[node.this.copy()])
+        json = function("TO_JSON_STRING", node.this.copy())
         branches.insert(0, (exp.not_(exp.StartsWith(this=json, expression=text('"'))), node.copy()))
     return case(branches)
 
@@ -160,8 +149,7 @@ def number_of_snowflake(node: exp.Expr) -> exp.Expr:
         return node
     branches = [_number_of_trimmed(node)]
     if not _is_text(node.this):
-        variant = exp.Anonymous(this="TO_VARIANT", expressions=[node.this.copy()])
-        type_ = exp.Anonymous(this="TYPEOF", expressions=[variant])
+        type_ = function("TYPEOF", function("TO_VARIANT", node.this.copy()))
         is_number = is_in(type_, list(map(text, NUMBER_TYPES[Dialect.SNOWFLAKE])))
         branches.insert(0, (is_number, as_double(node.this.copy())))  # first: texts of floats lack digits
     return case(branches)
@@ -174,11 +162,7 @@ def _number_of_trimmed(node: exp.TryCast) -> Branch:
 
 
 def number_of_sqlite(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number.
-
-    SQLite casts every text, one that spells no number to zero; but beside a number, such as infinity, 9e999, it
-    compares such a text as text, which is larger than all numbers. It has no regular expressions.
-    """
+    """Cast what is a number: SQLite has no regular expressions, but compares other texts as larger than 9e999."""
     if not isinstance(node, exp.TryCast):
         return node
     written = _text_of(node.this)
@@ -200,7 +184,7 @@ def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.E
 
 
 def _type_name(type_of: str, value: exp.Expr) -> exp.Expr:
-    return as_text(exp.Anonymous(this=type_of, expressions=[value.copy()]))
+    return as_text(function(type_of, value.copy()))
 
 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
@@ -265,8 +249,8 @@ def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, joined: bo
 def _qualified_postgres() -> type[sqlglot.Dialect]:
     """Return PostgreSQL's dialect with the schema before each function and type.
 
-    A bare ``length(x)`` is looked up in every schema of the search path, in which whoever may create functions can have
-    one whose arguments fit better, as ``pg_typeof(text)`` does: it would be called with the values of rows.
+    A bare ``length(x)`` is looked up in every schema of the search path, where another user may have created a function
+    whose arguments fit better: it would be called with the values of rows.
     """
     from sqlglot.dialects.postgres import Postgres
     from sqlglot.generators.postgres import PostgresGenerator
@@ -285,7 +269,7 @@ def _qualified_postgres() -> type[sqlglot.Dialect]:
 
 
 def _check_names(query: exp.Expr) -> None:
-    """Refuse names that PostgreSQL would take for one: it cuts each, and says so in a notice that nobody reads."""
+    """Refuse names that PostgreSQL would take for one: it cuts each."""
     names: dict[bytes, str] = {}
     for node in query.find_all(exp.Identifier):
         first = names.setdefault(node.name.encode()[:POSTGRES_NAME], node.name)
@@ -298,9 +282,7 @@ def _check_names(query: exp.Expr) -> None:
 
 def in_duckdb(value: exp.Expr) -> exp.Expr:
     """Rewrite a value of a row for DuckDB, as ``render`` does; the tree is changed on the way."""
-    for rewrite in (_nan_by_type, number_of_duckdb):
-        value = value.transform(rewrite, copy=False)
-    return value
+    return value.transform(_nan_by_type, copy=False).transform(number_of_duckdb, copy=False)
 
 
 def header(lines: Sequence[str]) -> str:
@@ -319,17 +301,12 @@ def select_columns(
 
 
 def _bounded(name: str, dialect: Dialect) -> exp.Expr:
-    """Write a column's value, null where its text has more than ``LONGEST_READ`` bytes.
-
-    Such a text is in no category and no number, so that an attribute lacks it either way. SQLite's length of a text
-    ends at a NUL, that of a BLOB does not.
-    """
+    """Write a column's value; null in place of a text longer than ``LONGEST_READ``: it is no category, no number."""
     value = exp.column(identifier(name))
-    if dialect is Dialect.SQLITE:
+    if dialect is Dialect.SQLITE:  # its length of a text ends at a NUL, that of a BLOB does not
         size: exp.Expr = exp.Length(this=exp.cast(value.copy(), "BLOB"))
     else:
-        function = "STRLEN" if dialect is Dialect.DUCKDB else "OCTET_LENGTH"
-        size = exp.Anonymous(this=function, expressions=[as_text(value.copy())])
+        size = function("STRLEN" if dialect is Dialect.DUCKDB else "OCTET_LENGTH", as_text(value.copy()))
     short = exp.LTE(this=size, expression=integer(LONGEST_READ))
     return exp.alias_(case([(short, value)]), name, quoted=True)
 
@@ -349,20 +326,21 @@ def rename_source_columns(query: exp.Expr, names: Mapping[str, str]) -> None:
 
 
 def parse_table(name: str, dialect: Dialect) -> exp.Table:
-    """Parse a table's name as typed, such as ``census.person`` or ``"odd name"``.
-
-    Parts stay as typed: whoever leaves out the quotes means the name as the database folds it.
-    """
+    """Parse a table's name as typed, such as ``census.person`` or ``"odd name"``; without quotes, it stays without."""
+    problem = UsageError(
+        f'table {name!r:.80}: expected the name of a table such as census.person or "odd name", quoted as the database '
+        "quotes names"
+    )
     try:
         parsed = sqlglot.parse_one(name, into=exp.Table, dialect=dialect.value)
     except sqlglot.errors.SqlglotError:
-        raise _no_table(name) from None
+        raise problem from None
     plain = type(parsed) is exp.Table and not any(
         value for part, value in parsed.args.items() if part not in DEFAULT_PARTS
     )
     parts = parsed.parts if plain else []
     if not 1 <= len(parts) <= len(DEFAULT_PARTS) or parsed.comments or not all(map(_is_name, parts)):
-        raise _no_table(name)
+        raise problem
     named = zip(DEFAULT_PARTS, reversed(parts), strict=False)
     return exp.Table(**{place: exp.to_identifier(part.name, quoted=_is_quoted(part)) for place, part in named})
 
@@ -385,18 +363,8 @@ def _is_quoted(part: exp.Expr) -> bool:
     return bool(part.args.get("quoted"))
 
 
-def _no_table(name: str) -> UsageError:
-    return UsageError(
-        f'table {name!r:.80}: expected the name of a table such as census.person or "odd name", quoted as the database '
-        "quotes names"
-    )
-
-
 def _nan_by_order(node: exp.Expr) -> exp.Expr:
-    """Test for NaN by its order: it is never at most infinity.
-
-    It is the largest number (PostgreSQL, Spark, Snowflake), or compares as false (BigQuery).
-    """
+    """Test for NaN by its order: it is the largest number (PostgreSQL, Spark, Snowflake), or compares as false."""
     if not isinstance(node, exp.IsNan):
         return node
     infinity = exp.cast(text("inf"), exp.DType.DOUBLE)
@@ -404,13 +372,10 @@ def _nan_by_order(node: exp.Expr) -> exp.Expr:
 
 
 def _nan_by_type(node: exp.Expr) -> exp.Expr:
-    """Test for NaN by ISFINITE and ISINF.
-
-    DuckDB decides isnan() and comparisons by a Parquet file's statistics, which leave NaN out; but not these two.
-    """
+    """Test for NaN by ISFINITE and ISINF: DuckDB decides isnan() by a file's statistics, which leave NaN out."""
     if not isinstance(node, exp.IsNan):
         return node
-    finite, infinite = (exp.Anonymous(this=name, expressions=[node.this.copy()]) for name in ("ISFINITE", "ISINF"))
+    finite, infinite = (function(name, node.this.copy()) for name in ("ISFINITE", "ISINF"))
     return exp.Not(this=exp.Paren(this=exp.Or(this=finite, expression=infinite)))
 
 
@@ -452,22 +417,16 @@ def _one_type(node: exp.Expr) -> exp.Expr:
 
 
 def _steps_apart(node: exp.Expr) -> exp.Expr:
-    """Keep the steps of a query apart by OFFSET.
-
-    PostgreSQL and SQLite merge the steps of a query, and would compute a value once for each use in the next step, and
-    its own operands once for each use there.
-    """
+    """Keep the steps of a query apart by OFFSET: merged, a value would be computed once for each use in the next."""
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
         node.set("this", node.this.offset(0, copy=False))
     return node
 
 
 def _rows_apart(node: exp.Expr) -> exp.Expr:
-    """Keep the rows that a query reads apart from its steps in DuckDB, by a join with one row of nothing.
-
-    DuckDB merges the steps where the result is ordered and limited, until no memory is left. An OFFSET would give all
-    rows to one thread, so that they keep their order, and copy them at every step.
-    """
+    """Keep the rows that a query reads apart from its steps in DuckDB, by a join with one row of nothing."""
+    # It merges the steps where the result is ordered and limited, until no memory is left. An OFFSET would give all
+    # rows to one thread, so that they keep their order, and copy them at every step.
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select) and node.this.args["from_"].this.alias == SOURCE:
         nothing = exp.alias_(exp.select(integer(0)).subquery(), identifier("nothing"), table=True)
         node.this.append("joins", exp.Join(this=nothing, kind="CROSS"))

@@ -1,21 +1,8 @@
 """A model's scores as one query: what ``dpnb_columnar.model.scoring.score`` computes, in a database's own SQL.
 
-One tree, for every database, of steps from a row's columns to its class and probabilities: a column of each step is
-computed from the steps before. ``model.score_batches`` has the same for Polars. No row is read.
-
-The terms of categories and bins stand in the query, or in a table that rows are joined with: then the query stays small
-however many cells the model has. A category is looked up by its text, and by its number where that finds nothing: each
-is one join with the rows of the table that belong to the attribute.
-
-*The table*: of every category and of every bin, one row per class. Like the model, it is public. Its columns are in
-``COLUMNS``:
-
-* ``model``: ``model_key``, so that a table may hold several models, and a query finds its own;
-* ``attribute``: the attribute's name;
-* ``value``: the category as declared, or a grid code of a numeric attribute with bins (``listed_codes``);
-* ``number``: what ``value`` matches by where it is a number (001, 1 and 1.0 are one); else null;
-* ``class``: the class's name;
-* ``term``: the weighted log-likelihood, up to a number that all classes have in common.
+The terms of categories and bins stand in the query, or in a public table that rows are joined with (``COLUMNS``), one
+row per class: then the query stays small however many cells the model has. A category is looked up by its text, and by
+its number where that finds nothing: each is one join with the rows of the table that belong to the attribute.
 """
 
 from __future__ import annotations
@@ -120,39 +107,10 @@ def step_column(name: str) -> exp.Column:
     return own_column(f"{STEP_PREFIX}{name}")
 
 
-@dataclass(frozen=True, slots=True)
-class ComputedSqlTerms:
-    """The terms of an attribute in any database, computed step by step; ``read`` is null where the row has no value."""
-
-    read: exp.Expr
-    attribute: Attribute
-    parameters: AttributeParameters
-    weight: float
-    dialect: Dialect
-
-    def value(self, read: exp.Expr) -> exp.Expr:
-        """Prepare the value, as ``prepared_value`` does; a category's is prepared when it is read."""
-        if isinstance(self.attribute, Numeric) and not isinstance(self.parameters, Table):
-            return prepared_value(self.attribute, self.parameters, read)
-        return read
-
-    def terms(self, value: exp.Expr) -> list[exp.Expr | None]:
-        """Return a term per class for the column that holds the value, never null; None for that of no terms."""
-        classes = terms(self.attribute, self.parameters, value, self.weight, self.dialect)
-        missing = missing_terms(self.parameters, self.weight) or [0.0] * len(classes)
-        reference = reference_class(self.parameters, self.weight)
-        return [
-            None if klass == reference else exp.Coalesce(this=term, expressions=[double(without)])
-            for klass, (term, without) in enumerate(zip(classes, missing, strict=True))
-        ]
-
-    def left_out(self, value: exp.Expr) -> exp.Expr:
-        """Test whether the row has no value (never null)."""
-        return is_null(value)
-
-
-def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: exp.Expr) -> exp.Expr:
+def prepared_value(attribute: Attribute, parameters: AttributeParameters, value: exp.Expr) -> exp.Expr:
     """Put a number on the attribute's scale, or find its grid code; null where it is null."""
+    if isinstance(attribute, Categorical):
+        return value  # prepared when it is read
     if isinstance(parameters, Histogram):
         return grid_code(attribute, value)
     lower, upper = double(float(attribute.lower)), double(float(attribute.upper))
@@ -182,8 +140,12 @@ def terms(
     if rows is None or (isinstance(parameters, Histogram) and len(parameters.edges) <= MOST_BRANCHES + 1):
         assert isinstance(attribute, Numeric)
         assert isinstance(parameters, Histogram)
-        starts = [0, *bin_starts(attribute, parameters.edges)]
-        return [_bin_term(starts, row, value) for row in cell_terms(parameters, weight)]
+        # From the right, so that a bin that no code can reach is never chosen.
+        reached = [at_least(value, integer(start)) for start in [*reversed(bin_starts(attribute, parameters.edges)), 0]]
+        return [
+            case((start.copy(), double(term)) for start, term in zip(reached, reversed(row), strict=True))
+            for row in cell_terms(parameters, weight)
+        ]
     if len(rows[0]) <= MOST_BRANCHES:
         return [lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)]) for row in rows]
     return [number_at(row, value.copy(), dialect, exp.DType.DOUBLE) for row in rows]
@@ -203,9 +165,9 @@ def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: floa
 
 
 def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
-    """Find the code of a whole number by its place, as ``nodes.category_code`` does by comparisons."""
-    keys = codes_of_integers(attribute)
-    if keys is None or len(keys) <= MOST_BRANCHES:
+    """Find the code of a whole number by its place; None for few categories, or where they are too far apart."""
+    keys = {int(key): code for key, code in category_keys(attribute, Kind.INTEGER).items() if isinstance(key, int)}
+    if len(keys) <= MOST_BRANCHES or max(keys) - min(keys) >= MOST_APART * len(keys):
         return None
     first, last, column = min(keys), max(keys), source_column(attribute.name)
     codes = [keys.get(key, NO_CODE) for key in range(first, last + 1)]
@@ -220,28 +182,8 @@ def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None
     return exp.Coalesce(this=code, expressions=[integer(len(attribute.values))]) if missing else code
 
 
-def codes_of_integers(attribute: Categorical) -> dict[int, int] | None:
-    """Map the categories that are whole numbers to their codes; None where there are none, or too far apart."""
-    keys = {int(key): code for key, code in category_keys(attribute, Kind.INTEGER).items() if isinstance(key, int)}
-    return keys if keys and max(keys) - min(keys) < MOST_APART * len(keys) else None
-
-
-def _bin_term(starts: Sequence[int], row: Sequence[float], value: exp.Expr) -> exp.Expr:
-    """Look up the term of a grid code's bin from the right, so that a bin that no code can reach is never chosen."""
-    branches = [(at_least(value.copy(), integer(start)), double(term)) for start, term in zip(starts, row, strict=True)]
-    return case(reversed(branches))
-
-
 SMALLEST_EXPONENT = -700.0
 """A class less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
-
-
-def value_read(attribute: Attribute, kind: Kind | None, dialect: Dialect) -> exp.Expr:
-    """Read the number or the category's code."""
-    if isinstance(attribute, Categorical):
-        listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
-        return listed or category_code(attribute, kind)
-    return number(attribute.name, kind, attribute.missing_values)
 
 
 def weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
@@ -254,7 +196,14 @@ def weight_steps(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None 
     else:
         largest = extreme(exp.Greatest, [step_column(f"joint_{klass}") for klass in classes], dialect)
         yield Step("rows_largest", [as_column(largest, f"{STEP_PREFIX}largest")])
-        yield Step("rows_weighed", numbered_columns("weight", (_weight(klass, dialect) for klass in classes)))
+        weighed = []
+        for klass in classes:  # the likelihood of each, relative to that of the likeliest
+            exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
+            weight: exp.Expr = exp.Exp(this=exponent)
+            if dialect is not Dialect.DUCKDB:
+                weight = case([(below(exponent.copy(), double(SMALLEST_EXPONENT)), double(0))], weight)
+            weighed.append(weight)
+        yield Step("rows_weighed", numbered_columns("weight", weighed))
         most = []  # exp(0), exactly 1
     total = sum_of(weights)
     total = total if complete is None else case([(complete, total)])
@@ -283,21 +232,11 @@ def _line_steps(line: LineTerms, dialect: Dialect) -> Iterator[Step]:
     best = as_column(extreme(exp.Greatest, others, dialect), f"{STEP_PREFIX}best")
     yield Step("rows_likely", [best, *numbered_columns("likely", pulls)])
     chosen = case((equal(other.copy(), step_column("best")), integer(index)) for index, other in enumerate(others))
-    yield Step(
-        "rows_margin",
-        [
-            as_column(minus(step_column("best"), largest), f"{STEP_PREFIX}margin"),
-            as_column(chosen, f"{STEP_PREFIX}chosen"),
-            as_column(extreme(exp.Greatest, likely, dialect), f"{STEP_PREFIX}top"),
-        ],
-    )
-    yield Step(
-        "rows_shared",
-        [
-            as_column(odds, f"{STEP_PREFIX}odds"),
-            *numbered_columns("share", (_share(index, each) for index, each in enumerate(likely))),
-        ],
-    )
+    above = as_column(minus(step_column("best"), largest), f"{STEP_PREFIX}margin")
+    top = as_column(extreme(exp.Greatest, likely, dialect), f"{STEP_PREFIX}top")
+    yield Step("rows_margin", [above, as_column(chosen, f"{STEP_PREFIX}chosen"), top])
+    pulled = numbered_columns("share", (_share(index, each) for index, each in enumerate(likely)))
+    yield Step("rows_shared", [as_column(odds, f"{STEP_PREFIX}odds"), *pulled])
     shares = [step_column(f"share_{index}") for index in range(len(others))]
     shared = times(
         exp.Exp(this=_at(line.rest, margin)), exp.Paren(this=over(double(1), exp.Paren(this=sum_of(shares))))
@@ -336,15 +275,6 @@ def _at(pieces: Pieces, margin: exp.Expr) -> exp.Expr:
     return by_start(margin, list(map(double, pieces.starts)), values)
 
 
-def _weight(klass: int, dialect: Dialect) -> exp.Expr:
-    """Return the likelihood of a class, relative to that of the likeliest."""
-    exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
-    weight = exp.Exp(this=exponent)
-    if dialect is Dialect.DUCKDB:
-        return weight
-    return case([(below(exponent.copy(), double(SMALLEST_EXPONENT)), double(0))], weight)
-
-
 def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.Expr) -> list[exp.Alias]:
     """Return class, probabilities and the number of attributes left out."""
     predicted, *probabilities, skipped = names
@@ -363,13 +293,13 @@ def result_columns(model: NaiveBayes, names: Sequence[str], number_skipped: exp.
     ]
 
 
-def number_skipped(model: NaiveBayes, left_out: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
-    """Count the attributes that are left out of a row, given per attribute whether the row has no value for it."""
+def number_skipped(model: NaiveBayes, dialect: Dialect) -> exp.Expr:
+    """Count the attributes that are left out of a row, since it has no value for them."""
     # Each sum of whole numbers is tested for overflow in DuckDB, and takes three times that of floats.
     type_ = exp.DType.DOUBLE if dialect is Dialect.DUCKDB else exp.DType.INT
     counted: list[exp.Expr] = [
-        exp.cast(absent, type_)
-        for absent, parameters in zip(left_out, model.attributes, strict=True)
+        exp.cast(is_null(step_column(f"value_{place}")), type_)
+        for place, parameters in enumerate(model.attributes)
         if missing_terms(parameters) is None
     ]
     number_skipped = sum_of(counted or [integer(0)])
@@ -377,12 +307,12 @@ def number_skipped(model: NaiveBayes, left_out: Sequence[exp.Expr], dialect: Dia
 
 
 COLUMNS = {
-    "model": exp.DType.TEXT,
+    "model": exp.DType.TEXT,  # ``model_key``: a table may hold several models
     "attribute": exp.DType.TEXT,
-    "value": exp.DType.TEXT,
-    "number": exp.DType.DOUBLE,
+    "value": exp.DType.TEXT,  # the category as declared, or a grid code of an attribute with bins (``listed_codes``)
+    "number": exp.DType.DOUBLE,  # what ``value`` matches by if it is a number (001, 1 and 1.0 are one); else null
     "class": exp.DType.TEXT,
-    "term": exp.DType.DOUBLE,
+    "term": exp.DType.DOUBLE,  # the weighted log-likelihood, up to a number that all classes have in common
 }
 """The table's columns and their types."""
 
@@ -443,19 +373,10 @@ def table_statements(model: NaiveBayes, table: str, dialect: Dialect) -> Iterato
     target = exp.Schema(this=parse_table(table, dialect), expressions=list(map(exp.to_identifier, COLUMNS)))
     remark = f"Terms of a model of {model.domain.name!r} ({dialect.value}), for the query that joins this table."
     yield header([remark]) + render(create, dialect)
-    rows = (exp.Tuple(expressions=list(map(_literal, row))) for row in table_rows(model))
+    rows = (exp.Tuple(expressions=list(map(exp.convert, row))) for row in table_rows(model))
     insert = f"INSERT INTO {render(target, dialect, pretty=False)} VALUES"
     while inserted := [render(row, dialect, pretty=False) for row in islice(rows, ROWS_PER_INSERT)]:
         yield f"{insert}\n" + ",\n".join(inserted)
-
-
-def _literal(cell: str | float | None) -> exp.Expr:
-    if cell is None:
-        return exp.null()
-    if isinstance(cell, str):
-        return exp.Literal.string(cell)
-    number = exp.Literal.number(repr(abs(cell)))
-    return exp.Neg(this=number) if cell < 0 else number
 
 
 def write_table(model: NaiveBayes, output: Path, table: str, dialect: Dialect, *, overwrite: bool = False) -> None:
@@ -652,7 +573,6 @@ def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[lis
             read.append(joined.read())
             classes = joined.terms()
         if isinstance(attribute, Numeric):
-            assert not isinstance(parameters, Table)
             prepared.append(as_column(prepared_value(attribute, parameters, step_column(f"read_{place}")), value))
         else:
             values.append(as_column(classes[0].copy(), value))
@@ -690,13 +610,7 @@ def scoring_query(
         raise UsageError(f"table {parameters!r:.80}: cannot be that of the rows and that of the model's terms")
     rows = rows_of_table(dialect, source, list(dict.fromkeys(keys)))
     if parameters is None:
-        attributes = [
-            ComputedSqlTerms(value_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
-            for parameters, weight in zip(model.attributes, model.weights, strict=True)
-            for attribute, kind in [(model.domain[parameters.attribute], known.get(parameters.attribute))]
-        ]
-        left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
-        steps = [*_steps(model, attributes), *weight_steps(model, dialect)]
+        steps = [*_steps(model, known, dialect), *weight_steps(model, dialect)]
         given: Sequence[CommonTableExpression] = ()
     elif isinstance(rows, RowsAndScalars):
         raise UsageError(
@@ -706,46 +620,46 @@ def scoring_query(
         joins, joined = joined_steps(model, known, dialect)
         steps = [*joined, *weight_steps(model, dialect, is_complete(model, parameters, dialect))]
         given = [model_terms(model, parameters, dialect), *joins]
-        left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
-    skipped = number_skipped(model, left_out, dialect)
-    columns = result_columns(model, results, skipped)
+    columns = result_columns(model, results, number_skipped(model, dialect))
     query = rows.query(steps, columns, given) if isinstance(rows, QueryRows) else rows.query(steps, columns)
     rename_source_columns(query, names or {})
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
-    return header(_remarks(model, dialect)) + render(query, dialect, joined=parameters is not None)
+    read = [*model.domain.label.columns, *(parameters.attribute for parameters in model.attributes)]
+    remarks = (
+        f"Scores rows by a model of {model.domain.name!r} ({dialect.value}). Holds what the model holds, and no row.",
+        f"{PREDICTED}: the likeliest class; {SKIPPED}: attributes left out of the row, missing or of unknown category.",
+        *label_remarks(model.domain, read),
+    )
+    return header(remarks) + render(query, dialect, joined=parameters is not None)
 
 
-def _steps(model: NaiveBayes, attributes: Sequence[ComputedSqlTerms]) -> Iterator[Step]:
+def _steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[Step]:
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
-    values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
-    if attributes:
-        yield Step("rows_read", numbered_columns("read", (terms.read for terms in attributes)))
+    reads, values = [], []
+    classes: list[list[exp.Expr | None]] = []  # a term per class, never null; None for that of no terms
+    for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
+        attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
+        if isinstance(attribute, Categorical):
+            listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
+            reads.append(listed or category_code(attribute, kind))
+        else:
+            reads.append(number(attribute.name, kind, attribute.missing_values))
+        values.append(prepared_value(attribute, parameters, step_column(f"read_{place}")))
+        own = terms(attribute, parameters, step_column(f"value_{place}"), weight, dialect)
+        own = [
+            exp.Coalesce(this=term, expressions=[double(without)])
+            for term, without in zip(own, missing_terms(parameters, weight) or [0.0] * len(own), strict=True)
+        ]
+        reference = reference_class(parameters, weight)
+        classes.append([None if klass == reference else term for klass, term in enumerate(own)])
+    if model.attributes:
+        yield Step("rows_read", numbered_columns("read", reads))
         yield Step("rows_placed", numbered_columns("value", values))
-    classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
     # Added from the left, as ``scoring.score`` does of models that are not wide.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
     joint = (sum_of([term for term in terms if term is not None]) for terms in summands)
     yield Step("rows_joint", numbered_columns("joint", joint))
-
-
-def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:
-    domain = model.domain
-    columns = [*domain.label.columns, *(parameters.attribute for parameters in model.attributes)]
-    return (
-        f"Scores rows by a model of {model.domain.name!r} ({dialect.value}). Holds what the model holds, and no row.",
-        f"{PREDICTED}: the likeliest class; {SKIPPED}: attributes left out of the row, missing or of unknown category.",
-        *label_remarks(domain, columns),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class SqlColumns:
-    """The columns that a query reads: dialect, what is known of their kinds, and the table's names of them."""
-
-    dialect: Dialect
-    kinds: Kinds | None
-    names: Mapping[str, str]
 
 
 def sql_columns(
@@ -755,13 +669,13 @@ def sql_columns(
     table: str | None,
     keys: Sequence[str],
     names: Spelling | None,
-) -> SqlColumns:
-    """Find out what a query that scores a table's rows needs to know of the table's columns."""
+) -> tuple[Dialect, Kinds | None, Mapping[str, str]]:
+    """Return the dialect of a query that scores a table's rows, the kinds of its columns, and the table's names."""
     dialect = dialect_like(dialect, like)
     wanted = [*(parameters.attribute for parameters in model.attributes), *keys]
     if like is None:
         spell = SPELLED[names or Spelling.DECLARED]
-        return SqlColumns(dialect, None, {name: spell(name) for name in wanted})
+        return dialect, None, {name: spell(name) for name in wanted}
     import polars as pl
 
     columns = columns_like(like, table, model.domain.name, wanted, names)
@@ -769,4 +683,4 @@ def sql_columns(
         score(model, pl.LazyFrame(schema=dict(columns.types)), keys)
     except DataError as error:
         raise DataError(f"{columns.source}: {error}") from None
-    return SqlColumns(dialect, {name: kind_of(type_) for name, type_ in columns.types.items()}, columns.names)
+    return dialect, {name: kind_of(type_) for name, type_ in columns.types.items()}, columns.names

@@ -1,30 +1,16 @@
-"""What is asked of the rows as one query for each pass, run by the database that holds them.
-
-CONFIDENTIAL: the result of the query is exact counts. Where a unit is declared, steps of the query choose among its
-rows, by the order that ``rows.row_rules`` defines.
-
-Names of a domain are matched but for upper and lower case: PostgreSQL folds names without quotes to lower case,
-Snowflake to upper case. What columns hold, a catalogue or a file like the table says: no row is read.
+"""The query of each pass over rows, run by the database that holds them. CONFIDENTIAL: its result is exact counts.
 
 *The local pass* counts Parquet files by sums of a few joint tables. Several attributes and the class are one number of
-16 bits, a few for each attribute, and DuckDB counts these numbers: a type of 16 bits is narrow enough for an array of
-counters in the place of a hash table. It needs no statistics of the files for that, and none can make it count wrongly:
-of a bitwise OR DuckDB knows nothing but the type. DuckDB computes a function, unlike a CASE, once for each entry of a
-column's dictionary and not once for each row. So a rule is written as functions: whole numbers are counted as they are,
-between the least and the largest declared value, and others looked up.
-
-*Later passes*: ``query_sql`` writes the query of any pass. Scores are whole numbers, so every database counts the same.
-
-*Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients of numbers from 0 on are
-computed in 64-bit floats and rounded down. An exact quotient a/b that is no whole number is at least 1/b below the next
-one, and with a below 2^53 a float is off by less than that: none is rounded up to a whole number.
+16 bits, and DuckDB counts these numbers: a type of 16 bits is narrow enough for an array of counters in the place of a
+hash table. No statistics of the files can make it count wrongly: of a bitwise OR DuckDB knows nothing but the type. It
+computes a function, unlike a CASE, once for each entry of a column's dictionary, so a rule is written as functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
+from functools import singledispatch
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -61,6 +47,7 @@ from dpnb_columnar.dialects.nodes import (
     double,
     enum_code,
     equal,
+    function,
     grid_code,
     identifier,
     integer,
@@ -75,6 +62,7 @@ from dpnb_columnar.dialects.nodes import (
     plus,
     source_column,
     sum_of,
+    table_reference,
     text,
     times,
     weight_steps,
@@ -123,21 +111,13 @@ FEW_VALUES = 2**8
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """Where the values of one attribute stand in a key.
-
-    Attributes:
-        attribute: The attribute.
-        value: The expression of a whole number from 0 on for every row.
-        size: How many numbers there are.
-        codes: The code of each number, one beyond the attribute's where it has none; None where they are the codes.
-        shift: Bits of the key below these.
-    """
+    """Where the values of one attribute stand in a key."""
 
     attribute: Attribute
-    value: exp.Expr
-    size: int
-    codes: Sequence[int] | None = None
-    shift: int = 0
+    value: exp.Expr  # a whole number from 0 on for every row
+    size: int  # how many numbers there are
+    codes: Sequence[int] | None = None  # of each number, one beyond the attribute's for none; None where they are these
+    shift: int = 0  # bits of the key below these
 
     @property
     def bits(self) -> int:
@@ -178,44 +158,34 @@ def joint_keys(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute]) ->
 
 def cells_query(domain: Domain, kinds: Kinds, keys: Sequence[Key]) -> str:
     """Write the query on ``$files`` that counts rows by ``key_0``, ``key_1``, ..., of which all but one are null."""
-    names = [f"key_{place}" for place in range(len(keys))]
-    given = [f"given_{place}" for place in range(len(domain.row_dropping))]
-    values = [
-        as_column(exp.cast(digit.value, key.type), _name(place, position))
-        for place, key in enumerate(keys)
-        for position, digit in enumerate(key.digits)
+    if domain.label.condition is None:
+        class_ = _by_dictionary(class_code(domain.label, kinds))
+    else:  # evaluated once, since DuckDB casts a truth value to a number
+        class_ = in_duckdb(condition_holds(domain.label, kinds))
+    read, joined = [as_column(class_, CLASS)], []
+    for place, key in enumerate(keys):
+        number: exp.Expr = exp.cast(own_column(CLASS), key.type)
+        for position, digit in enumerate(key.digits):
+            name = f"digit_{place}_{position}"
+            read.append(as_column(exp.cast(digit.value, key.type), name))
+            above = times(own_column(name), exp.cast(integer(2**digit.shift), key.type))
+            number = exp.BitwiseOr(this=number, expression=exp.Paren(this=above))
+        joined.append(as_column(number, f"key_{place}"))
+    given = [
+        as_column(_by_dictionary(_value(each, kinds)), f"given_{place}")
+        for place, each in enumerate(domain.row_dropping)
     ]
-    read = exp.select(
-        as_column(_class(domain, kinds), CLASS),
-        *values,
-        *(
-            as_column(_null_if_missing(each, kinds), name)
-            for each, name in zip(domain.row_dropping, given, strict=True)
-        ),
-    ).from_(exp.alias_(_files(), SOURCE, quoted=True))
-    coded = (
-        exp.select(
-            *(as_column(_joined(key, place), name) for place, (key, name) in enumerate(zip(keys, names, strict=True)))
-        )
-        .from_(_table("read"))
-        .where(*(exp.not_(is_null(own_column(name))) for name in (CLASS, *given)))
-    )
-    sets = [exp.Tuple(expressions=[own_column(name)]) for name in names]
-    query = (
-        exp.select(*map(own_column, names), as_column(exp.Count(this=exp.Star()), COUNT))
-        .from_(_table("coded"))
-        .group_by(exp.GroupingSets(expressions=sets))
-        .with_(identifier("read"), as_=read, copy=False)
-        .with_(identifier("coded"), as_=coded, copy=False)
-    )
+    options = {"union_by_name": exp.true(), "hive_partitioning": exp.false()}
+    written = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
+    files = function("READ_PARQUET", exp.Parameter(this=exp.var(FILES)), *written)
+    steps: Steps = [("read", exp.select(*read, *given).from_(exp.alias_(files, SOURCE, quoted=True)))]
+    add_step(steps, "coded", joined)
+    steps[-1][1].where(*map(is_there, (CLASS, *(each.alias for each in given))), copy=False)
+    names = _columns(*(each.alias for each in joined))
+    query = exp.select(*names, as_column(exp.Count(this=exp.Star()), COUNT)).from_(last_step(steps))
+    sets = [exp.Tuple(expressions=[name.copy()]) for name in names]
+    query = with_steps(query.group_by(exp.GroupingSets(expressions=sets)), steps)
     return query.sql(dialect=Dialect.DUCKDB.value, pretty=True, copy=False)
-
-
-def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
-    """Write the class of a row; a condition is evaluated once, since DuckDB casts a truth value to a number."""
-    if domain.label.condition is not None:
-        return in_duckdb(condition_holds(domain.label, kinds))
-    return _by_dictionary(class_code(domain.label, kinds))
 
 
 def _digit(attribute: Attribute, kind: Kind | None) -> Digit:
@@ -231,49 +201,26 @@ def _digit(attribute: Attribute, kind: Kind | None) -> Digit:
             column: exp.Expr = source_column(attribute.name)
             column = exp.cast(column, exp.DType.TINYINT) if kind is Kind.BOOLEAN else column
             codes = [known.get(value, absent) for value in range(before, after + 1)]
-            return Digit(attribute, _between(column, before, after), len(codes), codes)
+            # How far it is above the number before the first declared one, within 0 and the most; 0 for null.
+            bounded = function("LEAST", function("GREATEST", column, integer(before)), integer(after))
+            return Digit(attribute, minus(exp.cast(bounded, exp.DType.INT), integer(before)), len(codes), codes)
     return _or_last(attribute, _by_dictionary(category_code(replace(attribute, missing=None), kind)), absent)
 
 
 def _or_last(attribute: Attribute, code: exp.Expr, absent: int) -> Digit:
     """Write a code, and the number after the last where it is null: DuckDB's LEAST leaves null out."""
-    return Digit(attribute, _function("LEAST", code, integer(absent)), absent + 1)
+    return Digit(attribute, function("LEAST", code, integer(absent)), absent + 1)
 
 
-def _between(column: exp.Expr, before: int, after: int) -> exp.Expr:
-    """Write how far a whole number is above that before the first declared, within 0 and the most; 0 for null."""
-    bounded = _function("LEAST", _function("GREATEST", column, integer(before)), integer(after))
-    return minus(exp.cast(bounded, exp.DType.INT), integer(before))
-
-
-def _name(place: int, position: int) -> str:
-    return f"digit_{place}_{position}"
-
-
-def _joined(key: Key, place: int) -> exp.Expr:
-    """Write a key: its class, and each digit above those before it."""
-    joined: exp.Expr = exp.cast(own_column(CLASS), key.type)
-    for position, digit in enumerate(key.digits):
-        above = times(own_column(_name(place, position)), exp.cast(integer(2**digit.shift), key.type))
-        joined = exp.BitwiseOr(this=joined, expression=exp.Paren(this=above))
-    return joined
-
-
-def _null_if_missing(attribute: Attribute, kinds: Kinds) -> exp.Expr:
-    """Write a value that is null where the row lacks the attribute."""
-    if isinstance(attribute, Numeric):
-        return in_duckdb(number(attribute.name, kinds[attribute.name], attribute.missing_values))
-    return _by_dictionary(category_code(attribute, kinds[attribute.name]))
-
-
-def _by_dictionary(code: exp.Expr) -> exp.Expr:
-    """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function."""
-    return _lookup(in_duckdb(code))
+def _by_dictionary(value: exp.Expr) -> exp.Expr:
+    """Write a value for DuckDB; ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function."""
+    return _lookup(in_duckdb(value))
 
 
 def _lookup(code: exp.Expr) -> exp.Expr:
-    """Rewrite a CASE as a lookup of DuckDB's: by an ENUM of texts or whole numbers, by a list of other constants."""
-    assert isinstance(code, exp.Case)
+    """Rewrite such a CASE as a lookup: by an ENUM of texts or whole numbers, by a list of other constants."""
+    if not isinstance(code, exp.Case) or code.this is None:
+        return code
     constants = [branch.this for branch in code.args["ifs"]]
     codes = [branch.args["true"] for branch in code.args["ifs"]]
     is_place = [each.name for each in codes] == [str(place) for place in range(len(codes))]
@@ -282,33 +229,12 @@ def _lookup(code: exp.Expr) -> exp.Expr:
         result: exp.Expr = enum_code(key, [each.name for each in constants])
         place: exp.Expr = exp.Add(this=exp.cast(result, exp.DType.INT), expression=integer(1))
     else:
-        place = _function("LIST_POSITION", exp.Array(expressions=constants), code.this)
+        place = function("LIST_POSITION", exp.Array(expressions=constants), code.this)
         result = exp.Sub(this=place, expression=integer(1))
     if not is_place:
-        result = _function("LIST_EXTRACT", exp.Array(expressions=codes), place)
+        result = function("LIST_EXTRACT", exp.Array(expressions=codes), place)
     otherwise = code.args.get("default")
-    if isinstance(otherwise, exp.Case):
-        otherwise = _lookup(otherwise)
-    return exp.Coalesce(this=result, expressions=[otherwise]) if otherwise else result
-
-
-def _files() -> exp.Expr:
-    options = {"union_by_name": exp.true(), "hive_partitioning": exp.false()}
-    return exp.Anonymous(
-        this="READ_PARQUET",
-        expressions=[
-            exp.Parameter(this=exp.var(FILES)),
-            *(exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()),
-        ],
-    )
-
-
-def _function(name: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=list(arguments))
-
-
-def _table(name: str) -> exp.Table:
-    return exp.Table(this=identifier(name))
+    return exp.Coalesce(this=result, expressions=[_lookup(otherwise)]) if otherwise else result
 
 
 SPELLED: Mapping[Spelling, Callable[[str], str]] = {
@@ -379,7 +305,7 @@ def add_step(steps: Steps, name: str, columns: Iterable[exp.Expr]) -> None:
 
 def last_step(steps: Steps) -> exp.Table:
     """Name the last step as the table of another query."""
-    return exp.Table(this=identifier(steps[-1][0]))
+    return table_reference(steps[-1][0])
 
 
 def with_steps(query: Selection, steps: Steps) -> Selection:
@@ -389,37 +315,28 @@ def with_steps(query: Selection, steps: Steps) -> Selection:
     return query
 
 
-def unit_values(domain: Domain) -> list[exp.Expr]:
-    """Select the columns of the rows' table that together tell the unit of a row; none for a domain without."""
-    columns = [] if domain.unit is None else domain.unit.columns
-    return [as_column(source_column(name), unit) for name, unit in zip(columns, unit_names(domain), strict=True)]
-
-
 def choose_rows(steps: Steps, domain: Domain) -> None:
-    """Add steps that leave of each unit the rows that count, where the domain declares a unit.
-
-    Args:
-        steps: Steps whose last has the columns ``class``, null where a row does not count, ``unit_names``, and
-            ``code_0``, ``code_1``, ... for the attributes, and ``weight`` where the domain declares one. The last that
-            is added has the class, the codes, and the weight.
-    """
+    """Add steps that leave of each unit the rows that count, where a unit is declared: class, codes and weight."""
     if domain.unit is None:
         return
     units, codes, most = unit_names(domain), _numbered_names(domain, "code"), domain.unit.rows
     weights = [] if domain.weight is None else [WEIGHT]
     is_united = exp.and_(*(exp.not_(is_null(own_column(name))) for name in units), copy=False)
-    terms: list[exp.Expr] = [times(_number(CLASS), integer(multiplier(0)))]
+    wide = {name: exp.cast(own_column(name), exp.DType.BIGINT) for name in (CLASS, *codes, *weights)}
+    terms: list[exp.Expr] = [times(wide[CLASS], integer(multiplier(0)))]
     for place, (attribute, code) in enumerate(zip(domain.attributes, codes, strict=True), 1):
-        number = exp.Coalesce(this=plus(_number(code), integer(1)), expressions=[integer(0)])
+        number = exp.Coalesce(this=plus(wide[code], integer(1)), expressions=[integer(0)])
         term = times(number, integer(multiplier(place)))
         terms.append(modulo(term, PRIME) if is_wide(attribute, domain) else term)
-    terms += [times(plus(_number(name), integer(1)), integer(multiplier(len(codes) + 1))) for name in weights]
+    terms += [times(plus(wide[name], integer(1)), integer(multiplier(len(codes) + 1))) for name in weights]
     power: exp.Expr = own_column(ORDER)
     for _ in range(4):
         power = modulo(times(power, own_column(ORDER)), PRIME)
     # A row that does not count comes after all that do, whatever its unit.
     last = case([(is_null(own_column(CLASS)), integer(1))], integer(0))
-    keys = [last, own_column(ORDER), own_column(CLASS), *map(_missing_first, codes), *map(own_column, weights)]
+    # Databases sort null differently.
+    coded = [exp.Coalesce(this=own_column(name), expressions=[integer(-1)]) for name in codes]
+    keys = [last, *_columns(ORDER, CLASS), *coded, *_columns(*weights)]
     rank = exp.Window(
         this=exp.RowNumber(),
         partition_by=list(map(own_column, units)),
@@ -440,28 +357,31 @@ def _columns(*names: str) -> list[exp.Expr]:
     return [own_column(name) for name in names]
 
 
-def _number(name: str) -> exp.Expr:
-    return exp.cast(own_column(name), exp.DType.BIGINT)
-
-
-def _missing_first(name: str) -> exp.Expr:
-    """Write a code, or -1 for null, which databases sort differently."""
-    return exp.Coalesce(this=own_column(name), expressions=[integer(-1)])
-
-
 PLACE = "place"
 
 
 def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query whose result is the table of ``Statistics``, in any order, cells without rows left out.
+    """Write the query of the table of ``Statistics``, in any order, cells without rows left out.
 
-    Its columns: ``attribute`` (text, null for the class counts), ``class`` and ``code`` (positions in the domain; code
-    0 for the class counts, 1 for the weights of a class), ``count`` (rows; steps of weight), ``domain`` (text: the
-    domain's digest, by which a file of it is recognised). The integers are those of the local engine.
+    Its columns: ``attribute`` (null for the class counts), ``class`` and ``code`` (positions in the domain; code 0 for
+    the class counts, 1 for the weights of a class), ``count`` (rows; steps of weight), ``domain`` (the digest).
     """
-    table_of_rows = rows_or_default(table, domain.name, dialect)
-    query = _form(domain, dialect)(domain, kinds, table_of_rows)
-    return header(_remarks(domain, dialect)) + render(query, dialect)
+    rows, few = rows_or_default(table, domain.name, dialect), 0 < len(domain.attributes) <= MOST_SETS
+    # The form that measured best: SQLite has no grouping sets, and some databases were not measured.
+    if dialect is Dialect.SPARK:
+        query = _named_counts(domain, kinds, rows)
+    elif few and len(domain.classes) <= MOST_COUNTS and dialect in (Dialect.DUCKDB, Dialect.POSTGRES):
+        query = _grouping_sets(domain, kinds, rows, dialect)
+    else:
+        query = _union_of_groupings(domain, kinds, rows)
+    remarks = (
+        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
+        f"Domain {domain.name!r}, SHA-256 {digest(domain)}.",
+        "Save the result as a CSV file with a header line, then release a model from it:",
+        f"  {command('release', 'RESULT.csv', dataset='NAME', output='MODEL.json')}",
+        *label_remarks(domain, domain.columns),
+    )
+    return header(remarks) + render(query, dialect)
 
 
 MOST_SETS = 64
@@ -471,31 +391,15 @@ MOST_COUNTS = 8
 """Classes that have a column of counts each."""
 
 
-def _form(domain: Domain, dialect: Dialect) -> Callable[[Domain, Kinds, exp.Table | exp.Subquery], exp.Expr]:
-    """Choose the form that measured best: SQLite has no grouping sets, and some databases were not measured."""
-    if dialect is Dialect.SPARK:
-        return _named_counts
-    few = 0 < len(domain.attributes) <= MOST_SETS and len(domain.classes) <= MOST_COUNTS
-    if few and dialect in (Dialect.DUCKDB, Dialect.POSTGRES):
-        return partial(_grouping_sets, dialect=dialect)
-    return _union_of_groupings
-
-
 def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
-    """Write the query of the same counts for Spark in numbers alone: columns ``place``, ``class``, ``code``, ``count``.
-
-    ``place`` is 0 for the class counts, one more than an attribute's position in the domain for its cells, and one more
-    than that of the last attribute for the weights, whose code is 1.
-    """
+    """Write the query of the same counts for Spark: the place of an attribute is 1 or more, of the weights the last."""
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
 
-def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, *, dialect: Dialect) -> exp.Expr:
-    """One grouping set for each attribute, in one pass: of its values where they are few, and the rule comes after.
-
-    A class is a column of counts, not a key: PostgreSQL takes whatever is computed for 200 values, and sorts all rows
-    for each set whose groups would then fill its memory.
-    """
+def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, dialect: Dialect) -> exp.Expr:
+    """One grouping set for each attribute, in one pass: of its values where they are few, and the rule comes after."""
+    # A class is a column of counts, not a key: PostgreSQL takes what is computed for 200 values, and sorts all rows for
+    # each set whose groups would then fill its memory.
     values, names = counted_values(domain, kinds, dialect), _numbered_names(domain, "code")
     steps = _coded(domain, kinds, table, values)
     places = [
@@ -535,23 +439,17 @@ def _grouping_sets(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery
     joined = exp.alias_(every.subquery(copy=False), identifier("classes"), table=True)
     steps[-1][1].append("joins", exp.Join(this=joined, kind="CROSS"))
     occurs = exp.GT(this=own_column("count"), expression=integer(0))
-    counts = _cells(domain, last_step(steps), _attribute_name(domain), own_column("code"), "count")
+    counts = _cells(domain, last_step(steps), _attribute_name(domain), own_column("code"), _total("count"))
     query: exp.Query = counts.where(is_there("code"), occurs).group_by(*_columns(PLACE, CLASS, "code"))
     if domain.weight is not None:
-        weights = _cells(domain, last_step(steps), _classes(), integer(WEIGHT_CODE), WEIGHT)
+        weights = _cells(domain, last_step(steps), _classes(), integer(WEIGHT_CODE), _total(WEIGHT))
         weights = weights.where(equal(own_column(PLACE), integer(0)), occurs.copy()).group_by(own_column(CLASS))
         query = exp.union(query, weights, distinct=False, copy=False)
     return with_steps(query, steps)
 
 
 def counted_values(domain: Domain, kinds: Kinds, dialect: Dialect) -> dict[str, exp.Expr]:
-    """Write what is counted in the place of codes: values of columns whose rules tell few apart, by attribute.
-
-    Whole numbers beyond those that the rule tells apart are the nearest of these, so that there are no more groups than
-    the domain allows. Distinct texts may be as many as rows: PostgreSQL puts them on disk then, which DuckDB may not
-    here. It counts texts by their bytes: by a column's collation others may be equal. Of each unit the codes themselves
-    tell the rows that count, and of a row that an attribute may drop its value.
-    """
+    """Write what is counted in the place of codes: values of columns whose rules tell few apart, by attribute."""
     values: dict[str, exp.Expr] = {}
     for attribute in domain.attributes if domain.unit is None else ():
         column, kind = source_column(attribute.name), kinds.get(attribute.name)
@@ -559,18 +457,18 @@ def counted_values(domain: Domain, kinds: Kinds, dialect: Dialect) -> dict[str, 
         if attribute.missing is Missing.ROW:
             continue
         if told_apart is not None and told_apart[1] - told_apart[0] < MOST_LOOKED_UP:
-            values[attribute.name] = _within(column, *told_apart)
+            # Others are the nearest of these, so that there are no more groups than the domain allows. Null stays null,
+            # as it does not under every database's greatest().
+            first, last = map(integer, told_apart)
+            is_above = exp.GT(this=column.copy(), expression=last)
+            bounds = [(below(column.copy(), first), first.copy()), (is_above, last.copy())]
+            values[attribute.name] = case(bounds, column)
         elif kind is Kind.BOOLEAN:
             values[attribute.name] = column
         elif kind is Kind.TEXT and dialect is Dialect.POSTGRES:
+            # Distinct texts may be as many as rows: it puts them on disk then, which DuckDB may not here.
             values[attribute.name] = as_text(column)
     return values
-
-
-def _within(value: exp.Expr, first: int, last: int) -> exp.Expr:
-    """Write a whole number within bounds; null stays null, as it does not under every database's greatest()."""
-    below_first = (below(value.copy(), integer(first)), integer(first))
-    return case([below_first, (exp.GT(this=value.copy(), expression=integer(last)), integer(last))], value)
 
 
 def _rule(attribute: Attribute, kinds: Kinds, name: str) -> exp.Expr:
@@ -580,15 +478,15 @@ def _rule(attribute: Attribute, kinds: Kinds, name: str) -> exp.Expr:
     return code.transform(lambda node: own_column(name) if isinstance(node, exp.Column) else node, copy=False)
 
 
-def _cells(domain: Domain, table: exp.Table, attribute: exp.Expr, code: exp.Expr, number: str) -> exp.Select:
-    """Select cells of the table of ``Statistics``, whose counts or weights are a column to be added up."""
-    return exp.select(
-        as_column(attribute, "attribute"),
-        own_column(CLASS),
-        as_column(code, "code"),
-        as_column(exp.cast(exp.Sum(this=own_column(number)), exp.DType.BIGINT), "count"),
-        as_column(text(digest(domain)), "domain"),
-    ).from_(table)
+def _cells(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: exp.Expr, count: exp.Expr) -> exp.Select:
+    """Select cells of the table of ``Statistics``."""
+    cell = [as_column(attribute, "attribute"), own_column(CLASS), as_column(code, "code")]
+    return exp.select(*cell, as_column(count.copy(), "count"), as_column(text(digest(domain)), "domain")).from_(rows)
+
+
+def _total(name: str) -> exp.Expr:
+    """Add up a column of counts or weights as 64-bit integers."""
+    return exp.cast(exp.Sum(this=own_column(name)), exp.DType.BIGINT)
 
 
 def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
@@ -596,24 +494,23 @@ def _union_of_groupings(domain: Domain, kinds: Kinds, table: exp.Table | exp.Sub
     names = _numbered_names(domain, "code")
     steps = _coded(domain, kinds, table, {})
     rows = last_step(steps)
-    counts = [_counts(domain, rows, _classes(), None)]
+    count: exp.Expr = exp.Count(this=exp.Star())
+    counts = [_cells(domain, rows, _classes(), integer(0), count).group_by(own_column(CLASS))]
     if domain.weight is not None:
-        weights = _cells(domain, rows, _classes(), integer(WEIGHT_CODE), WEIGHT)
+        weights = _cells(domain, rows, _classes(), integer(WEIGHT_CODE), _total(WEIGHT))
         counts.append(weights.group_by(own_column(CLASS)))
-    counts += [
-        _counts(domain, rows, text(attribute.name), code)
-        for attribute, code in zip(domain.attributes, names, strict=True)
-    ]
+    for attribute, code in zip(domain.attributes, names, strict=True):
+        cells = _cells(domain, rows, text(attribute.name), own_column(code), count)
+        counts.append(cells.where(is_there(code)).group_by(*_columns(CLASS, code)))
     query: exp.Query = exp.union(*counts, distinct=False, copy=False) if len(counts) > 1 else counts[0]
     return with_steps(query, steps)
 
 
 def _coded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values: Mapping[str, exp.Expr]) -> Steps:
     """Write the steps that leave the rows that count, with ``code_0``, ``code_1``, ...: codes, or values."""
-    codes = zip(code_columns(domain, values), _numbered_names(domain, "code"), strict=True)
     steps: Steps = [("read", read_values(domain, kinds, table, values))]
-    columns = [*_columns(CLASS, *unit_names(domain)), *(as_column(*code) for code in codes), *weight_columns(domain)]
-    add_step(steps, "coded", columns)
+    codes = map(as_column, code_columns(domain, values), _numbered_names(domain, "code"))
+    add_step(steps, "coded", [*_columns(CLASS, *unit_names(domain)), *codes, *weight_columns(domain)])
     steps[-1][1].where(*map(is_there, required_columns(domain)), copy=False)
     choose_rows(steps, domain)
     return steps
@@ -621,31 +518,23 @@ def _coded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery, values
 
 def _named_counts(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """Select the counts by place, with each attribute's name in place of its number."""
-    return (
-        exp.select(
-            as_column(_attribute_name(domain), "attribute"),
-            *map(own_column, (CLASS, "code", "count")),
-            as_column(text(digest(domain)), "domain"),
-        )
-        .from_(exp.Table(this=identifier("counted")))
-        .with_(identifier("counted"), as_=_by_place(domain, kinds, table), copy=False)
-    )
+    steps: Steps = [("counted", _by_place(domain, kinds, table))]
+    columns = [as_column(_attribute_name(domain), "attribute"), *_columns(CLASS, "code", "count")]
+    return with_steps(exp.select(*columns, as_column(text(digest(domain)), "domain")).from_(last_step(steps)), steps)
 
 
-def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Query:
-    """One grouping for all attributes, of rows that are read once: each becomes a row of three numbers per attribute.
-
-    A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a filter
-    on the rows, Spark would compute every value twice, and generate a program that is too long for Java to compile.)
-    """
+def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
+    """One grouping for all attributes, of rows read once: each becomes a row of three numbers per attribute."""
+    # A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a
+    # filter on the rows, Spark would compute every value twice, and generate a program too long for Java to compile.)
     steps: Steps = [("read", read_values(domain, kinds, table))]
     fits: exp.Expr = exp.and_(*map(is_there, required_columns(domain)))
     codes, weights = code_columns(domain), weight_columns(domain)
     if domain.unit is not None:
         steps = coded_rows(domain, kinds, table)
         fits = is_there(CLASS)
-        codes = [own_column(name) for name in _numbered_names(domain, "code")]
-        weights = [] if domain.weight is None else [own_column(WEIGHT)]
+        codes = _columns(*_numbered_names(domain, "code"))
+        weights = [] if domain.weight is None else _columns(WEIGHT)
     numbers = [integer(0), *codes, *(integer(WEIGHT_CODE) for _ in weights)]
     array = exp.Array(expressions=[exp.cast(number, exp.DType.BIGINT) for number in numbers])
     cell = exp.Aliases(
@@ -655,28 +544,17 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     # The last cell of a row is that of its weight: a row counts there as so many steps.
     steps_or_row = lookup(own_column(PLACE), [(integer(len(codes) + 1), own_column(WEIGHT))], integer(1))
     count = exp.Sum(this=steps_or_row) if weights else exp.Count(this=exp.Star())
-    keys = [own_column(name) for name in (PLACE, CLASS, "code")]
-    query = (
-        exp.select(*keys, as_column(count, "count"))
-        .from_(exp.Table(this=identifier("cells")))
-        .where(is_there("code"))
-        .group_by(*keys)
-    )
-    return with_steps(query, steps)
+    keys = _columns(PLACE, CLASS, "code")
+    query = exp.select(*keys, as_column(count, "count")).from_(last_step(steps))
+    return with_steps(query.where(is_there("code")).group_by(*keys), steps)
 
 
 def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
     """Write the steps to every row's class, null where it does not count, codes and weight, of the rows chosen."""
-    counts = case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))])
-    codes = [
-        as_column(code, name) for code, name in zip(code_columns(domain), _numbered_names(domain, "code"), strict=True)
-    ]
     steps: Steps = [("read", read_values(domain, kinds, table))]
-    add_step(
-        steps,
-        "coded",
-        [as_column(counts, CLASS), *map(own_column, unit_names(domain)), *codes, *weight_columns(domain)],
-    )
+    class_ = as_column(case([(exp.and_(*map(is_there, required_columns(domain))), own_column(CLASS))]), CLASS)
+    codes = map(as_column, code_columns(domain), _numbered_names(domain, "code"))
+    add_step(steps, "coded", [class_, *_columns(*unit_names(domain)), *codes, *weight_columns(domain)])
     choose_rows(steps, domain)
     return steps
 
@@ -688,7 +566,9 @@ def read_values(
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (values.get(attribute.name) or _value(attribute, kinds) for attribute in domain.attributes)
     named = [as_column(value, name) for value, name in zip(read, _numbered_names(domain, "value"), strict=True)]
-    columns = [as_column(class_code(domain.label, kinds), CLASS), *unit_values(domain), *named]
+    units = () if domain.unit is None else domain.unit.columns
+    united = [as_column(source_column(name), unit) for name, unit in zip(units, unit_names(domain), strict=True)]
+    columns = [as_column(class_code(domain.label, kinds), CLASS), *united, *named]
     if domain.weight is not None:
         columns.append(as_column(number(domain.weight.column, kinds.get(domain.weight.column)), WEIGHT))
     return exp.select(*columns, copy=False).from_(source, copy=False)
@@ -732,23 +612,6 @@ def is_there(name: str) -> exp.Expr:
     return exp.not_(is_null(own_column(name)))
 
 
-def _counts(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: str | None) -> exp.Select:
-    """Rows of every class and code of one attribute, or of every class, in a step of the query."""
-    keys = [own_column(CLASS)] if code is None else [own_column(CLASS), own_column(code)]
-    return (
-        exp.select(
-            as_column(attribute, "attribute"),
-            own_column(CLASS),
-            as_column(integer(0) if code is None else own_column(code), "code"),
-            as_column(exp.Count(this=exp.Star()), "count"),
-            as_column(text(digest(domain)), "domain"),
-        )
-        .from_(rows.copy())
-        .where(*([] if code is None else [is_there(code)]))
-        .group_by(*keys)
-    )
-
-
 def _classes() -> exp.Expr:
     """Write a null in place of the attribute's name, for counts of classes."""
     return exp.cast(exp.null(), exp.DType.TEXT)
@@ -758,16 +621,6 @@ def _attribute_name(domain: Domain) -> exp.Expr:
     """Look up the attribute's name by its place; null for counts and weights of classes."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
     return lookup(own_column(PLACE), names) if names else _classes()
-
-
-def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:
-    return (
-        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
-        f"Domain {domain.name!r}, SHA-256 {digest(domain)}.",
-        "Save the result as a CSV file with a header line, then release a model from it:",
-        f"  {command('release', 'RESULT.csv', dataset='NAME', output='MODEL.json')}",
-        *label_remarks(domain, domain.columns),
-    )
 
 
 @singledispatch
@@ -855,15 +708,19 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
     """Write the query of ``ScoreCounts``: ``class``, ``bin``, ``count``, and digests ``domain`` and ``scores``."""
     domain, factor = scores.domain, scores.factor
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
-    keys = {klass: as_column(_key(scores, klass, dialect), f"{KEY}_{klass}") for klass in scores.compared}
+    keys = []
+    for klass in scores.compared:
+        key = _class_score(scores, klass, dialect)
+        key = key if factor == 1 else plus(times(key, integer(factor)), integer(factor - 1 - klass))
+        keys.append(as_column(key, f"{KEY}_{klass}"))
     own = [as_column(_class_score(scores, scores.largest, dialect), SCORE)] if isinstance(scores, Margins) else []
     grouped = [attribute_score(each, domain, dialect) for each in scores.group_tables]
     group = [as_column(sum_of(grouped), GROUP)] if grouped else []
     weight = [own_column(WEIGHT)] if scores.weighted else []
     kept = [CLASS, *(each.alias for each in group), *(each.name for each in weight)]
-    add_step(steps, "scored", [own_column(CLASS), *group, *weight, *keys.values(), *own])
-    largest = as_column(greatest([own_column(key.alias) for key in keys.values()], dialect), LARGEST)
-    add_step(steps, "compared", [*map(own_column, kept), largest, *(own_column(each.alias) for each in own)])
+    add_step(steps, "scored", [own_column(CLASS), *group, *weight, *keys, *own])
+    largest = as_column(greatest([own_column(key.alias) for key in keys], dialect), LARGEST)
+    add_step(steps, "compared", [*_columns(*kept), largest, *(own_column(each.alias) for each in own)])
     # Twice, since the remainder of a negative number may be negative.
     after = modulo(plus(modulo(own_column(LARGEST), factor), integer(factor)), factor)
     place: exp.Expr = minus(integer(factor - 1), after)
@@ -885,19 +742,19 @@ def score_counts_query(scores: ClassScores, kinds: Kinds, table: str | exp.Subqu
         as_column(text(scores.digest), "scores"),
     ]
     query = over_steps(columns, steps).group_by(own_column(CLASS), own_column(BIN))
-    return header(_score_remarks(scores, dialect)) + render(query, dialect)
+    remarks = (
+        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
+        f"Domain {domain.name!r}, SHA-256 {digest(domain)}; scores of a model, SHA-256 {scores.digest}.",
+        "Save the result as a CSV file with a header line, then release the weights of the model from it:",
+        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='CALIBRATED.json')}",
+    )
+    return header(remarks) + render(query, dialect)
 
 
 def _class_score(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
     """Write the score of a class."""
     tables = scores.by_class[klass]
     return sum_of([integer(scores.offsets[klass]), *(attribute_score(each, scores.domain, dialect) for each in tables)])
-
-
-def _key(scores: ClassScores, klass: int, dialect: Dialect) -> exp.Expr:
-    """Write the key of a class that is compared (``ClassScores.factor``)."""
-    factor, score = scores.factor, _class_score(scores, klass, dialect)
-    return score if factor == 1 else plus(times(score, integer(factor)), integer(factor - 1 - klass))
 
 
 def _margin_bin(scores: Margins) -> exp.Expr:
@@ -912,15 +769,6 @@ def _margin_bin(scores: Margins) -> exp.Expr:
     own = equal(own_column(CLASS), integer(scores.largest))
     other = equal(own_column(CLASS), own_column(BEST))
     return plus(range_, case([(own, integer(0)), (other, integer(0))], integer(scores.ranges)))
-
-
-def _score_remarks(scores: ClassScores, dialect: Dialect) -> Sequence[str]:
-    return (
-        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
-        f"Domain {scores.domain.name!r}, SHA-256 {digest(scores.domain)}; scores of a model, SHA-256 {scores.digest}.",
-        "Save the result as a CSV file with a header line, then release the weights of the model from it:",
-        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='CALIBRATED.json')}",
-    )
 
 
 TOTAL, SIZE, AGAINST, SCALE, FACTOR = "total", "size", "against", "scale", "factor"
@@ -940,12 +788,17 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
     total = sum_of([integer(query.log_odds), *products])
     size = sum_of([exp.Abs(this=own_column(name)) for name in names])
     add_step(steps, "totalled", [*map(own_column, kept), as_column(total, TOTAL), as_column(size, SIZE)])
-    compared = [as_column(_against(dialect), AGAINST), as_column(_scale(query.bound), SCALE)]
+    within = (exp.LTE(this=own_column(SIZE), expression=integer(query.bound)), integer(CERTAIN))
+    scale = case([within], _quotient(integer(query.bound * CERTAIN), own_column(SIZE)))  # what part the row counts for
+    compared = [as_column(_against(dialect), AGAINST), as_column(scale, SCALE)]
     add_step(steps, "compared", [*map(own_column, kept), own_column(TOTAL), *compared])
     add_step(steps, "scaled", [*map(own_column, kept), as_column(_factor(), FACTOR)])
     sums = [*(times(own_column(FACTOR), own_column(name)) for name in names), times(own_column(FACTOR), integer(UNITS))]
     weight_columns, row_columns = sum_columns(query)
-    rows = [_is_of(klass, 1) for klass in range(len(row_columns))]
+    rows = [
+        exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(1))], integer(0)), exp.DType.BIGINT)
+        for klass, _ in enumerate(row_columns)
+    ]
     digests = [as_column(text(digest(domain)), DOMAIN), as_column(text(query.digest), GRADIENT)]
     columns = [*map(_sum, (*sums, *rows), (*weight_columns, *row_columns)), *digests]
     return render(over_steps(columns, steps), dialect)
@@ -956,12 +809,6 @@ def _against(dialect: Dialect) -> exp.Expr:
     values = probabilities()
     steps, last = _quotient(exp.Abs(this=own_column(TOTAL)), integer(UNITS)), integer(len(values) - 1)
     return number_at(values, case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy()), dialect)
-
-
-def _scale(bound: int) -> exp.Expr:
-    """Write what part of it the row counts for."""
-    within = (exp.LTE(this=own_column(SIZE), expression=integer(bound)), integer(CERTAIN))
-    return case([within], _quotient(integer(bound * CERTAIN), own_column(SIZE)))
 
 
 def _factor() -> exp.Expr:
@@ -980,13 +827,12 @@ def _factor() -> exp.Expr:
     return times(_quotient(times(error, own_column(SCALE)), integer(CERTAIN)), sign)
 
 
-def _is_of(klass: int, number: int) -> exp.Expr:
-    """Write the number where the row is of the class, else 0."""
-    return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
-
-
 def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
-    """Write the quotient of two whole numbers from 0 on, rounded down."""
+    """Write the quotient of two whole numbers from 0 on, rounded down.
+
+    An exact quotient a/b that is no whole number is at least 1/b below the next one, and with a below 2^53 a 64-bit
+    float is off by less than that: none is rounded up to a whole number.
+    """
     divided = over(as_double(number), as_double(by))
     return exp.cast(exp.Floor(this=divided), exp.DType.BIGINT)
 

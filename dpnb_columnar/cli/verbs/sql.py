@@ -164,9 +164,8 @@ def score_command(
         check_target(target, overwrite, [model, *_file_of(like)])
     loaded = read_model(model)
     keys = options.columns_of(key)
-    columns = sql_columns(loaded, dialect, like, table, keys, names)
-    dialect = columns.dialect
-    query = scoring_query(loaded, dialect, table, keys, columns.kinds, view, parameters_table, names=columns.names)
+    dialect, kinds, own_names = sql_columns(loaded, dialect, like, table, keys, names)
+    query = scoring_query(loaded, dialect, table, keys, kinds, view, parameters_table, names=own_names)
     if parameters_table is not None:
         from dpnb_columnar.dialects.scoring_query import table_statements, write_table
 
