@@ -22,8 +22,7 @@ from dpnb_columnar.errors import Error, MissingInputError, TemporaryError, Unava
 from dpnb_columnar.rows.input_files import StoredObject, changed_error, in_parallel
 from dpnb_columnar.rows.sources import ADDRESS, SCHEMES, TABLE_FORMATS, table_error
 
-WEB = ("http", "https")
-"""Servers that list nothing, and whose addresses may have a query."""
+WEB = ("http", "https")  # servers that list nothing, and whose addresses may have a query
 
 SIGNED = re.compile(r"\?(.*&)?(X-(Amz|Goog)-|AWSAccessKeyId=|GoogleAccessId=|Signature=|sig=|se=|sv=)", re.IGNORECASE)
 """A signed query in the address of an object, whose question mark is a pattern otherwise."""
@@ -37,17 +36,14 @@ ENVIRONMENT = {
 }
 """Environment variables that say how a store is reached, as its library names them."""
 
-TAIL = 2**16
-"""Bytes at the end of an object that are read at once, and kept: most footers are shorter."""
+TAIL = 2**16  # bytes at the end of an object that are read at once, and kept: most footers are shorter
 
 BLOCK = 2**22
 """Most bytes that one request asks for here: obstore gives it 30 seconds, and asks ten times where it fails."""
 
-STATUS = re.compile(r"status code: (\d{3})")
-"""HTTP's status in the text of an error."""
+STATUS = re.compile(r"status code: (\d{3})")  # HTTP's status in the text of an error
 
-BUSY = (408, 429)
-"""Statuses below 500 that pass: the request took too long, or there were too many."""
+BUSY = (408, 429)  # statuses below 500 that pass: the request took too long, or there were too many
 
 
 @dataclass(frozen=True)
