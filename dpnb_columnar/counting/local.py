@@ -12,6 +12,7 @@ Either way the same rows are chosen, and nothing but time tells which it was, or
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce, singledispatch
@@ -54,7 +55,6 @@ from dpnb_columnar.rows.row_rules import (
 )
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.resources import literal_pattern
 from dpnb_columnar.runtime.row_progress import report_rows, rows_once
 
 if TYPE_CHECKING:
@@ -557,7 +557,7 @@ def count_by_duckdb(source: ParquetSource, domain: Domain, attributes: Sequence[
 
     keys = joint_keys(domain, source.kinds, attributes)
     query = cells_query(domain, source.kinds, keys)
-    files = [literal_pattern(file) for file in source.files if isinstance(file, Path)]  # no objects: local.answer
+    files = [glob.escape(str(file)) for file in source.files if isinstance(file, Path)]  # no objects: local.answer
     try:
         with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
             connection.execute(SESSION)

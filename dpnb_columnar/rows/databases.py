@@ -1,8 +1,4 @@
-"""Run one query in a database, which is only read, and read its result as a stream of frames.
-
-The author of a DuckDB file is not trusted: a view in it is a program. In SQLite values have types, columns have none:
-each value is read by itself.
-"""
+"""Run one query in a database, which is only read, as a stream of frames; a view in a file is an untrusted program."""
 
 from __future__ import annotations
 
@@ -98,7 +94,12 @@ def read_postgres(database: Database, query: str, ranges: PageRanges | None = No
     try:
         connection = dbapi.connect(database.address)
     except DriverError as error:
-        raise _connection_error(database, error) from None
+        if any(part in str(error) for part in REFUSED_FOR_GOOD):  # there is no code
+            raise _login_error(database) from None
+        raise TemporaryError(
+            f"{database}: no connection; check the address, and that the server runs, is reachable and takes more "
+            "connections; then try again"
+        ) from None
     try:
         with connection, connection.cursor() as cursor:
             results = _results(cursor, query, ranges)
@@ -161,16 +162,6 @@ def _is_lost(connection: Any) -> bool:
     return False
 
 
-def _connection_error(database: Database, error: Any) -> Error:
-    """Explain why there is no connection, by the server's text, as there is no code, but without it."""
-    if any(part in str(error) for part in REFUSED_FOR_GOOD):
-        return _login_error(database)
-    return TemporaryError(
-        f"{database}: no connection; check the address, and that the server runs, is reachable and takes more "
-        "connections; then try again"
-    )
-
-
 def _login_error(database: Database) -> MissingInputError:
     return MissingInputError(
         f"{database}: no connection; check address, database, user and password (PGPASSWORD or ~/.pgpass)"
@@ -228,7 +219,7 @@ def read_sqlite(
                 raise DataError(f"{path}: the query is not one SELECT, and nothing else is run; give one SELECT")
             names = [column[0] for column in cursor.description]
             schema = pa.schema([(name, pa.int64() if name in integers else pa.large_string()) for name in names])
-            yield pa.RecordBatchReader.from_batches(schema, _sqlite_batches(cursor, schema, path))
+            yield pa.RecordBatchReader.from_batches(schema, _sqlite_batches(cursor, schema))
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _sqlite_error(error, path) from None
 
@@ -275,19 +266,16 @@ def _whole_numbers(connection: sqlite3.Connection, table: str | None) -> frozens
     )
 
 
-def _sqlite_batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> Iterator[pa.RecordBatch]:
+def _sqlite_batches(cursor: sqlite3.Cursor, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    try:
-        while rows := _rows_of_batch(cursor):
-            columns = zip(schema, zip(*rows, strict=True), strict=True)
-            arrays = [
-                pa.array(values if field.type == pa.int64() else [*map(text_of, values)], field.type)
-                for field, values in columns
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _sqlite_error(error, path) from None
+    while rows := _rows_of_batch(cursor):
+        columns = zip(schema, zip(*rows, strict=True), strict=True)
+        arrays = [
+            pa.array(values if field.type == pa.int64() else [*map(text_of, values)], field.type)
+            for field, values in columns
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _rows_of_batch(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
@@ -351,7 +339,6 @@ SET progress_bar_time = 0;
 """DuckDB measures how much it has read, and prints nothing."""
 
 OUT_OF_MEMORY = "Out of Memory Error"  # how the text of such an error begins where Arrow has taken it over
-NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 
 
 @contextmanager
@@ -376,7 +363,9 @@ def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader
         try:
             statements = duckdb.extract_statements(query)
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-                raise DataError(f"{path}: {NO_SELECT}")
+                raise DataError(
+                    f"{path}: the query is not one SELECT, and nothing else is run; give a file with one SELECT"
+                )
             connection.execute("SET enable_progress_bar = false")
             relation = connection.sql(query)
             reader = relation.to_arrow_reader(min(BATCH_ROWS, max(BATCH_VALUES // len(relation.columns), 1)))
@@ -467,10 +456,18 @@ def read_query(
     whole: int | None = None,
 ) -> Iterator[QueryResult]:
     """Run a query that returns rows, by ranges of PostgreSQL's pages if there are some, to report progress."""
-    with _reader(database, query, table, ranges, whole) as batches:
+    reader: AbstractContextManager[pa.RecordBatchReader]
+    if database.dialect is Dialect.DUCKDB:
+        reader = read_duckdb(database, query)
+    elif database.dialect is Dialect.SQLITE:
+        reader = read_sqlite(database, query, table, whole)
+    else:
+        reader = read_postgres(database, query, ranges)
+    with reader as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
-        yield QueryResult(polars_types(batches.schema), _parts(batches))
+        readable = [field.name for field in batches.schema if is_readable(field.type)]
+        yield QueryResult(polars_types(batches.schema), (_frame(batch.select(readable)) for batch in batches))
 
 
 def query_columns(database: Database, query: str, *, table: str | None = None) -> dict[str, pl.DataType]:
@@ -481,11 +478,6 @@ def query_columns(database: Database, query: str, *, table: str | None = None) -
     # The line breaks end a comment on the query's last line.
     with read_query(database, f"SELECT * FROM (\n{query}\n) AS source LIMIT 0", table=table) as result:
         return result.columns
-
-
-def table_size(database: Database, query: str) -> int | None:
-    """Return the number that a query of ``dialects.rendering`` gives; None if it gives none, or fails."""
-    return sum(table_sizes(database, query)) or None
 
 
 def table_sizes(database: Database, query: str) -> list[int]:
@@ -513,22 +505,15 @@ class SelectedRows:
 
     def size(self) -> int | None:
         """Return about how many rows the table has, as known without reading them to whoever may; None if not."""
-        return None if self.size_query is None else table_size(self.database, self.size_query)
+        return None if self.size_query is None else sum(table_sizes(self.database, self.size_query)) or None
 
     def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:
         """Return the rows as a lazy frame, which runs the query each time, without unreadable columns not wanted."""
-        import polars as pl
-
-        from dpnb_columnar.rows.input_files import lazy_rows
+        from dpnb_columnar.rows.input_files import lazy_rows, readable_types
 
         types = {name: type_ for name, (_, type_) in self.columns.items()}
-        unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]
-        if unreadable := [name for name in unknown if wanted is None or name in wanted]:
-            raise DataError(
-                f"{self.database}: column {listed(unreadable)} is of a type that cannot be read; cast it in a view, or "
-                "leave it out"
-            )
-        return lazy_rows(self.parts, {name: types[name] for name in types if name not in unknown})
+        remedy = "cast it in a view, or leave it out"
+        return lazy_rows(self.parts, readable_types(types, wanted, str(self.database), remedy))
 
     def parts(self, names: Collection[str]) -> Iterator[pl.DataFrame]:
         sources = {name: self.columns[name][0] for name in names}
@@ -537,16 +522,6 @@ class SelectedRows:
         with read_query(self.database, query, table=self.table, whole=whole) as result:
             for part in result.parts:
                 yield part.select(part[source].alias(name) for name, source in sources.items())
-
-
-def _reader(
-    database: Database, query: str, table: str | None, ranges: PageRanges | None, whole: int | None
-) -> AbstractContextManager[pa.RecordBatchReader]:
-    if database.dialect is Dialect.DUCKDB:
-        return read_duckdb(database, query)
-    if database.dialect is Dialect.SQLITE:
-        return read_sqlite(database, query, table, whole)
-    return read_postgres(database, query, ranges)
 
 
 def polars_types(schema: pa.Schema) -> dict[str, pl.DataType]:
@@ -568,12 +543,6 @@ def is_readable(type_: pa.DataType) -> bool:
     if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_struct(type_):
         return all(is_readable(type_.field(place).type) for place in range(type_.num_fields))
     return not pa.types.is_nested(type_) and not pa.types.is_interval(type_) and not pa.types.is_decimal256(type_)
-
-
-def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
-    readable = [field.name for field in batches.schema if is_readable(field.type)]
-    for batch in batches:
-        yield _frame(batch.select(readable))
 
 
 def _frame(part: pa.RecordBatch | pa.Table) -> pl.DataFrame:

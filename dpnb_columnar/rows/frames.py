@@ -1,14 +1,10 @@
-"""Read the rows that a program holds: frames of Polars and Arrow, of any library that narwhals knows, Arrow streams.
-
-CONFIDENTIAL. A data set of Arrow is read anew by every pass, batch by batch. A stream (the PyCapsule interface) can be
-read once, and a release may take several passes: so the columns that are asked for are kept in memory as they are read.
-"""
+"""Read the rows that a program holds: frames of Polars, Arrow or any library of narwhals; streams. CONFIDENTIAL."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -21,7 +17,7 @@ import pyarrow as pa
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.databases import polars_types
-from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered
+from dpnb_columnar.rows.input_files import lazy_rows, read_unfiltered, readable_types
 from dpnb_columnar.rows.row_rules import check_columns, column, series_of
 from dpnb_columnar.rows.sources import DataSource, SourceKind, parse_names, refuse_table_files
 from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, valid_texts
@@ -44,7 +40,7 @@ def _is_dataset(data: object) -> bool:
 
 def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame:
     """Return the rows as a lazy frame of some columns or all, without those of types that Polars does not read."""
-    batches: Callable[[list[str]], Iterator[pl.DataFrame]]
+    batches: Callable[[list[str]], Iterable[pl.DataFrame]]
     if _is_dataset(data):
         if getattr(getattr(data, "filesystem", None), "type_name", None) == "local":
             refuse_table_files(map(Path, data.files))
@@ -61,39 +57,30 @@ def scan_stream(data: Any, names: Collection[str] | None = None) -> pl.LazyFrame
             raise _read_before()
         types = _types(reader.schema)
         kept = [name for name in types if names is None or name in names]
-        batches = _Kept(reader, lambda batch: _frame(batch.select(kept), kept, types)).batches
+        batches = _kept(reader, lambda batch: _frame(batch.select(kept), kept, types))
         types = {name: types[name] for name in kept}
 
     return lazy_rows(batches, types)
 
 
-@dataclass(slots=True)
-class _Kept:
-    """Rows of a stream, which are kept as they are read."""
+def _kept(
+    reader: Any, convert: Callable[[pa.RecordBatch], pl.DataFrame]
+) -> Callable[[list[str]], Iterable[pl.DataFrame]]:
+    """Return what hands out the rows of a stream, which are kept once read: a release may take several passes."""
+    lock = Lock()
 
-    reader: Any
-    convert: Callable[[pa.RecordBatch], pl.DataFrame]  # of a batch
-    frames: list[pl.DataFrame] = field(default_factory=list)  # what was read so far
-    rest: Iterator[pa.RecordBatch] | None = None  # None before the first
-    lock: Any = field(default_factory=Lock)
+    @cache
+    def frames() -> list[pl.DataFrame]:
+        if reader in _read_stream:
+            raise _read_before()
+        _read_stream.add(reader)
+        return [convert(batch) for batch in _guarded(reader)]
 
-    def batches(self, names: list[str]) -> Iterator[pl.DataFrame]:
-        place = 0
-        while self._read_to(place):
-            yield self.frames[place].select(names)
-            place += 1
+    def batches(names: list[str]) -> list[pl.DataFrame]:
+        with lock:  # Polars may read for two threads
+            return [frame.select(names) for frame in frames()]
 
-    def _read_to(self, place: int) -> bool:
-        """Read on until there is a frame at this place; return whether there is one."""
-        with self.lock:  # Polars may read for two threads
-            if self.rest is None:
-                if self.reader in _read_stream:
-                    raise _read_before()
-                _read_stream.add(self.reader)
-                self.rest = _guarded(self.reader)
-            if len(self.frames) <= place and (batch := next(self.rest, None)) is not None:
-                self.frames.append(self.convert(batch))
-            return place < len(self.frames)
+    return batches
 
 
 def _guarded(batches: Any) -> Iterator[pa.RecordBatch]:
@@ -127,7 +114,7 @@ def _read_before() -> UsageError:
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
     if len(set(schema.names)) < len(schema.names):
         raise DataError(f"{NAME}: it holds two columns of one name; rename one of them, or leave it out")
-    return {name: type_ for name, type_ in polars_types(schema).items() if type_ != pl.Unknown()}
+    return readable_types(polars_types(schema))
 
 
 def _frame(batch: pa.RecordBatch, names: list[str], types: dict[str, pl.DataType]) -> pl.DataFrame:
@@ -144,7 +131,6 @@ class Stream(Protocol):
 
 
 COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB, .read_all() of Arrow"
-"""How libraries call what computes a lazy frame, or reads a stream."""
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
@@ -291,8 +277,10 @@ def parse_data(data: object, *, spark: bool = False) -> tuple[DataSource, ...]:
     """Parse what a caller of the Python interface gives: a frame, a library's table, or names."""
     if is_frame(data):
         return (DataSource(SourceKind.FRAME, data),)
-    if (opened := _opened_table(data)) is not None:
-        return (opened,)
+    for kind, (module, table) in LIBRARIES.items():
+        library = sys.modules.get(module)  # loaded where there is a table of it
+        if library is not None and isinstance(data, getattr(library, table)):
+            return (DataSource(kind, data),)
     return parse_names(names_of(data), spark=spark)
 
 
@@ -303,12 +291,3 @@ def names_of(data: object, argument: str = "data") -> list[str]:
         framed = argument not in ("source", "extracts")
         raise UsageError(f"{argument}: {unknown_rows(data) if framed else 'not names of files'}")
     return [str(name) for name in names]
-
-
-def _opened_table(data: object) -> DataSource | None:
-    for kind, (module, table) in LIBRARIES.items():
-        # Who holds a table of a library has loaded that.
-        library = sys.modules.get(module)
-        if library is not None and isinstance(data, getattr(library, table)):
-            return DataSource(kind, data)
-    return None

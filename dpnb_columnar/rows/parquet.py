@@ -92,12 +92,8 @@ def _files_of(rows: Sequence[NamedRows]) -> list[DataFile]:
 
 def size_of(rows: Sequence[NamedRows]) -> int | None:
     """Add up how many rows there are; None where one of them does not say."""
-    total = 0
-    for each in rows:
-        if (size := each.size()) is None:
-            return None
-        total += size
-    return total
+    sizes = [each.size() for each in rows]
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 ARROW_SCHEMA = "ARROW:schema"  # key of the Arrow schema in a file's metadata, which Arrow writes for itself
@@ -207,7 +203,7 @@ def check_texts(file: DataFile, texts: Collection[str], held: int = HELD_BY_POLA
     with _footer_errors(file):
         footer = file_footer(file)
     for group in unpacked_bytes(footer, texts, str(file)):
-        if sum(group.values()) > limit:
+        if group > limit:
             raise DataError(  # not which of them is long: that is the rows' secret
                 f"{file}: the texts of a row group ({listed(sorted(texts))}) are unpacked at once and have more than "
                 f"{limit} bytes, the most that is read with the memory of this machine; write the file again with "

@@ -1,14 +1,8 @@
 """What a name stands for: files, a database, a lake table or objects of a store, parsed before anything is opened.
 
-Parquet files of Delta, Iceberg and Hudi tables are refused: they hold rows that the table no longer has. A file stays
-after its rows were deleted or replaced, until somebody cleans up, so that the files of a table that was written anew
-four times hold each person five times: at a stated epsilon of 1 this person would lose 5. Only the table's log tells
-which rows are alive. A table is recognised by where its log stands: in a folder that is above a file, on the path as
-it is given or with its links followed. A table that is given itself is read by the library of its format (the
-extension ``lakes``).
-
-Not recognised are files that were copied or linked one by one to another place, an Iceberg table whose files lie
-outside its own folder, and files that a frame, a view or a catalog's table names.
+Parquet files of Delta, Iceberg and Hudi tables are refused: they hold deleted and replaced rows too, so that a person
+may be in them five times, and would lose an epsilon of 5 where 1 is stated. A table is recognised by its log in a
+folder above a file. Not recognised are copied files, and those that a frame, a view or a catalog's table names.
 """
 
 from __future__ import annotations
@@ -111,8 +105,8 @@ DUCKDB_MAGIC = b"DUCK"
 DUCKDB_MAGIC_PLACE = 8
 """Bytes that a file of a database is known by, whatever its name; those of DuckDB follow a checksum."""
 
-PLACE = ("host", "hostaddr", "port", "dbname", "service")
-"""Parameters of a connection URI that say where the database is."""
+PLACE = ("host", "hostaddr", "port", "dbname", "service")  # parameters of a connection URI that say where it leads
+SECRETS = ("password", "secret", "scram")  # parts of the names of secret ones, as ``oauth_client_secret``
 
 
 class Dialect(StrEnum):
@@ -142,7 +136,6 @@ class Spelling(StrEnum):
 DialectName: TypeAlias = (
     Literal["duckdb", "postgres", "postgresql", "spark", "bigquery", "snowflake", "sqlite"] | Dialect
 )
-"""A text, or a member of the enumeration: a type checker refuses others."""
 
 FILES = {Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")), Dialect.SQLITE: ("sqlite:", (".sqlite", ".sqlite3"))}
 """The prefix, and the suffixes, by which a path is that of a database."""
@@ -187,14 +180,15 @@ def parse_database(text: str) -> Database | None:
             path = text.removeprefix(prefix)
             return Database(dialect, path, path)
     if not text.startswith(POSTGRES_SCHEMES):
-        dialect_of_file = _dialect_of_file(Path(text))
-        return None if dialect_of_file is None else Database(dialect_of_file, text, text)
+        by_content = _dialect_of_file(Path(text))
+        return None if by_content is None else Database(by_content, text, text)
     scheme, _, rest = text.partition("://")
     user, _, place = rest.rpartition("@")
     location, _, query = place.partition("?")
     parameters = parse_qsl(query, keep_blank_values=True)
     # libpq takes a colon before the last @ for the beginning of a password in more cases than a parser of URIs does.
-    if ":" in user or any(_is_secret(name) for name, _ in [*parameters, *parse_qsl(user.partition("?")[2])]):
+    named = [name.lower() for name, _ in [*parameters, *parse_qsl(user.partition("?")[2])]]
+    if ":" in user or any(word in name for name in named for word in SECRETS):
         raise UsageError(
             "a password in a database address can be read by every user of the machine; leave it out and set "
             "PGPASSWORD, or use ~/.pgpass (PGPASSFILE) or a service file"
@@ -216,11 +210,6 @@ def _dialect_of_file(path: Path) -> Dialect | None:
     return Dialect.DUCKDB if head[DUCKDB_MAGIC_PLACE:].startswith(DUCKDB_MAGIC) else None
 
 
-def _is_secret(name: str) -> bool:
-    """Test whether a libpq parameter is secret, as ``sslpassword``, ``oauth_client_secret``, ``scram_client_key``."""
-    return any(word in name.lower() for word in ("password", "secret", "scram"))
-
-
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""
 
@@ -231,7 +220,7 @@ SCHEMES |= {"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "abfss"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 """An address; a Windows path has one letter before the colon."""
 
-SNAPSHOT = "@"  # what stands between the name of a table and the number of a snapshot
+SNAPSHOT = "@"  # between the name of a table and the number of a snapshot
 CATALOGUE = "iceberg:"  # how the name of a table begins that the catalogue has which pyiceberg is configured with
 
 

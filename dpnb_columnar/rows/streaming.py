@@ -1,8 +1,6 @@
-"""Stream the rows of Parquet files through Polars. CONFIDENTIAL.
+"""Stream the rows of Parquet files through Polars, and through Arrow where that fails. CONFIDENTIAL.
 
-A text that is not UTF-8 is null, and so in no category. Polars and DuckDB refuse the whole file, so one row would
-decide whether there is a model, and a message would say so. Arrow hands out the bytes. It is slower and is asked only
-once Polars has failed.
+A text that is not UTF-8 is null. Polars refuses the whole file, so that one row would decide whether there is a model.
 """
 
 from __future__ import annotations
@@ -119,19 +117,15 @@ def _read(source: ParquetSource, names: list[str]) -> Iterator[pl.DataFrame]:
         with pq.ParquetFile(arrow_file(file), pre_buffer=True) as opened:
             values = folder_values(file, opened.schema_arrow.names)
             for batch in opened.iter_batches(PART_ROWS, columns=[name for name in names if name not in values]):
+                columns = {name: batch.column(name) for name in names if name not in values}
+                columns |= {name: _valid_text(columns[name]) for name in columns if source.kinds[name] is Kind.TEXT}
                 series = [
                     pl.repeat(values[name], len(batch), dtype=pl.String, eager=True).alias(name)
                     if name in values
-                    else _series(name, batch.column(name), source)
+                    else pl.Series(name, pl.from_arrow(columns[name])).cast(source.types[name])
                     for name in names
                 ]
                 yield pl.DataFrame(series)
-
-
-def _series(name: str, values: pa.Array, source: ParquetSource) -> pl.Series:
-    if source.kinds[name] is Kind.TEXT:
-        values = _valid_text(values)
-    return pl.Series(name, pl.from_arrow(values)).cast(source.types[name])
 
 
 def valid_texts(batch: pa.RecordBatch) -> pa.RecordBatch:

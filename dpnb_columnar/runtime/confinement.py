@@ -1,17 +1,9 @@
 """Rows stay in the memory of the process that counts them: engines neither spill them to disk nor print them.
 
-Polars does both of its own accord:
-
-* From version 2.1 on, its streaming engine writes parts of a query to ``/var/tmp/polars-USER/spill`` when memory runs
-  short, with permissions for everybody to read, and leaves them there when the process is killed.
-* A panic prints its message, in which values of a row may stand, to standard error (descriptor 2) before Python can
-  catch it.
-
-The command line is a process of its own, so it gives up descriptor 2 for good when it starts
-(``discard_native_errors``). Python code calls ``dpnb_columnar`` within a process that belongs to somebody else, so each
-function that gives rows to an engine discards what is written there only while it runs (``confined``). Spilling is
-switched off for the process in either case: queries that were begun, and lazy frames that are handed out, run on after
-such a function has returned.
+From version 2.1 on, Polars spills parts of a query to ``/var/tmp/polars-USER/spill``, for everybody to read, and leaves
+them there when it is killed. A panic prints its message, which may quote a row, to descriptor 2 before Python can catch
+it: the command line gives that up for good, functions of the package while they run. Spilling is off for good in both,
+since lazy frames outlive a function.
 """
 
 from __future__ import annotations
@@ -44,11 +36,7 @@ def shows_confidential_texts() -> bool:
 
 @contextmanager
 def confined() -> Iterator[None]:
-    """Run an engine over confidential rows within this block or function: nothing is spilled, native errors are lost.
-
-    Blocks may be nested, and several threads may be in one at a time. ``sys.stderr`` works as ever; what other threads
-    write to descriptor 2 by other means meanwhile is lost.
-    """
+    """Run an engine over rows in this block, or nested ones, of any thread; ``sys.stderr`` works as ever."""
     refuse_forked()
     keep_rows_in_memory()
     if shows_confidential_texts():
@@ -89,10 +77,7 @@ def discard_native_errors() -> None:
 
 
 class _NativeErrors:
-    """Descriptor 2, which leads to the null device while at least one block asks for that.
-
-    ``sys.stderr`` then writes to a copy of it, which stays open, since another thread may have kept the stream.
-    """
+    """Descriptor 2, which leads to the null device during blocks; ``sys.stderr`` writes to a copy, which stays open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

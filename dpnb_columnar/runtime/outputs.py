@@ -1,10 +1,7 @@
 """Output files: complete under their name or not there at all, one run at a time, nothing left of a killed run.
 
-``atomic_output`` locks an output, removes what a killed run left unfinished, gives a file beside it to write to, and
-renames that when it is complete. What exists, or cannot be created, is refused before any long work.
-
-The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``; the file names the run that
-holds it. It is removed with the lock; that of a killed run stays until the next run takes it over.
+The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``, which names its
+run; that of a killed run stays until the next run takes it over.
 """
 
 from __future__ import annotations
@@ -231,12 +228,9 @@ def check_output(path: Path, overwrite: bool) -> None:
 
 @contextmanager
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
-    """Give a locked file beside ``path`` to write to; rename it, synchronised, when the block succeeds.
+    """Give a locked file beside ``path`` to write to; rename it when the block succeeds, leave nothing if it fails.
 
-    When the block fails nothing is left. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
-    error of the block is passed on, unless it is one of writing to the file (``is_write_error``).
-    In a folder others may write to, no file or link of theirs is written to: the file is new. If the folder is not
-    sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
+    In a folder others may write to, the file is new; if they replace it, a link, or a file of theirs, gets no name.
     """
     check_output(path, overwrite)
     partial = unfinished_name(path)

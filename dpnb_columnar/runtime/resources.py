@@ -1,8 +1,6 @@
 """Packaged resources, beside the package in a checkout; and those of the machine: memory and open files.
 
-Engines report that these lack in many ways, often as if a file were damaged, and each becomes an error of this package
-where it is met. The failure behind it stays attached to that error (``__context__``). Only its type and number are
-looked at, since its text may quote a row.
+Engines report that these lack in many ways; of the failure behind an error only type and number are looked at.
 """
 
 from __future__ import annotations
@@ -28,9 +26,7 @@ NUMBER_OF_POLARS = re.compile(r"[A-Za-z ]+ \(os error (\d+)\)")
 
 OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})  # names of the libraries' own errors
 FEW_FILES = 4  # files that a library opens at the same time, beside those of its own
-LITTLE_MEMORY = 2**28
-"""Bytes of address space that a library takes to load; with less left, a failure that nobody foresaw is for want of it.
-"""
+LITTLE_MEMORY = 2**28  # bytes of address space that a library takes to load
 
 
 def shortage(error: BaseException) -> ResourceError | None:
@@ -135,8 +131,3 @@ def sections(name: str) -> Mapping[str, str]:
         part: re.sub(r"^--.*\n", "", body, flags=re.MULTILINE).strip()
         for part, body in zip(parts[::2], parts[1::2], strict=True)
     }
-
-
-def literal_pattern(file: Path) -> str:
-    """Return a glob pattern that matches this file only."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))

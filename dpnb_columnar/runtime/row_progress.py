@@ -1,8 +1,4 @@
-"""Report how far a pass has come to whoever watches: a share of a public size, and nothing that a row's values decide.
-
-Rows are counted as they are read, before any rule looks at them, and compared with the number in the files' footers, or
-with what a database says of its table's size. Where nobody watches, as in a library's call, nothing is counted.
-"""
+"""Report how far a pass has come to a watcher: a share of a public size, and nothing that a row's values decide."""
 
 from __future__ import annotations
 
@@ -16,8 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Advance = Callable[[float], None]  # takes each amount that is done; called from any thread, and never raises
-Size = Callable[[], int | None]
-"""Returns a public number of rows; None where nothing public says it. Asked only where somebody watches."""
+Size = Callable[[], int | None]  # returns a public number of rows; None where nothing public says it
 
 SECONDS_BETWEEN_REPORTS = 0.25
 

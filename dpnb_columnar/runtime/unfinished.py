@@ -1,14 +1,8 @@
 """Files that must not outlive their run, those that did, because it was killed, and signals that end it.
 
-An unfinished output is ``.NAME.<12 digits>.partial`` beside the output. While it is written its descriptor is locked,
-so that a later run can tell one that somebody writes from one whose writer was killed, and remove the second.
-
-From Python 3.14 on, ``Path.exists`` and its like answer False whatever goes wrong: a name that is too long, a folder
-that may not be searched or a failing disk would be a file that is not there, whose place another one may take.
-
-Python calls a signal's handler between two steps of the interpreter, so a minute inside one call of an engine would be
-a minute's delay; and an engine may turn what the handler raises into an error of its own. So a thread waits beside the
-main one: it ends the process when the main thread has not done so soon after a signal, or when a second signal comes.
+An unfinished output is ``.NAME.<12 digits>.partial`` beside the output, locked while it is written: a later run removes
+one whose writer was killed. Python handles a signal only after the current call of an engine, which may take a minute,
+so a thread ends the process soon after a signal, or at the second one.
 """
 
 from __future__ import annotations
@@ -31,6 +25,7 @@ from typing import NoReturn
 
 from dpnb_columnar.errors import OutputError
 
+# From Python 3.14 on, ``Path.exists`` answers False whatever goes wrong, a failing disk included.
 ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})  # errors that say that nothing is there
 
 

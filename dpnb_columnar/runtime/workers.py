@@ -42,11 +42,7 @@ TASKS_AHEAD = 2  # tasks per worker that are handed out at a time
 def run_in_processes(
     work: Callable[[Task], Result], tasks: Iterable[Task], processes: int
 ) -> Generator[tuple[Task, Result], None, None]:
-    """Call a function for each task in worker processes, and yield tasks with their results as they are finished.
-
-    Tasks begin in order. Workers are spawned: forked ones would inherit the locks of the engines' threads. They end at
-    once when the generator is closed, by an interrupt for one, and when this process is killed.
-    """
+    """Yield tasks with a function's results of worker processes, spawned since forked ones would inherit locks."""
     if processes < 2:
         for task in tasks:
             yield task, work(task)

@@ -13,7 +13,7 @@ import pytest
 
 import dpnb_columnar
 from dpnb_columnar.runtime import workers
-from dpnb_columnar.runtime.resources import literal_pattern, sections
+from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.runtime.unfinished import exists, is_file, is_folder
 
 PACKAGE = Path(dpnb_columnar.__file__).parent
@@ -87,10 +87,6 @@ def test_every_section_is_text_without_comments() -> None:
     for section in sections("ledger").values():
         assert section
         assert "--" not in section
-
-
-def test_patterns_that_match_one_file() -> None:
-    assert literal_pattern(Path("a[1]*?.parquet")) == "a[[]1][*][?].parquet"
 
 
 def test_a_worker_takes_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

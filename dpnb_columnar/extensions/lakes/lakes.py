@@ -1,16 +1,8 @@
 """Read the live rows of one snapshot of a lake table. CONFIDENTIAL.
 
-Such a table is a log of changes beside its files (``rows.sources``), and its library knows the format: which files are
-alive, what was deleted of them, partition columns, columns that were added or renamed. So the library reads, batch by
-batch, and this module says what of it: a snapshot is chosen once, when the table is opened, and every pass reads that
-one, whatever is written to the table meanwhile. It is named by the table's own id and by its own number, which
-together stand for the same rows for ever.
-
-A log can name any file, and name it again: the libraries read what it names. So the files are checked before a row is
-read (``_checked_files``): each lies in the table's own folder, and each is listed once. Otherwise the rows of another
-data set would be read under the name of this one, or a person would count several times at the stated epsilon.
-
-A library's own errors may quote values, so none of their texts is shown.
+The library of the format reads the snapshot that is chosen when the table is opened. A log can name any file, and name
+it again, so that another data set's rows would be read, or a person would count twice at the stated epsilon: so files
+are checked first (``_checked_files``). Errors of a library may quote values, and are not shown.
 """
 
 from __future__ import annotations
@@ -53,8 +45,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.streaming import OpenedFrame
 
 
-PANIC = "PanicException"
-"""Name of what native code of a library panics with."""
+PANIC = "PanicException"  # name of what native code of a library panics with
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,14 +77,10 @@ class LakeTable:
         import polars as pl
 
         from dpnb_columnar.rows.databases import polars_types
-        from dpnb_columnar.rows.input_files import lazy_rows
+        from dpnb_columnar.rows.input_files import lazy_rows, readable_types
         from dpnb_columnar.rows.parquet import NamedRows
 
-        types = polars_types(self.schema)
-        unread = [name for name, type_ in types.items() if type_ == pl.Unknown()]
-        if refused := [name for name in unread if columns is None or name in columns]:
-            raise DataError(f"{self.name}: column {listed(refused)} is of a type that cannot be read; leave it out")
-        types = {name: type_ for name, type_ in types.items() if name not in unread}
+        types = readable_types(polars_types(self.schema), columns, self.name, "leave it out")
 
         def read(names: list[str]) -> Iterator[pl.DataFrame]:
             for batch in self._batches(names):
@@ -267,8 +254,7 @@ def delta_snapshot(table: Any, name: str | None = None) -> LakeTable:
     return LakeTable(DELTA, shown, place, str(table.metadata().id), version, schema, folders, read, size, local)
 
 
-VERSION_HINT = "version-hint.text"
-"""File by which a table without a catalogue tells which version is the newest."""
+VERSION_HINT = "version-hint.text"  # file that tells the newest version of a table without a catalogue
 
 
 def _metadata_file(table: Path) -> Path:

@@ -1,23 +1,19 @@
 """Files in object stores and on web servers: found, pinned to what they were, and read by ranges. CONFIDENTIAL.
 
-An object stands wherever a file of this machine may. It is looked at once, when the address is resolved. What its store
-says of it then (ETag, time, length) takes the place of a local file's inode and time: each range that is read here is
-compared with it, and each pass of Polars is followed by another look, so that an object which was written anew between
-its footer and its rows, or between two passes, is refused.
-
-obstore and Polars take credentials from the environment, each by itself and by the same names, since both are made of
-the Rust crate object_store. No credential passes through this module: an address that holds one is refused, and the
-texts of the libraries, in which parts of a request may stand, are never printed.
+ETag, time and length are noted when an address is resolved; each range, and each pass, is compared with them. obstore
+and Polars take credentials from the environment: none passes through this module, and no text of theirs is printed.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import IO, Any, cast
 from urllib.parse import quote, unquote
@@ -26,8 +22,7 @@ from dpnb_columnar.errors import Error, MissingInputError, TemporaryError, Unava
 from dpnb_columnar.rows.input_files import StoredObject, changed_error, in_parallel
 from dpnb_columnar.rows.sources import ADDRESS, SCHEMES, TABLE_FORMATS, table_error
 
-WEB = ("http", "https")
-"""Servers that list nothing, and whose addresses may have a query."""
+WEB = ("http", "https")  # servers that list nothing, and whose addresses may have a query
 
 SIGNED = re.compile(r"\?(.*&)?(X-(Amz|Goog)-|AWSAccessKeyId=|GoogleAccessId=|Signature=|sig=|se=|sv=)", re.IGNORECASE)
 """A signed query in the address of an object, whose question mark is a pattern otherwise."""
@@ -41,17 +36,14 @@ ENVIRONMENT = {
 }
 """Environment variables that say how a store is reached, as its library names them."""
 
-TAIL = 2**16
-"""Bytes at the end of an object that are read at once, and kept: most footers are shorter."""
+TAIL = 2**16  # bytes at the end of an object that are read at once, and kept: most footers are shorter
 
 BLOCK = 2**22
 """Most bytes that one request asks for here: obstore gives it 30 seconds, and asks ten times where it fails."""
 
-STATUS = re.compile(r"status code: (\d{3})")
-"""HTTP's status in the text of an error."""
+STATUS = re.compile(r"status code: (\d{3})")  # HTTP's status in the text of an error
 
-BUSY = (408, 429)
-"""Statuses below 500 that pass: the request took too long, or there were too many."""
+BUSY = (408, 429)  # statuses below 500 that pass: the request took too long, or there were too many
 
 
 @dataclass(frozen=True)
@@ -72,22 +64,17 @@ class Store:
     @cached_property
     def client(self) -> Any:
         """Obstore's client for it, which reads the environment once for a command or a call."""
-        obstore_module()
-        from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
-
         address = f"{self.scheme}://{self.place}"
+        options = {"client_options": {"allow_http": self.scheme == "http"}} if self.scheme in WEB else {}
         with store_errors(self, address):
-            if (kind := {"s3": S3Store, "gs": GCSStore, "az": AzureStore}.get(self.scheme)) is not None:
-                return kind(self.place)
-            if self.scheme == "abfss":
-                return AzureStore.from_url(address)
-            return HTTPStore.from_url(address, client_options={"allow_http": self.scheme == "http"})
+            return obstore_module().store.from_url(address, **options)
 
 
 def obstore_module() -> Any:
     """Import obstore."""
     try:
         import obstore
+        import obstore.store
     except ImportError:
         raise UnavailableError(
             "reading from an object store or a web server needs obstore; install it with: "
@@ -98,32 +85,24 @@ def obstore_module() -> Any:
 
 @dataclass(frozen=True)
 class ObjectOfStore(StoredObject):
-    """An object of a store, which is read by ranges.
-
-    Attributes:
-        e_tag: What its store calls this content; None where it has no such name.
-        modified: When it was written, to the second, as ISO 8601 writes it; empty where nobody says.
-    """
+    """An object of a store, which is read by ranges."""
 
     store: Store
     key: str
     size: int
-    e_tag: str | None
-    modified: str
+    e_tag: str | None  # None where the store has none
+    modified: str  # when it was written, to the second, by ISO 8601; empty where the store does not say
 
     def __str__(self) -> str:
         return self.store.address(self.key)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        if mode != "rb":
-            raise ValueError("an object of a store is not written to")
         return cast("IO[bytes]", _Reader(self))
 
     def read(self, start: int, end: int) -> bytes:
         """Read bytes by one request."""
-        obstore = obstore_module()
         with store_errors(self.store, str(self)):
-            result = obstore.get(self.store.client, self.key, options={"range": (start, end)})
+            result = obstore_module().get(self.store.client, self.key, options={"range": (start, end)})
             self.check(result.meta)
             return bytes(result.bytes())
 
@@ -137,9 +116,7 @@ class ObjectOfStore(StoredObject):
             raise changed_error(self)
 
     def look(self) -> None:
-        obstore = obstore_module()
-        with store_errors(self.store, str(self)):
-            self.check(obstore.head(self.store.client, self.key))
+        self.check(_head(self.store, self.key))
 
 
 class _Reader(io.RawIOBase):
@@ -164,25 +141,20 @@ class _Reader(io.RawIOBase):
         return self._place
 
     def readinto(self, buffer: Any) -> int:
-        content = self.read(len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read so many bytes, or all that are left."""
         item, start = self._item, min(self._place, self._item.size)
-        end = item.size if size is None or size < 0 else min(start + size, item.size)
+        end = min(start + len(buffer), item.size)
         first_kept = item.size - TAIL
         if start >= first_kept:
             content = item.tail[start - max(first_kept, 0) : end - max(first_kept, 0)]
         else:
             places = range(start, end, BLOCK)
             content = b"".join(item.read(place, min(place + BLOCK, end)) for place in places)
+        buffer[: len(content)] = content
         self._place = start + len(content)
-        return content
+        return len(content)
 
     def readall(self) -> bytes:
-        return self.read()
+        return self.read(max(self._item.size - self._place, 0))
 
 
 def resolve_address(item: str) -> list[ObjectOfStore]:
@@ -205,7 +177,7 @@ def resolve_address(item: str) -> list[ObjectOfStore]:
         raise MissingInputError(f"{item}: a web server lists no files; name each one")
     folder = fixed[: fixed.rfind("/") + 1]
     below = _listed(store, folder, item)
-    keys = _below(folder, below) if fixed in (key, f"{key}/") else sorted(filter(_pattern(key), below))
+    keys = _below(folder, below) if fixed in (key, f"{key}/") else sorted(each for each in below if matches(each, key))
     _refuse_tables(store, keys or [fixed])
     if not keys:
         raise MissingInputError(
@@ -234,22 +206,13 @@ def _parsed(item: str) -> tuple[Store, str]:
     return Store(scheme, place), unquote(key) if scheme in WEB else key
 
 
-def _pattern(key: str) -> Callable[[str], Any]:
-    """Return the test of a pattern as ``glob`` reads it: ``**`` alone crosses slashes."""
-    written, place = "", 0
-    while place < len(key):
-        rest = key[place:]
-        group = re.match(r"\[!?\]?[^\]/]*\]", rest)
-        if rest.startswith("**/"):
-            written, place = f"{written}(?:[^/]+/)*", place + 3
-        elif group:
-            inside = group[0][1:-1].replace("\\", "\\\\")
-            written += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
-            place += len(group[0])
-        else:
-            written += {"*": "[^/]*", "?": "[^/]"}.get(rest[0], re.escape(rest[0]))
-            place += 1
-    return re.compile(written).fullmatch
+def matches(key: str, pattern: str) -> bool:
+    """Test whether a key matches a pattern as ``glob`` reads it: ``**`` alone crosses slashes."""
+    part, slash, rest = pattern.partition("/")
+    own, own_slash, own_rest = key.partition("/")
+    if part == "**" and slash and (matches(key, rest) or (own and own_slash and matches(own_rest, pattern))):
+        return True
+    return fnmatchcase(own, part) and slash == own_slash and (not slash or matches(own_rest, rest))
 
 
 def _below(folder: str, keys: Iterable[str]) -> list[str]:
@@ -260,17 +223,21 @@ def _below(folder: str, keys: Iterable[str]) -> list[str]:
     return sorted(kept, key=lambda key: [*((1, part) for part in folders[key]), (0, key)])
 
 
-def _listed(store: Store, prefix: str, item: str) -> list[str]:
-    obstore = obstore_module()
-    with store_errors(store, item, "list"):
-        return [each["path"] for chunk in obstore.list(store.client, prefix) for each in chunk]
+def _listed(store: Store, prefix: str, name: str, chunks: int | None = None) -> list[str]:
+    """List the keys that begin with a prefix: all, or the first ``chunks`` times 100."""
+    with store_errors(store, name, "list"):
+        listed = islice(obstore_module().list(store.client, prefix, chunk_size=100), chunks)
+        return [each["path"] for chunk in listed for each in chunk]
+
+
+def _head(store: Store, key: str) -> Any:
+    with store_errors(store, store.address(key)):
+        return obstore_module().head(store.client, key)
 
 
 def _looked_at(store: Store, key: str) -> ObjectOfStore:
     """Look at an object, and read the footer's bytes."""
-    obstore = obstore_module()
-    with store_errors(store, store.address(key)):
-        meta = obstore.head(store.client, key)
+    meta = _head(store, key)
     looked_at = ObjectOfStore(store, key, meta["size"], meta["e_tag"], _time(meta))
     if looked_at.e_tag is None and not looked_at.modified:
         raise MissingInputError(
@@ -298,7 +265,7 @@ def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
         for kind in TABLE_FORMATS:
             prefix = f"{folder}/{kind.log}/".lstrip("/")
             try:
-                inside = _first_listed(store, prefix)
+                inside = _listed(store, prefix, store.address(prefix), 1)
             except MissingInputError:  # these credentials may not list; a busy store lets no file through
                 continue
             if any(kind.entry is None or PurePosixPath(key).match(kind.entry) for key in inside):
@@ -309,15 +276,6 @@ def _refuse_tables(store: Store, keys: Sequence[str]) -> None:
         if kinds:
             table = store.address(folder.lstrip("/")) if folder.strip("/") else f"{store.scheme}://{store.place}"
             raise table_error(store.address(key), table, replace(kinds[0], extra=None))  # read here alone
-
-
-def _first_listed(store: Store, prefix: str) -> list[str]:
-    """List the first keys that begin with a prefix."""
-    obstore = obstore_module()
-    with store_errors(store, store.address(prefix), "list"):
-        for chunk in obstore.list(store.client, prefix, chunk_size=100):
-            return [each["path"] for each in chunk]
-    return []
 
 
 class _NotFoundError(MissingInputError):
