@@ -225,9 +225,7 @@ class LeftOut:
 
 def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple[UnlabelledDomain, tuple[LeftOut, ...]]:
     """Build the domain that a codebook declares, its label still to be chosen."""
-    known: dict[str, Variable] = {}
-    for variable in codebook.variables:  # a variable of several record types appears once for each
-        known.setdefault(variable.name, variable)
+    known = codebook.by_name
     attributes: list[Attribute] = []
     left_out = []
     for name in known if columns is None else dict.fromkeys(columns):
