@@ -355,7 +355,7 @@ class Hierarchy:
 
     def __init__(self, source: str, codebook: Codebook, layouts: Sequence[RecordLayout]) -> None:
         self.source, self.codebook, self.layouts = source, codebook, layouts
-        self._kind = codebook.by_name[codebook.record_type_variable] if codebook.record_type_variable else None
+        self._kind = codebook.by_name[str(codebook.record_type_variable)] if codebook.record_types else None
         # The last line of each outer type so far, its number and shape (1, width) or (0, width). Confidential.
         self._latest = [(0, np.empty((0, layout.width), np.uint8)) for layout in layouts[:-1]]
 

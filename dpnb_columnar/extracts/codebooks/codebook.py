@@ -1,7 +1,4 @@
-"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts.
-
-Every reader of codebooks begins with ``read_content``, within a bound of size, and ends with ``check_codebook``.
-"""
+"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts."""
 
 from __future__ import annotations
 
@@ -176,14 +173,9 @@ PARENTHESIS = re.compile(r"\([^()]*\)")
 SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
-def meaning_of(code: Code) -> Meaning:
+@lru_cache(maxsize=2**14)  # codes share labels
+def meaning_of(text: str) -> Meaning:
     """Classify a code by its label, which means "unknown" only if all its parts do."""
-    return _meaning_of_label(code.label)
-
-
-@lru_cache(maxsize=2**14)
-def _meaning_of_label(text: str) -> Meaning:
-    """Classify a label. Cached: it is asked for more than once for each code, and codes share labels."""
     label = PARENTHESIS.sub(" ", text.replace("’", "'"))
     if NOT_ASKED.match(text.strip()):
         return Meaning.VALUE if OR_NONE.search(label) else Meaning.NOT_IN_UNIVERSE
