@@ -1,8 +1,5 @@
 """Learn attribute weights from a public file: logistic regression on the log-ratios of its own tables.
 
-The tables are those that the mechanism would release of the public rows, were there no noise; naive Bayes on them with
-the learned weights is the public model, which ``evaluate`` scores beside the released one.
-
 The file is a public-use sample in the domain of a release, which the curator declares public: the one file whose rows
 may be named in errors, and which nothing protects. It is told from the confidential files before a row of it is read.
 """
@@ -152,19 +149,7 @@ def _is_input(path: Path, file: str) -> UsageError:
     )
 
 
-def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> PublicFile:
-    """Open a public file that weights were learned from before. Opens no row."""
-    if (found := _digest(path)) != content:
-        raise UsageError(
-            f"public file {path}: is not the one that the weights were learned from, {name}: its SHA-256 is {found} in "
-            f"place of {content}"
-        )
-    with _named():
-        return PublicFile(path, name, content, domain.per_row, _open_source(path, domain.per_row))
-
-
 def _open_source(path: Path, domain: Domain) -> ParquetSource:
-    """Open a file."""
     refuse_table_files([path])
     return open_parquet([path], domain)
 
@@ -291,7 +276,14 @@ def public_path(value: str | os.PathLike[str]) -> Path | None:
 def learn_public_weights(public: PublicFile, mechanism: str) -> PublicWeights:
     """Learn weights from a public file: once to see which attributes tell something, and once more from these."""
     rows = public.read()
-    _check_rows(public, rows.count(public.domain))
+    class_counts = rows.count(public.domain).class_counts
+    fewest = max(FEWEST_ROWS, FEWEST_PER_ATTRIBUTE * len(public.domain.attributes))
+    for name, number in zip(public.domain.classes, class_counts, strict=True):
+        if number < fewest:
+            raise DataError(
+                f"public file {public.path}: has {number} rows of class {name!r} that count; weights of "
+                f"{len(public.domain.attributes)} attributes take {fewest} of each class: give a larger sample"
+            )
     every, _ = _crossed(rows, public.domain, public.domain, mechanism)
     kept = {name: weight for name, weight in every.items() if weight >= LEAST_WEIGHT}
     if not kept:
@@ -313,7 +305,14 @@ def model_beside(model: NaiveBayes, path: Path) -> NaiveBayes:
             "public: the model's attribute weights were learned from no public file, so there is no public model to "
             f"compare it with; leave {option('public')} out"
         )
-    public = reopen_public_file(path, model.domain, source.name, source.digest)
+    if (found := _digest(path)) != source.digest:
+        raise UsageError(
+            f"public file {path}: is not the one that the weights were learned from, {source.name}: its SHA-256 is "
+            f"{found} in place of {source.digest}"
+        )
+    domain = model.domain.per_row
+    with _named():
+        public = PublicFile(path, source.name, found, domain, _open_source(path, domain))
     attributes = tuple(model.domain[each.attribute] for each in model.attributes)
     released = replace(model.domain, attributes=attributes)
     alone = without_noise(public.count(model.domain), released, model.guarantee.mechanism)
@@ -330,18 +329,6 @@ class NoNoise:
         return Fraction(round(location * 2**grid_bits), 2**grid_bits)
 
 
-def _check_rows(public: PublicFile, statistics: Statistics) -> None:
-    """Refuse a file of few rows."""
-    domain = statistics.domain
-    fewest = max(FEWEST_ROWS, FEWEST_PER_ATTRIBUTE * len(domain.attributes))
-    for name, rows in zip(domain.classes, statistics.class_counts, strict=True):
-        if rows < fewest:
-            raise DataError(
-                f"public file {public.path}: has {rows} rows of class {name!r} that count; weights of "
-                f"{len(domain.attributes)} attributes take {fewest} of each class: give a larger sample"
-            )
-
-
 def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> NaiveBayes:
     """Make the model that a mechanism would release of public rows, were there no noise."""
     model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
@@ -350,11 +337,7 @@ def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> N
 
 
 def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str) -> tuple[dict[str, float], float]:
-    """Fit the weights of attributes, and the shift of the log-odds, to the public rows.
-
-    A fold's log-ratios are those of the tables of all other rows. On the rows that a table was made of, even an
-    attribute that tells nothing seems to tell something.
-    """
+    """Fit weights and shift to the public rows, each fold's log-ratios by the tables of all other rows."""
     whole, ratios, classes, odds = rows.count(domain), [], [], []
     for fold in rows.folds():
         model = without_noise(whole - fold.count(domain), released, mechanism)
@@ -372,7 +355,7 @@ def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str)
 def fitted(
     ratios: NDArray[np.float64], classes: NDArray[np.int64], log_odds: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Fit a logistic regression of the class on log-ratios, with a little ridge."""
+    """Fit a logistic regression of classes on log-ratios, shape (rows, attributes), with some ridge, and a shift."""
     from scipy.optimize import minimize
 
     signs = 2.0 * classes - 1

@@ -1,7 +1,4 @@
-"""The conversion of extracts, Parquet among them, and their codebooks to one Parquet file that carries its domain.
-
-Columns and rows may be selected. The domain is made of codebooks, and of names and types of columns: no row is read.
-"""
+"""The conversion of extracts, Parquet among them, and their codebooks to one Parquet file that carries its domain."""
 
 from __future__ import annotations
 
@@ -53,12 +50,7 @@ DEFAULT_ENCODING = "utf-8"
 
 @dataclass(frozen=True)
 class DescribedExtract:
-    """An extract whose columns are known; no row has been read.
-
-    Attributes:
-        codebook: Codebook of the extract; None where an extract that names its columns has none.
-        schema: Columns of Parquet, and the metadata of the file; None of text.
-    """
+    """An extract whose columns are known, of Parquet by its schema; no row has been read."""
 
     extract: Extract
     codebook: Codebook | None
@@ -71,21 +63,6 @@ class DescribedExtract:
     def encoding(self) -> str:
         return DEFAULT_ENCODING if self.codebook is None else self.codebook.encoding
 
-    @property
-    def universe(self) -> str:
-        """Who the persons of Parquet are by the domain that it carries; empty where nothing says it."""
-        return "" if self.schema is None else stated_universe(self.extract.path)
-
-    def unused(self) -> Iterator[LeftOut]:
-        """List the columns of Parquet that its codebook does not declare as they are."""
-        if self.schema is not None and self.codebook is not None:
-            yield from unused_names(self.codebook, self.types)
-
-    def notes_on(self, domain: UnlabelledDomain) -> Iterator[str]:
-        """Say what rows and values of Parquet have to be, where its codebook and its types leave it open."""
-        if self.schema is not None and self.codebook is not None:
-            yield from notes_on(self.codebook, domain, self.types)
-
     @cached_property
     def variables(self) -> Mapping[str, Variable]:
         """The codebook's declarations of columns."""
@@ -96,10 +73,14 @@ class DescribedExtract:
 
 def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...] | None = None) -> DescribedExtract:
     """Find the columns of an extract: in its header or footer if it has one, else in the codebook."""
+    from dpnb_columnar.rows.holdout import batches_of_files
+
     if names is not None and extract.kind is not FileKind.DELIMITED:
         raise ConfigurationError(f"{extract}: {option('no-header')} is for CSV; this is {extract.kind}")
     if extract.kind is FileKind.PARQUET:
-        return _describe_parquet(extract, codebook)
+        types, schema = read_schema(extract.path), batches_of_files([extract.path]).schema
+        codebook = codebook and for_columns(codebook, types)
+        return DescribedExtract(extract, codebook, tuple(schema.names), schema=schema, types=types)
     if extract.kind is FileKind.DELIMITED:
         if codebook is not None and codebook.record_types:
             raise ConfigurationError(
@@ -109,10 +90,8 @@ def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...]
         if names is not None:
             return DescribedExtract(extract, codebook, names, header=False)
         with open_extract(extract) as stream:
-            if codebook is None:
-                names = read_header(stream, str(extract), DEFAULT_ENCODING)
-            else:
-                names = read_header(stream, str(extract), codebook.encoding, frozenset(codebook.columns))
+            known = (DEFAULT_ENCODING, None) if codebook is None else (codebook.encoding, {*codebook.columns})
+            names = read_header(stream, str(extract), *known)
         return DescribedExtract(extract, codebook and codebook.in_spelling_of(names), names)
     if codebook is None:
         raise ConfigurationError(
@@ -125,15 +104,6 @@ def describe(extract: Extract, codebook: Codebook | None, names: tuple[str, ...]
             f"{option('codebook')}"
         )
     return DescribedExtract(extract, codebook, codebook.columns)
-
-
-def _describe_parquet(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
-    """Find the columns of Parquet in its footer, and those of its folders."""
-    from dpnb_columnar.rows.holdout import batches_of_files
-
-    types, schema = read_schema(extract.path), batches_of_files([extract.path]).schema
-    book = None if codebook is None else for_columns(codebook, types)
-    return DescribedExtract(extract, book, tuple(schema.names), schema=schema, types=types)
 
 
 def read_batches(
@@ -166,9 +136,7 @@ def _read_parquet(extract: Extract, schema: pa.Schema, progress: Progress | None
         read += len(batch)
 
 
-# The columns of the output and their types, on which all extracts must agree. Parquet has its types, and a codebook
-# declares those of text. Without one they are what a file of types or a catalogue's entry says, else text; never what
-# the rows say: one row with a word would change the type of its column, and how all other rows are read.
+# Types of columns are never what the rows say: one row with a word would change how all other rows are read.
 
 TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "text": pa.string()}
 """Types that a file may name, as columns are written."""
@@ -288,27 +256,18 @@ def first_names(names: Sequence[str]) -> str:
 # Parquet that another program made of an extract: its columns are the codebook's, by their names.
 
 
-@dataclass(frozen=True, slots=True)
-class CodebookDomain:
-    """The domain that a codebook declares for a Parquet file, or for any with all of its variables."""
-
-    domain: UnlabelledDomain
-    left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...] = ()
-
-
-def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDomain:
-    """Read the domain that a codebook declares; of a file, the footer alone is read."""
+def read_codebook_domain(
+    codebook: str, file: Path | None = None
+) -> tuple[UnlabelledDomain, Sequence[LeftOut], Iterator[str]]:
+    """Read the domain that a codebook declares, what it leaves out, and notes; of a file, the footer alone is read."""
     book = read_codebook(codebook)
     types: Mapping[str, pl.DataType] = {}
+    unused: dict[str, LeftOut] = {}
     if file is not None:
         types = read_schema(file)
         book = for_columns(book, types)
-    variables = _first_of_a_name(book)
-    unused: dict[str, LeftOut] = {}
-    if file is not None:
         unused = {left.name: left for left in unused_names(book, types)}
-    domain, left_out = shared_codebook_domain([book], [each for each in variables if each not in unused])
+    domain, left_out = shared_codebook_domain([book], [each for each in book.by_name if each not in unused])
     left_out = (*left_out, *unused.values())
     if domain is None:
         columns = "" if file is None else f" of the columns of {file}"
@@ -318,15 +277,7 @@ def read_codebook_domain(codebook: str, file: Path | None = None) -> CodebookDom
         )
     if file is not None:
         domain = replace(domain, universe=stated_universe(file))
-    return CodebookDomain(domain, left_out, tuple(notes_on(book, domain, types)))
-
-
-def _first_of_a_name(book: Codebook) -> dict[str, Variable]:
-    """Return variables by name: of a name on several record types the first, as for ``domain_of``."""
-    variables: dict[str, Variable] = {}
-    for variable in book.variables:
-        variables.setdefault(variable.name, variable)
-    return variables
+    return domain, left_out, notes_on(book, domain, types)
 
 
 def stated_universe(file: Path) -> str:
@@ -356,7 +307,7 @@ def unused_names(book: Codebook, types: Mapping[str, pl.DataType]) -> Iterator[L
     """List the variables that no column of a Parquet file holds, and the columns that are no variables."""
     import polars as pl
 
-    variables = _first_of_a_name(book)
+    variables = book.by_name
     known = {name.casefold() for name in variables}
     columns = {column.casefold() for column in types}
     for name, variable in variables.items():
@@ -379,7 +330,7 @@ def notes_on(book: Codebook, domain: UnlabelledDomain, types: Mapping[str, pl.Da
     """Say what rows and values have to be, where codebook and types of columns leave it open."""
     from dpnb_columnar.domain.column_kinds import Kind, kind_of
 
-    variables = _first_of_a_name(book)
+    variables = book.by_name
     weight = [] if domain.available_weight is None else [domain.available_weight.column]
     counted = [name for name in (*domain.columns, *weight) if name in types and variables[name].form is Form.NUMBER]
     if texts := [name for name in counted if kind_of(types[name]) is Kind.TEXT]:
@@ -395,14 +346,7 @@ def notes_on(book: Codebook, domain: UnlabelledDomain, types: Mapping[str, pl.Da
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Columns and rows wanted of an extract.
-
-    Attributes:
-        columns: Columns to write, in order.
-        condition: Condition on the rows to write, of the values as they are written; None for all.
-        absent_roles: Roles of the Adult data set that no column has; empty without ``adult-like``.
-        flags: By column that is read, the flag of which a value makes it null; none where allocated values count.
-    """
+    """Columns to write, the condition on rows, roles that no column has, and the flags by which columns are null."""
 
     columns: tuple[str, ...]
     condition: Condition | None
@@ -550,15 +494,7 @@ GROUP_BYTES = 2**26
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """Everything to read and write, known before a row is read.
-
-    Attributes:
-        domain: Domain of the columns to write by the codebooks, its label still to be chosen; None where they declare
-            no attribute.
-        undeclared: Columns of text that neither a codebook nor ``types`` declares; they are kept as text.
-        persons: The weight of units that is written; None for none.
-        flagged: Columns to write whose allocated values count, though flags tell them.
-    """
+    """Everything to read and write, known before a row is read; allocated values of ``flagged`` columns count."""
 
     extracts: tuple[DescribedExtract, ...]
     selection: Selection
@@ -621,14 +557,19 @@ def plan_conversion(
         )
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
-    left = {each.name: each for extract in described for each in extract.unused() if each.name in selection.columns}
+    parquet = [
+        (each.codebook, each.types) for each in described if each.schema is not None and each.codebook is not None
+    ]
+    unused = (each for book, types_of in parquet for each in unused_names(book, types_of))
+    left = {each.name: each for each in unused if each.name in selection.columns}
     declared = [name for name in selection.columns if name not in unknown and name not in left]
     domain: Declaration | None
     domain, left_out = shared_codebook_domain(books, declared, name)
     notes: list[str] = []
     if domain is not None:
-        notes = [note for extract in described for note in extract.notes_on(domain)]
-        domain = united(replace(domain, universe=extract.universe) for extract in described)
+        notes = [note for book, types_of in parquet for note in notes_on(book, domain, types_of)]
+        universes = ("" if each.schema is None else stated_universe(each.extract.path) for each in described)
+        domain = united(replace(domain, universe=universe) for universe in universes)
         if selection.flags:  # for people, and for what a guarantee is about
             by_flag = ", ".join(f"{each} ({flag.column})" for each, flag in selection.flags.items())
             said = one_line(f"null where the publisher's flags say so: {by_flag}", LONGEST_TEXT)
@@ -660,7 +601,11 @@ def plan_conversion(
                 f"{option('persons-cap')}: no domain to declare it in; add a codebook or {option('dataset')}"
             )
         domain, persons = with_persons(domain, unit, persons_cap, weight, weight_cap)
-        selection = _with_persons(selection, persons, described[0].names)
+        _check_known(option("persons-cap"), persons.columns, described[0].names)
+        if UNIT_WEIGHT in selection.columns:
+            leave_out = f"leave it out with {option('columns')}"
+            raise UsageError(f"{option('persons-cap')}: the extract has a column {UNIT_WEIGHT}; {leave_out}")
+        selection = replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *persons.columns))))
         check_alike(described, selection.read)
     if domain is not None and selection.condition is not None:
         domain = restricted_to(domain, selection.condition.text)
@@ -711,15 +656,6 @@ def _shared_domain(carried: Sequence[Declaration | None], first: Extract, column
         available_person=person if person is not None and {*person.columns} <= {*columns} else None,
         available_weight=weight if weight is not None and weight.column in columns else None,
     )
-
-
-def _with_persons(selection: Selection, persons: Persons, available: Sequence[str]) -> Selection:
-    _check_known(option("persons-cap"), persons.columns, available)
-    if UNIT_WEIGHT in selection.columns:
-        raise UsageError(
-            f"{option('persons-cap')}: the extract has a column {UNIT_WEIGHT}; leave it out with {option('columns')}"
-        )
-    return replace(selection, columns=tuple(dict.fromkeys((*selection.columns, *persons.columns))))
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:

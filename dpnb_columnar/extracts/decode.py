@@ -1,14 +1,7 @@
 """Extracts as Arrow batches: fixed-width text, rectangular or hierarchical, and CSV.
 
-*Fixed width*: one field of many lines is decoded at a time, without a loop over lines; one row for each innermost
-record. The code is our own because it is fast and exact. On two million lines of 60 characters with ten variables,
-reading and decoding ran at 2.3 times the speed of Polars (slice, strip and cast of a text column) and at 4 times that
-of DuckDB (substr, trim and cast), at a third of their memory. Implied decimals are correctly rounded, and a malformed
-field is reported with its line, which neither library can do.
-
-*CSV*: Arrow parses the file as text, which is then converted to each column's type. Its own type conversion is not
-used, since it takes ``nan``, ``inf`` and ``0x1F`` for numbers and quotes the field in its error; and its parser takes
-all that follows an unclosed quote for one field, which ``QuoteCheckedStream`` prevents.
+Own code for fixed width is faster than Polars or DuckDB, rounds decimals exactly, and reports a malformed field's line.
+CSV is parsed as text: Arrow's own conversion would take ``0x1F`` for a number, and quotes the field in its error.
 """
 
 from __future__ import annotations
@@ -18,7 +11,7 @@ import io
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,13 +49,7 @@ class MalformedFieldError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Digits:
-    """The digits of a number field. Confidential.
-
-    Attributes:
-        places: 0 to 9, most significant first, shape (width, lines), uint8.
-        negative: Whether there is a minus sign, shape (lines,), bool; None where no line has a sign.
-        missing: Whether the field is blank, shape (lines,), bool; None where no line's is.
-    """
+    """The digits of a number field, most significant first; no sign or blank on any line where None. Confidential."""
 
     places: Characters
     negative: npt.NDArray[np.bool_] | None
@@ -236,13 +223,7 @@ LONGEST_LINE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Consecutive whole lines. Confidential.
-
-    Attributes:
-        data: Bytes of the lines, line ends included, shape (bytes,), uint8.
-        starts: Offset of each line's first byte, shape (lines,), int64.
-        lengths: Bytes of each line without its end, shape (lines,), int64.
-    """
+    """Bytes of consecutive whole lines, ends included, each line's offset, and its length without end. Confidential."""
 
     data: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
@@ -319,16 +300,9 @@ def read_fixed_width(
         for record_type in codebook.record_types or ("",)
     ]
     order = [variable.name for layout in layouts for variable in layout.variables]
-    hierarchy = Hierarchy(source, codebook, layouts) if codebook.record_types else None
+    hierarchy = Hierarchy(source, codebook, layouts)
     for lines in prefetch(read_lines(stream, source), depth=BLOCKS_AHEAD):
-        if hierarchy is None:
-            (layout,) = layouts
-            rows = np.arange(len(lines.starts))
-            layout.check_lengths(lines, rows)
-            columns = layout.columns(lines.table(layout.width), rows + lines.first)
-        else:
-            columns = hierarchy.rows(lines)
-        by_name = dict(zip(order, columns, strict=True))
+        by_name = dict(zip(order, hierarchy.rows(lines), strict=True))
         yield pa.RecordBatch.from_arrays([by_name[name] for name in names], schema=schema)
 
 
@@ -376,27 +350,14 @@ class RecordLayout:
         return columns
 
 
-@dataclass(slots=True)
-class _LatestRecord:
-    """The last line of an outer record type so far, shape (1, width) or (0, width), uint8. Confidential."""
-
-    number: int
-    characters: npt.NDArray[np.uint8]
-
-
-@dataclass(slots=True)
 class Hierarchy:
-    """Reader of a hierarchical extract: the line of a household is carried down to the persons that follow it."""
+    """Reader of record types, one if rectangular: a household's line is carried down to the persons that follow it."""
 
-    source: str
-    codebook: Codebook
-    layouts: Sequence[RecordLayout]
-    _latest: list[_LatestRecord] = field(init=False)
-    _record_type_span: tuple[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._latest = [_LatestRecord(0, np.empty((0, layout.width), np.uint8)) for layout in self.layouts[:-1]]
-        self._record_type_span = self.codebook.column_sources()[str(self.codebook.record_type_variable)][1].span
+    def __init__(self, source: str, codebook: Codebook, layouts: Sequence[RecordLayout]) -> None:
+        self.source, self.codebook, self.layouts = source, codebook, layouts
+        self._kind = codebook.by_name[str(codebook.record_type_variable)] if codebook.record_types else None
+        # The last line of each outer type so far, its number and shape (1, width) or (0, width). Confidential.
+        self._latest = [(0, np.empty((0, layout.width), np.uint8)) for layout in layouts[:-1]]
 
     def rows(self, lines: Lines) -> list[pa.Array]:
         """Decode the columns of all layouts, one row for each line of the innermost record type."""
@@ -408,23 +369,32 @@ class Hierarchy:
         rows = positions[-1]
         columns: list[pa.Array] = []
         enclosing = np.zeros(len(rows), np.int64)
-        for layout, latest, its_lines in zip(outer, self._latest, positions, strict=False):
-            before = [latest.number] if latest.number else []
+        for index, layout in enumerate(outer):
+            (latest, latest_characters), its_lines = self._latest[index], positions[index]
+            before = [latest] if latest else []
             numbers = np.concatenate([np.array(before, np.int64), its_lines + lines.first])
-            characters = np.concatenate([latest.characters, lines.table(layout.width, its_lines)])
+            characters = np.concatenate([latest_characters, lines.table(layout.width, its_lines)])
             # Each row belongs to the last line of the outer type before it; position -1 stands for none.
             owners = np.searchsorted(its_lines, rows) + (len(numbers) - len(its_lines)) - 1
             owner_numbers = np.concatenate([[0], numbers])[owners + 1]
-            self._check_owned(layout, lines, rows, owner_numbers, enclosing)
+            orphan = owner_numbers <= enclosing  # since the line of the type around that
+            if orphan.any():
+                line = lines.first + int(rows[orphan.argmax()])
+                raise DataError(
+                    f"{self.source}, line {line}: record type {inner.record_type} without a record of type "
+                    f"{layout.record_type} before it, which it is part of; the file is damaged or cut: get it again"
+                )
             columns += [column.take(arrow_array(owners, pa.int64())) for column in layout.columns(characters, numbers)]
             if len(numbers):
-                latest.number, latest.characters = int(numbers[-1]), characters[-1:].copy()
+                self._latest[index] = int(numbers[-1]), characters[-1:].copy()
             enclosing = owner_numbers
         return columns + inner.columns(lines.table(inner.width, rows), rows + lines.first)
 
     def _record_types(self, lines: Lines) -> npt.NDArray[np.int64]:
         """Index of each line's record type among the codebook's, shape (lines,)."""
-        start, end = self._record_type_span
+        if self._kind is None:
+            return np.zeros(len(lines.starts), np.int64)
+        start, end = self._kind.span
         short = lines.lengths < end
         if short.any():
             line = lines.first + int(short.argmax())
@@ -450,18 +420,6 @@ class Hierarchy:
                 f"this extract with {option('codebook')}, or get the file again"
             )
         return indices
-
-    def _check_owned(
-        self, layout: RecordLayout, lines: Lines, rows: Integers, owners: Integers, enclosing: Integers
-    ) -> None:
-        """Refuse a row without a line of an outer type since the line of the type around that."""
-        orphan = owners <= enclosing
-        if orphan.any():
-            line = lines.first + int(rows[orphan.argmax()])
-            raise DataError(
-                f"{self.source}, line {line}: record type {self.layouts[-1].record_type} without a record of type "
-                f"{layout.record_type} before it, which it is part of; the file is damaged or cut: get it again"
-            )
 
 
 LINE_TOO_LONG = "straddling object"
@@ -689,8 +647,7 @@ class QuoteCheckedStream(io.RawIOBase):
     """A stream of CSV that ends at the first line with a quote left open: look at ``unclosed`` after reading it.
 
     Arrow's parser takes all that follows an unclosed quote for one field, so one damaged line would swallow the rows
-    behind it. Extracts have no line breaks within fields, so each line must hold an even number of quotes. The error is
-    not raised from here, since the parser reads in a thread of its own.
+    behind it. The error is not raised from here, since the parser reads in a thread of its own.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -3,9 +3,8 @@
 Both are capped at declared numbers. So the weight is a function of the rows of the unit alone, and a release by this
 unit, of which one row counts, is as private as one of any weight (docs/privacy.md, Lemma 2.12).
 
-Rows are counted as they stream by: those of a unit stand together, as publishers write them, and no more of them wait
-than the cap. Where some unit comes after a larger one, the written file is read again, to see that none comes twice.
-CONFIDENTIAL.
+Rows of a unit stand together, and are counted as they stream by. Where some unit comes after a larger one, the written
+file is read again, to see that none comes twice. CONFIDENTIAL.
 """
 
 from __future__ import annotations

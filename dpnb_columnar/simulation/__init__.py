@@ -1,15 +1,10 @@
 """Simulated census extracts: synthetic persons in the codes of the IPUMS 1940 full count, written block by block.
 
-In this order: who people are (sex, age, race, place, nativity, marriage, household and schooling); their work; their
-wages of 1939 in dollars, log-normal around the wage expected from sex, age, schooling, occupation and place. Shares are
-rounded from general knowledge of the published tables of the 1940 census.
+Shares are rounded from general knowledge of the published tables of the 1940 census; weights are relative.
 
-Logarithms are whole thousandths and dollars come from a table, so that no rounding differs between machines. Weights
-are relative; each distribution is scaled to one in its lookup table.
-
-*Draws*: a 16-bit draw is the index into a lookup table where each value has its share of the slots. Only the raw output
-of the bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers follow from it. So a
-seed gives the same rows on every machine and with every version of NumPy; ``Generator.choice`` promises neither.
+A 16-bit draw is the index into a lookup table where each value has its share of the slots. Only the raw output of the
+bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers follow from it. So a seed
+gives the same rows on every machine and with every version of NumPy; ``Generator.choice`` promises neither.
 """
 
 from __future__ import annotations
@@ -17,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product, starmap
 from pathlib import Path
 from statistics import NormalDist
 from types import MappingProxyType
@@ -30,8 +26,6 @@ from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from dpnb_columnar.domain import Domain
 
 
 OLDEST = 120
@@ -188,6 +182,7 @@ BANDS = interval_indices(BAND_STARTS, OLDEST + 1)
 STAGES = interval_indices(STAGE_STARTS, OLDEST + 1)
 SCHOOL_AGES = interval_indices(SCHOOL_STARTS, OLDEST + 1)
 
+EITHER = (False, True)
 MARRIAGES = ("spouse present", "alone again", "never married")
 MARRIAGE_OF_MARST = np.array([2, 0, 1, 1, 1, 1, 2], dtype=np.intp)
 """Index into ``MARRIAGES`` of each code of MARST; there is no code 0."""
@@ -229,21 +224,11 @@ def _person_tables() -> dict[str, Lookup]:
         "SEX": Lookup([SEX]),
         "AGE": Lookup([_ages()]),
         "RACE": Lookup([RACE]),
-        "URBAN": Lookup([_places(share) for share in URBAN_BY_RACE]),
-        "NATIVITY": Lookup(
-            [_nativity(band, other, town) for other in (False, True) for town in (False, True) for band in bands]
-        ),
-        "MARST": Lookup([_marriages(band, woman) for woman in (False, True) for band in bands]),
+        "URBAN": Lookup([{0: NO_PLACE, 1: 100 - NO_PLACE - urban, 2: urban} for urban in URBAN_BY_RACE]),
+        "NATIVITY": Lookup([*starmap(_nativity, product(EITHER, EITHER, bands))]),
+        "MARST": Lookup([*starmap(_marriages, product(EITHER, bands))]),
         "RELATE": Lookup(relations),
-        "EDUC": Lookup(
-            [
-                _schooling(position, other, town)
-                for other in (False, True)
-                for town in (False, True)
-                for position in range(len(SCHOOL_STARTS))
-            ],
-            bits=12,
-        ),
+        "EDUC": Lookup([*starmap(_schooling, product(EITHER, EITHER, range(len(SCHOOL_STARTS))))], bits=12),
     }
 
 
@@ -254,12 +239,7 @@ def _ages() -> dict[int, float]:
     return {age: FIVE_YEAR_AGES[age // 5] * preference[age] for age in years}
 
 
-def _places(urban: float) -> dict[int, float]:
-    """Urban and rural places of one race, of which ``urban`` percent live in towns."""
-    return {0: NO_PLACE, 1: 100 - NO_PLACE - urban, 2: urban}
-
-
-def _nativity(band: int, other: bool, town: bool) -> dict[int, float]:
+def _nativity(other: bool, town: bool, band: int) -> dict[int, float]:
     """Nativity of one age band; a tenth of the foreign-born share among those not white."""
     factor = URBAN_FOREIGN_FACTOR[town] * (0.1 if other else 1.0)
     born_abroad, parents_abroad = FOREIGN_BORN[band] * factor, FOREIGN_PARENTS[band] * factor
@@ -268,7 +248,7 @@ def _nativity(band: int, other: bool, town: bool) -> dict[int, float]:
     return {0: NO_NATIVITY, 1: natives, **parents, 5: born_abroad}
 
 
-def _marriages(band: int, woman: bool) -> dict[int, float]:
+def _marriages(woman: bool, band: int) -> dict[int, float]:
     married = (MARRIED_WOMEN if woman else MARRIED_MEN)[band]
     widowed = (WIDOWED_WOMEN if woman else WIDOWED_MEN)[band]
     divorced = (DIVORCED_WOMEN if woman else DIVORCED_MEN)[band]
@@ -276,16 +256,12 @@ def _marriages(band: int, woman: bool) -> dict[int, float]:
     return {1: married - absent, 2: absent, 4: divorced, 5: widowed, 6: 100 - married - widowed - divorced}
 
 
-def _schooling(position: int, other: bool, town: bool) -> dict[int, float]:
+def _schooling(other: bool, town: bool, position: int) -> dict[int, float]:
     """Schooling at one age: what the cohort will reach, capped at what is possible at that age."""
     tilt = SCHOOL_TILTS[position]
     tilt += SCHOOL_TILT_NOT_WHITE * other + SCHOOL_TILT_RURAL * (not town)
     reached = {code: share * math.exp(tilt * (code - 2)) for code, share in EDUCATION.items()}
-    return _capped(reached, SCHOOL_CAPS[position])
-
-
-def _capped(reached: Mapping[int, float], cap: int) -> dict[int, float]:
-    """Move the weight above a cap to the cap and the code below it."""
+    cap = SCHOOL_CAPS[position]
     beyond = sum(weight for code, weight in reached.items() if code > cap)
     capped = {code: weight for code, weight in reached.items() if code <= cap}
     capped[cap] += beyond * AT_CAP
@@ -328,23 +304,19 @@ def simulate_census(
         )
     if seed < 0:
         raise UsageError(f"{option('seed')} {seed}: give a whole number from 0 on, such as {option('seed', 1940)}")
-    with (
-        atomic_output(output, overwrite=overwrite) as partial,
-        parquet_writer(partial, _schema(_declared_domain())) as writer,
-    ):
+    import pyarrow as pa
+
+    from dpnb_columnar.domain.catalogue import packaged_entries
+    from dpnb_columnar.domain.declaration import domain_metadata
+
+    # A catalogue in the working directory describes other data sets, not this one.
+    domain = next(entry.domain for entry in packaged_entries() if entry.name == DATASET)
+    schema = pa.schema(list(COLUMN_TYPES.items()), metadata=domain_metadata(domain))
+    with atomic_output(output, overwrite=overwrite) as partial, parquet_writer(partial, schema) as writer:
         for block in _blocks(rows, seed):
             writer.write_batch(block, row_group_size=BLOCK_ROWS)
             if progress is not None:
                 progress(block.num_rows)
-
-
-def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
-    """Simulate the rows of one block. They depend on nothing but the three arguments."""
-    draws = Draws(seed, block, rows)
-    people = draw_people(draws)
-    work = draw_work(draws, people)
-    columns: dict[str, NDArray[np.signedinteger]] = {**people, **work, "INCWAGE": draw_wages(draws, people, work)}
-    return {name: columns[name].astype(type_, copy=False) for name, type_ in COLUMN_TYPES.items()}
 
 
 def _blocks(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
@@ -352,24 +324,12 @@ def _blocks(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for block, start in enumerate(range(0, rows, BLOCK_ROWS)):
-        columns = census_block(seed, block, BLOCK_ROWS)
-        yield pa.RecordBatch.from_pydict(columns).slice(0, rows - start)
-
-
-def _schema(domain: Domain) -> pa.Schema:
-    """Arrow schema of the extract, with the domain in its key-value metadata."""
-    import pyarrow as pa
-
-    from dpnb_columnar.domain.declaration import domain_metadata
-
-    return pa.schema(list(COLUMN_TYPES.items()), metadata=domain_metadata(domain))
-
-
-def _declared_domain() -> Domain:
-    """Read the packaged domain: a catalogue in the working directory describes other data sets, not this one."""
-    from dpnb_columnar.domain.catalogue import packaged_entries
-
-    return next(entry.domain for entry in packaged_entries() if entry.name == DATASET)
+        draws = Draws(seed, block, BLOCK_ROWS)
+        people = draw_people(draws)
+        work = draw_work(draws, people)
+        columns: dict[str, NDArray[np.signedinteger]] = {**people, **work, "INCWAGE": draw_wages(draws, people, work)}
+        narrow = {name: columns[name].astype(type_, copy=False) for name, type_ in COLUMN_TYPES.items()}
+        yield pa.RecordBatch.from_pydict(narrow).slice(0, rows - start)
 
 
 EMPLOYED, UNEMPLOYED = 1, 2
@@ -503,18 +463,7 @@ def _tables() -> dict[str, Lookup]:
     return {
         "EMPSTAT": Lookup(_employment()),
         "CLASSWKR": Lookup(_classes()),
-        "SEI": Lookup(
-            [
-                NOT_ASKED,
-                *(
-                    _occupations(column, other, school)
-                    for column in range(7)
-                    for other in (False, True)
-                    for school in range(SCHOOL_CODES)
-                ),
-            ],
-            bits=12,
-        ),
+        "SEI": Lookup([NOT_ASKED, *starmap(_occupations, product(range(7), EITHER, range(SCHOOL_CODES)))], bits=12),
         "WKSWORK1": Lookup(_weeks(), bits=14),
         "HRSWORK1": Lookup([NOT_ASKED, *(_hours(shares) for shares in HOURS.values())]),
     }

@@ -17,7 +17,6 @@ from support.real_data import FOLDER
 from dpnb_columnar.domain.declared_domain import Provenance
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
-from dpnb_columnar.extracts.codebooks.read import __doc__ as documentation
 from dpnb_columnar.extracts.codebooks.read import (
     codebook_beside,
     packaged_layouts,
@@ -52,8 +51,9 @@ def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None
 
 
 def test_the_documented_example_and_what_is_left_out(tmp_path: Path) -> None:
-    example = documentation.split("::\n")[1].split("``decimals``")[0]
-    book = read_layout_file(written(tmp_path, "town.toml", "\n".join(line.strip() for line in example.splitlines())))
+    documentation = Path(__file__).parents[2] / "docs" / "extracts.md"
+    example = documentation.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    book = read_layout_file(written(tmp_path, "town.toml", example))
     assert (book.name, book.record_types, book.record_type_variable) == ("town1930", ("H", "P"), "KIND")
     assert book.provenance == Provenance(
         name="Census of Town", producer="Town", period="1930", citation="Town. Census of 1930."

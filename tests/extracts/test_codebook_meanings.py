@@ -55,7 +55,7 @@ VALUES = [
     ],
 )
 def test_meaning_of_a_label(label: str, meaning: Meaning) -> None:
-    assert meaning_of(Code("9", label)) is meaning
+    assert meaning_of(label) is meaning
 
 
 COLLECTIONS = {"usa.ipums.org", "cps.ipums.org", "international.ipums.org", "census.gov"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.domain.catalogue import CatalogueEntry
-from dpnb_columnar.extensions.datasets.datasets import Prepared, prepare
+from dpnb_columnar.extensions.datasets.datasets import prepare
 from support.catalogue_cases import CATALOGUE
 
 ADULT_TRAIN = (
@@ -74,6 +74,7 @@ def declared(name: str, contents: Mapping[str, bytes], folder: Path) -> Catalogu
     return replace(CATALOGUE[name], table={**CATALOGUE[name].table, "raw": checksums})
 
 
-def made(name: str, contents: Mapping[str, bytes], folder: Path) -> tuple[Prepared, pl.DataFrame]:
-    done = prepare(declared(name, contents, folder), folder, folder / "out.parquet", overwrite=False)
-    return done, pl.read_parquet(done.path)
+def made(name: str, contents: Mapping[str, bytes], folder: Path) -> tuple[int, pl.DataFrame]:
+    output = folder / "out.parquet"
+    rows = prepare(declared(name, contents, folder), folder, output, overwrite=False)
+    return rows, pl.read_parquet(output)

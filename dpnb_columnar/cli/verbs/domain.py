@@ -45,12 +45,12 @@ def find_source(source: Path | None, codebook: str | None, dataset: str | None) 
 
     if dataset is not None:
         raise UsageError("--codebook declares the domain; leave --dataset out")
-    found = read_codebook_domain(codebook, source)
-    for line in left_out_lines(found.left_out):
+    domain, left_out, notes = read_codebook_domain(codebook, source)
+    for line in left_out_lines(left_out):
         print_warning(line)
-    for note in found.notes:
+    for note in notes:
         print_warning(f"note: {note}")
-    return ResolvedDeclaration(found.domain, f"the codebook {codebook}")
+    return ResolvedDeclaration(domain, f"the codebook {codebook}")
 
 
 def other_keys(name: str, source: Path | None, entry: CatalogueEntry | None) -> dict[str, object]:

@@ -1,8 +1,6 @@
 """``dpnb-columnar datasets``: what the catalogues declare, and raw files, verified and written as one Parquet file.
 
-Raw files are as their publishers serve them; each data set has a reader. It returns columns under the names of the
-catalogue, numbers as numbers and text without padding. It drops no row and no value: which values are missing or
-outside the domain is declared by the domain.
+A reader drops no row and no value: which values are missing or outside the domain is declared by the domain.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from dpnb_columnar.cli.main import PlainCommand, PlainGroup
 from dpnb_columnar.domain.catalogue import CatalogueEntry, entries, entry_named
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, command
+from dpnb_columnar.extracts.extract_files import ACS_PERSONS
 from dpnb_columnar.runtime.outputs import atomic_output, check_output, check_parquet, opened
 from dpnb_columnar.runtime.row_progress import report_work, track_work
 from dpnb_columnar.runtime.unfinished import is_file, write_error
@@ -68,31 +67,35 @@ CENSUS_INCOME = (
     *("citizenship", "own business or self employed", "fill inc questionnaire for veteran's admin"),
     *("veterans benefits", "weeks worked in year", "year", "class"),
 )
-ACS_PERSONS = "psam_p*.csv"
-"""Name of the persons' file in an archive of the Census Bureau."""
 
 
-def adult(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read UCI Adult: comma and space; the test part has a ``|`` comment line and labels that end in a full stop."""
-    import polars as pl
+@dataclass(frozen=True, slots=True)
+class Delimited:
+    """A reader of UCI's files without a header line; labels in their last column may end in a full stop."""
 
-    text = _delimited(paths, ADULT, comment_prefix="|")
-    return text.with_columns(pl.all().str.strip_chars()).with_columns(
-        pl.col(ADULT_NUMBERS).cast(pl.Int64), pl.col("income").str.strip_suffix(".")
-    )
+    names: tuple[str, ...]
+    whole: tuple[str, ...] = ()
+    decimal: tuple[str, ...] = ()
+    separator: str = ","
+    comment: str | None = None
 
+    def __call__(self, paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+        import polars as pl
 
-def mushroom(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read UCI Mushroom: one letter per field, the class first."""
-    return _delimited(paths, MUSHROOM)
-
-
-def skin(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read UCI Skin segmentation: four whole numbers, tabs, lines that end in CRLF."""
-    import polars as pl
-
-    numbers = _delimited(paths, SKIN, separator="\t").with_columns(pl.all().str.strip_chars())
-    return numbers.with_columns(pl.all().cast(pl.Int64))
+        lines = pl.scan_csv(
+            list(paths),
+            has_header=False,
+            schema=dict.fromkeys(self.names, pl.String),
+            separator=self.separator,
+            comment_prefix=self.comment,
+            quote_char=None,
+        )
+        lines = lines.filter(~pl.all_horizontal(pl.all().is_null()))  # Adult's files end in an empty line
+        return lines.with_columns(pl.all().str.strip_chars()).with_columns(
+            pl.col(self.whole).cast(pl.Int64),
+            pl.col(self.decimal).cast(pl.Float64),
+            pl.col({self.names[-1]} - {*self.whole}).str.strip_suffix("."),
+        )
 
 
 def seeds(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
@@ -102,22 +105,6 @@ def seeds(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
     rows = [line.split() for path in paths for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
     text = pl.LazyFrame(rows, schema=dict.fromkeys(SEEDS, pl.String), orient="row")
     return text.with_columns(pl.col(SEEDS[:-1]).cast(pl.Float64), pl.col(SEEDS[-1]).cast(pl.Int64))
-
-
-def glass(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read UCI Glass: commas; the running number in front follows the class, so it is left out."""
-    import polars as pl
-
-    text = _delimited(paths, GLASS).drop("id")
-    return text.with_columns(pl.col(GLASS[1:-1]).cast(pl.Float64), pl.col("type").cast(pl.Int64))
-
-
-def census_income(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read UCI Census-Income (KDD): comma and space, labels that end in a full stop."""
-    import polars as pl
-
-    text = _delimited(paths, CENSUS_INCOME).with_columns(pl.all().str.strip_chars())
-    return text.with_columns(pl.col(CENSUS_INCOME_NUMBERS).cast(pl.Int64), pl.col("class").str.strip_suffix("."))
 
 
 def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
@@ -142,36 +129,19 @@ def parquet(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
     return pl.scan_parquet(list(paths), glob=False).select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
+census_income = Delimited(CENSUS_INCOME, CENSUS_INCOME_NUMBERS)
 READERS: dict[str, Reader] = {
-    "adult": adult,
-    "mushroom": mushroom,
-    "skin": skin,
+    "adult": Delimited(ADULT, ADULT_NUMBERS, comment="|"),  # the test part begins with a line of comment
+    "mushroom": Delimited(MUSHROOM),
+    "skin": Delimited(SKIN, SKIN, separator="\t"),
     "seeds": seeds,
-    "glass": glass,
+    "glass": Delimited(GLASS, GLASS[-1:], GLASS[1:-1]),
     "census-income": census_income,
     "census-income-no-recodes": census_income,
     "acs2018": acs_persons,
     "acs_income_2018": parquet,
 }
 """Reader of each data set that has raw files, by its name in the catalogue."""
-
-
-def _delimited(
-    paths: Sequence[Path], names: Sequence[str], separator: str = ",", comment_prefix: str | None = None
-) -> pl.LazyFrame:
-    """Read files without a header line, one after the other, every field as text; ``.gz`` is decompressed."""
-    import polars as pl
-
-    lines = pl.scan_csv(
-        list(paths),
-        has_header=False,
-        schema=dict.fromkeys(names, pl.String),
-        separator=separator,
-        comment_prefix=comment_prefix,
-        quote_char=None,
-    )
-    return lines.filter(~pl.all_horizontal(pl.all().is_null()))  # Adult's files end in an empty line
-
 
 PIECE = 2**20
 """Bytes of a file that are verified at a time."""
@@ -187,51 +157,41 @@ MADE_ELSEWHERE = {
 """How to get the data sets that have no raw files; ``{simulate}`` stands for a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A data set made ready for training."""
-
-    path: Path
-    rows: int
-
-
-def prepare(entry: CatalogueEntry, folder: Path, output: Path, *, overwrite: bool) -> Prepared:
-    """Verify the entry's raw files in a folder and write them as one Parquet file with the domain in its metadata."""
+def prepare(entry: CatalogueEntry, folder: Path, output: Path, *, overwrite: bool) -> int:
+    """Verify the entry's raw files in a folder, write them as Parquet that carries the domain, and count its rows."""
     import polars as pl
 
     columns = entry.declared.counted_columns
     check_output(output, overwrite)
-    reader = _reader(entry)
+    if not entry.raw or entry.name not in READERS:
+        remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
+        remedy = remedy.format(simulate=command("simulate", "OUT.parquet"))
+        raise MissingInputError(
+            f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {', '.join(columns)}"
+        )
     paths = raw_files(entry, folder)
     # Every byte is read twice, to be verified and to be converted.
     with track_work(2 * sum(path.stat().st_size for path in paths), "bytes"):
-        verify(entry, paths)
+        for path, expected in zip(paths, entry.raw.values(), strict=True):
+            if (actual := checksum(path)) != expected.lower():
+                raise DataError(
+                    f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
+                    f"get the file again, from: {entry.source}"
+                )
         with atomic_output(output, overwrite=overwrite) as partial:
-            _convert(entry, reader, paths, columns, partial)
+            _convert(entry, paths, columns, partial)
             try:
-                rows = int(pl.scan_parquet(partial, glob=False).select(pl.len()).collect().item())
+                return int(pl.scan_parquet(partial, glob=False).select(pl.len()).collect().item())
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise write_error(output, error) from None
-    return Prepared(output, rows)
 
 
-def _reader(entry: CatalogueEntry) -> Reader:
-    if entry.raw and entry.name in READERS:
-        return READERS[entry.name]
-    remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
-    remedy = remedy.format(simulate=command("simulate", "OUT.parquet"))
-    names = ", ".join(entry.declared.counted_columns)
-    raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
-
-
-def _convert(
-    entry: CatalogueEntry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path
-) -> None:
+def _convert(entry: CatalogueEntry, paths: Sequence[Path], columns: Sequence[str], partial: Path) -> None:
     """Write the wanted columns, in the order of the raw files; Polars' own message may quote a value of a row."""
     import polars as pl
 
     try:
-        frame = reader(paths, columns)
+        frame = READERS[entry.name](paths, columns)
         ordered = [name for name in frame.collect_schema() if name in columns]
         if absent := [name for name in columns if name not in ordered]:
             raise DataError(f"{entry.name}: the raw files have no column {', '.join(absent)}; found {ordered}")
@@ -244,31 +204,19 @@ def _convert(
 
 def raw_files(entry: CatalogueEntry, folder: Path) -> tuple[Path, ...]:
     """Find the entry's raw files, in the order of the catalogue; ``name.gz`` may be there uncompressed."""
-    located_files = {relative: located(folder / relative) for relative in entry.raw}
-    if absent := [relative for relative, path in located_files.items() if path is None]:
-        files = ", ".join(f"{folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
+    found, absent = [], []
+    for relative, digest in entry.raw.items():
+        path = folder / relative
+        candidates = [path, path.with_suffix("")] if path.suffix == COMPRESSED else [path]
+        present = [candidate for candidate in candidates if is_file(candidate)]
+        found += present[:1]
+        absent += [] if present else [f"{path} (SHA-256 {digest})"]
+    if absent:
         raise MissingInputError(
-            f"{entry.name}: raw files are not there: {files}; put them there, or name another folder; source: "
-            f"{entry.source}"
+            f"{entry.name}: raw files are not there: {', '.join(absent)}; put them there, or name another folder; "
+            f"source: {entry.source}"
         )
-    return tuple(path for path in located_files.values() if path is not None)
-
-
-def verify(entry: CatalogueEntry, paths: Sequence[Path]) -> None:
-    """Verify the checksums of the entry's raw files."""
-    for path, expected in zip(paths, entry.raw.values(), strict=True):
-        actual = checksum(path)
-        if actual != expected.lower():
-            raise DataError(
-                f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
-                f"get the file again, from: {entry.source}"
-            )
-
-
-def located(path: Path) -> Path | None:
-    """Find a file or, for ``name.gz``, the same file uncompressed; None if there is neither."""
-    candidates = [path, path.with_suffix("")] if path.suffix == COMPRESSED else [path]
-    return next((candidate for candidate in candidates if is_file(candidate)), None)
+    return tuple(found)
 
 
 def checksum(path: Path) -> str:
@@ -349,5 +297,5 @@ def prepare_command(
     target = output or Path(f"{entry.name}.parquet")
     check_parquet(target)
     with stage(f"preparing {entry.name}"):
-        prepared = prepare(entry, folder, target, overwrite=overwrite)
-    print_line(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")
+        rows = prepare(entry, folder, target, overwrite=overwrite)
+    print_line(f"wrote {target}: {rows} rows, checksums verified")

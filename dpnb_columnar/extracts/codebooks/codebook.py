@@ -1,7 +1,4 @@
-"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts.
-
-Every reader of codebooks begins with ``read_content``, within a bound of size, and ends with ``check_codebook``.
-"""
+"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts."""
 
 from __future__ import annotations
 
@@ -39,12 +36,7 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One labelled code, or a range of whole numbers under one label.
-
-    Attributes:
-        value: The code as the codebook writes it, such as ``01``; empty for a blank, which is null in the data.
-        last: Last code of a range that begins at ``value``; empty for a single code.
-    """
+    """One labelled code, such as ``01``, empty for a blank; or a range of whole numbers under one label."""
 
     value: str
     label: str
@@ -53,16 +45,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable of an extract.
-
-    Attributes:
-        start: Offset of its first character in a line, from 0; None in a delimited file.
-        width: Number of characters, at least 1; None where the codebook does not say.
-        decimals: Implied decimals: how many of the last digits stand behind a decimal point not written. 0 for text.
-        record_types: Record types whose lines hold the variable; empty in a rectangular extract.
-        concept: Group of the variable, such as ``Technical Variables -- HOUSEHOLD``; empty where there is none.
-        universe: Who was asked, as the codebook says; empty where it does not.
-    """
+    """One variable of an extract; ``start`` counts from 0, None in a delimited file, and decimals are implied ones."""
 
     name: str
     form: Form
@@ -86,19 +69,9 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """Everything a codebook declares about one extract.
+    """Everything a codebook declares about one extract; record types are those of a hierarchical one, outermost first.
 
-    Attributes:
-        collection: Publisher of the data set, such as ``cps.ipums.org``; empty where the codebook does not say.
-        record_types: Record types of a hierarchical extract, outermost first, such as ``("H", "P")``; empty for a
-            rectangular one.
-        record_type_variable: Variable that holds a line's record type; None for a rectangular extract.
-        variables: Variables in the codebook's order. One that has different positions on different record types appears
-            once for each.
-        sample: Name of the sample of persons that the extract is drawn from, such as ``cps_2022-01``; empty where the
-            codebook does not say.
-        provenance: Who made the data set, of which place and period, and how it is to be cited; None where the codebook
-            does not say.
+    A variable that has different positions on different record types appears once for each.
     """
 
     source: str
@@ -121,6 +94,12 @@ class Codebook:
         """Columns of the extract, in the codebook's order; a name on several record types is one column."""
         return tuple(dict.fromkeys(variable.name for variable in self.variables))
 
+    @property
+    def by_name(self) -> dict[str, Variable]:
+        """Variables by name: of a name on several record types the first."""
+        first = {variable.name: variable for variable in reversed(self.variables)}
+        return {name: first[name] for name in self.columns}
+
     def in_spelling_of(self, columns: Collection[str]) -> Codebook:
         """Return the codebook with variables named as columns of a file are, such as in lower case by ipumsr."""
         spelled: dict[str, list[str]] = {}
@@ -137,10 +116,7 @@ class Codebook:
         return tuple(v for v in self.variables if not record_type or record_type in v.record_types)
 
     def column_sources(self) -> dict[str, tuple[str, Variable]]:
-        """Per column, the record type (empty in a rectangular extract) whose lines it is read from, and its variable.
-
-        Of a name that several record types have, the innermost counts: it is what the row's own line says.
-        """
+        """Per column, the record type that it is read from, the innermost of several (empty if rectangular)."""
         sources = {variable.name: ("", variable) for variable in reversed(self.variables)}
         for record_type in self.record_types:
             sources |= {v.name: (record_type, v) for v in reversed(self.variables) if record_type in v.record_types}
@@ -197,14 +173,9 @@ PARENTHESIS = re.compile(r"\([^()]*\)")
 SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
-def meaning_of(code: Code) -> Meaning:
+@lru_cache(maxsize=2**14)  # codes share labels
+def meaning_of(text: str) -> Meaning:
     """Classify a code by its label, which means "unknown" only if all its parts do."""
-    return _meaning_of_label(code.label)
-
-
-@lru_cache(maxsize=2**14)
-def _meaning_of_label(text: str) -> Meaning:
-    """Classify a label. Cached: it is asked for more than once for each code, and codes share labels."""
     label = PARENTHESIS.sub(" ", text.replace("’", "'"))
     if NOT_ASKED.match(text.strip()):
         return Meaning.VALUE if OR_NONE.search(label) else Meaning.NOT_IN_UNIVERSE

@@ -1,77 +1,6 @@
-"""The search for a codebook, and its reading, whichever form it has: a layout, a PUMS dictionary, or DDI.
+"""The search for a codebook, and its reading: a layout (docs/extracts.md), a PUMS dictionary, or DDI Codebook 2.5.
 
-*Layouts*, this program's own form of codebook: TOML files with the positions of a fixed-width extract's variables.
-
-::
-
-    name = "town1930"                     # of the data set
-    collection = ""                       # who publishes it
-    encoding = "utf-8"
-    record_types = ["H", "P"]             # outermost first; left out for a rectangular extract
-    record_type_variable = "KIND"
-    provenance = { name = "Census of Town", producer = "Town", period = "1930", citation = "Town. Census of 1930." }
-
-    [[variable]]
-    name = "KIND"
-    columns = [1, 1]                      # first and last column of the line, from 1, both inclusive
-    record_types = ["H", "P"]
-    form = "text"                         # or "number", the default
-
-    [[variable]]
-    name = "SEX"
-    columns = [2, 2]
-    record_types = ["P"]
-    label = "Sex"
-    codes = { 1 = "Male", 2 = "Female", 9 = "Unknown" }
-
-``decimals`` counts implied decimals. ``measure`` is ``continuous`` (amounts) or ``discrete`` (names); left out, a
-variable with codes is discrete and one without is continuous. ``columns`` is left out of every variable of a delimited
-extract. A variable that has different positions on different record types is declared once for each. ``concept`` and
-``universe`` are texts for people.
-
-*Data dictionaries* of the ACS Public Use Microdata Sample: ``PUMS_Data_Dictionary_YEAR.csv`` of the Census Bureau.
-
-::
-
-    NAME,WKHP,N,2,"Usual hours worked per week past 12 months"
-    VAL,WKHP,N,2,"bb","bb","N/A (less than 16 years old/did not work during the past 12 months)"
-    VAL,WKHP,N,2,"1","98","1 to 98 usual hours"
-    VAL,WKHP,N,2,"99","99","99 or more usual hours"
-
-``C`` marks codes and ``N`` amounts; codes that are all whole numbers are numbers here as well (``01`` becomes 1 in the
-data). ``b`` stands for a blank. A variable of the housing and of the person file appears twice, and is kept once. The
-data is delimited, so no variable has a position.
-
-*DDI*: XML of the Data Documentation Initiative (DDI Codebook 2.5), as IPUMS ships one with each extract.
-
-The file is untrusted: a document type or an entity is refused (defusedxml), and the file is read as a stream of which
-only the facts below are kept, so memory does not grow with it. Elements are known by their names, whatever their
-namespace (IPUMS has used two). IPUMS's own reader, ipumspy, builds the whole tree with a parser that expands entities.
-
-=====================================  ==============================================================================
-``codeBook/@ID``                       the collection, after the last hyphen: ``cps.ipums.org``
-``fileTxt/fileName``                   the extract's name, without ``.dat``
-``serName``, ``serName/@abbr``         the series of its samples: IPUMS CPS, ``cps``
-``sumDscr/timePrd/@date``              the period of one of its samples: ``2022-01``
-``fileStrc/@type``                     ``hierarchical`` or rectangular
-``recGrp/@rectype @recidvar @keyvar``  a record type, the variable that holds it; the type without key is outermost
-``fileType/@charset``                  encoding of the data
-``var/@name @dcml @intrvl @rectype``   name, implied decimals, ``contin`` or ``discrete``, record types
-``location/@StartPos @EndPos @width``  first and last column of the line, from 1, both inclusive
-``labl``, ``concept``, ``universe``    texts for people
-``catgry/catValu``, ``catgry/labl``    one code and its meaning
-``titl``, ``AuthEnty``, ``producer``,  of the study: its title, and by whom it is published (``@affiliation``)
-``distrbtr``
-``nation``, ``geogCover``              its place
-``stdyInfo/notes``                     of IPUMS: the names of its samples
-``citReq``, ``biblCit``                how it must be cited
-``serInfo``, ``IDNo``, ``holdings``,   its DOI, else an address of the study
-``contact/@URI``
-``codInstr``                           lines ``999 = NIU``: the codes of a variable that has no ``catgry``
-``varFormat/@type``                    ``numeric`` or ``character``
-=====================================  ==============================================================================
-
-Several codes of one variable may have the same label, so codes are never identified by their labels.
+The file is untrusted: document types and entities of XML are refused (defusedxml), which ipumspy's parser expands.
 """
 
 from __future__ import annotations
@@ -80,11 +9,10 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import XMLParser
@@ -117,117 +45,8 @@ MEASURES = {"contin": Measure.CONTINUOUS, "discrete": Measure.DISCRETE}
 INSTRUCTED_CODE = re.compile(r"-?\d{1,20}(\.\d{1,20})?", re.ASCII)
 """A code, commas left out, before ``=`` in a line of coding instructions that explains it."""
 
-
-@dataclass(slots=True)
-class VariableElement:
-    """One ``var`` element, as far as it has been read; ``category`` is the ``catgry`` that is open."""
-
-    attributes: Mapping[str, str]
-    location: Mapping[str, str] = field(default_factory=dict)
-    character: bool = False
-    texts: dict[str, list[str]] = field(default_factory=dict)
-    codes: list[Code] = field(default_factory=list)
-    category: dict[str, str] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """Name of the variable; empty where it has none."""
-        return self.attributes.get("name", "")
-
-    def add_text(self, parent: str, element: str, text: str) -> None:
-        if parent != "catgry":
-            self.texts.setdefault(element, []).append(text)
-        elif element == "catValu":  # leading blanks may belong to a code of text; trailing ones never do
-            self.category.setdefault(element, text.strip("\r\n\t").rstrip())
-        else:
-            self.category.setdefault(element, _line(text))
-
-    def end_category(self) -> None:
-        """Keep the code of the ``catgry`` that ends; one without a code is a heading of others."""
-        if "catValu" in self.category:
-            self.codes.append(Code(self.category["catValu"], self.category.get("labl", "")))
-
-    def to_variable(self, hierarchical: bool) -> Variable:
-        """Build the variable; what is wrong with it is added to ``faults``."""
-        start, end, width = (self.number(self.location, key) for key in ("StartPos", "EndPos", "width"))
-        if start is not None and end is not None:
-            if width is not None and width != end - start + 1:
-                self.fault(f"columns {start} to {end} are not its width, {width}")
-            width = end - start + 1
-        default = Measure.DISCRETE if self.codes else Measure.CONTINUOUS
-        return Variable(
-            name=self.name,
-            form=Form.TEXT if self.character else Form.NUMBER,
-            measure=MEASURES.get(self.attributes.get("intrvl", ""), default),
-            start=None if start is None else start - 1,
-            width=width,
-            decimals=0 if self.character else self.number(self.attributes, "dcml") or 0,
-            record_types=tuple(self.attributes.get("rectype", "").split()) if hierarchical else (),
-            label=_line(self.texts.get("labl", [""])[0]),
-            concept=_line("; ".join(self.texts.get("concept", ()))),
-            universe=_line(" ".join(self.texts.get("universe", ()))),
-            codes=tuple(self.codes or _instructed_codes(self.texts.get("codInstr", ()), width)),
-        )
-
-    def number(self, attributes: Mapping[str, str], key: str) -> int | None:
-        """Read an attribute that is a whole number; None where it is absent."""
-        text = attributes.get(key)
-        if text is None:
-            return None
-        if re.fullmatch(r"\d{1,9}", text, re.ASCII):
-            return int(text)
-        self.fault(f"expected a whole number as {key}, found {excerpt(text)}")
-        return None
-
-    def fault(self, problem: str) -> None:
-        self.faults.append(Fault(excerpt(self.name), problem))
-
-
-def _instructed_codes(instructions: Iterable[str], width: int | None) -> list[Code]:
-    """Read the codes that coding instructions explain, as far as they fit into the variable's width."""
-    codes = []
-    for text in instructions:
-        for line in text.splitlines():
-            left, _, label = line.partition("=")
-            value = left.strip().replace(",", "")
-            if INSTRUCTED_CODE.fullmatch(value) and (width is None or len(value.replace(".", "")) <= width):
-                codes.append(Code(value, _line(label)))
-    return codes
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:LONGEST_LABEL].rstrip()
-
-
 DEEPEST_NESTING = 64
 """Elements inside one another."""
-
-TEXTS: Mapping[str, Collection[str]] = MappingProxyType(
-    {
-        "titlStmt": frozenset({"titl", "IDNo"}),
-        "rspStmt": frozenset({"AuthEnty"}),
-        "prodStmt": frozenset({"producer"}),
-        "distStmt": frozenset({"distrbtr"}),
-        "serStmt": frozenset({"serName", "serInfo"}),
-        "citation": frozenset({"biblCit"}),
-        "sumDscr": frozenset({"nation", "geogCover"}),
-        "stdyInfo": frozenset({"notes"}),
-        "useStmt": frozenset({"citReq"}),
-        "fileTxt": frozenset({"fileName"}),
-        "var": frozenset({"labl", "concept", "universe", "codInstr"}),
-        "catgry": frozenset({"catValu", "labl"}),
-    }
-)
-"""Elements whose text is kept, by their parent element."""
-
-FACTS = frozenset(
-    {
-        *("codeBook", "serName", "timePrd", "fileStrc", "recGrp", "fileType", "var", "location", "varFormat"),
-        *("AuthEnty", "producer", "distrbtr", "contact", "holdings"),
-    }
-)
-"""Elements whose attributes are kept. ``catgry`` has none: most elements of a large codebook are of codes."""
 
 MOST_SAMPLES = 10_000
 
@@ -250,13 +69,13 @@ PERIOD = re.compile(r"[0-9][0-9-]{0,20}", re.ASCII)
 
 
 def read_ddi(path: Path) -> Codebook:
-    """Read a DDI codebook."""
-    document = _DocumentElements(path)
-    parser = XMLParser(target=document, forbid_dtd=True)
+    """Read a DDI codebook: elements by their names, since IPUMS has used two namespaces."""
+    tree = _VariableTree(path)
+    parser = XMLParser(target=tree, forbid_dtd=True)
     try:
         for chunk in read_chunks(path):
             parser.feed(chunk)
-        parser.close()
+        root = parser.close()
     except ParseError as error:
         line, column = error.position
         raise ConfigurationError(
@@ -270,157 +89,168 @@ def read_ddi(path: Path) -> Codebook:
         raise ConfigurationError(
             f"{path}: in a character encoding that XML parsers do not know; save it as UTF-8"
         ) from None
-    return check_codebook(document.codebook())
+    if tree.faults:
+        raise inconsistency_error(str(path), tree.faults)
+    return check_codebook(_codebook_of(path, root, tree.variables))
 
 
-class _DocumentElements:
-    """Target of the XML parser: gathers the facts of one document without keeping a tree."""
+class _VariableTree(TreeBuilder):
+    """A tree without the contents of variables, most of a codebook: each is read and emptied when it ends."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self.elements: list[str] = []  # open elements, outermost first
-        self.text: list[str] | None = None  # pieces of the text that is being gathered
-        self.text_depth = 0
-        self.identifier = self.file_name = self.structure = self.encoding = self.series = ""
-        self.periods: list[str] = []
-        self.study: dict[str, list[str]] = {}  # texts that say where the rows come from, by their element
-        self.groups: list[dict[str, str]] = []
-        self.variable: VariableElement | None = None
+        self.depth = self.number_of_codes = 0
         self.variables: list[Variable] = []
-        self.number_of_codes = 0
         self.faults: list[Fault] = []
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        name, elements = tag.rpartition("}")[2], self.elements
-        parent = elements[-1] if elements else ""
-        elements.append(name)
-        if self.text is None and parent in TEXTS and name in TEXTS[parent]:
-            self.text, self.text_depth = [], len(elements)
-        if name == "catgry":
-            if self.variable is not None:
-                self.variable.category = {}
-        elif name in FACTS:
-            self._take_attributes(name, attributes)
-        if len(elements) > DEEPEST_NESTING:
-            raise self.refusal(f"nests more than {DEEPEST_NESTING} elements")
-        if not parent and name != "codeBook":
-            raise self.refusal(f"begins with {excerpt(name)}, a DDI codebook with codeBook")
+    def start(self, tag: str, attributes: dict[str, str], /) -> Element:
+        name = tag.rpartition("}")[2]
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise _not_ddi(self.path, f"nests more than {DEEPEST_NESTING} elements")
+        if self.depth == 1 and name != "codeBook":
+            raise _not_ddi(self.path, f"begins with {excerpt(name)}, a DDI codebook with codeBook")
+        return super().start(name, attributes)
 
-    def _take_attributes(self, name: str, attributes: dict[str, str]) -> None:
-        match name:
-            case "codeBook":
-                self.identifier = attributes.get("ID", "")
-            case "serName":
-                self.series = attributes.get("abbr", "")
-            case "timePrd" if len(self.periods) < MOST_SAMPLES:
-                self.periods.append(attributes.get("date", ""))
-            case "fileStrc":
-                self.structure = attributes.get("type", "")
-            case "recGrp":
-                self.groups.append(attributes)
-            case "fileType":
-                self.encoding = attributes.get("charset", "")
-            case "var":
-                self.variable = VariableElement(attributes)
-            case "location" if self.variable is not None:
-                self.variable.location = attributes
-            case "AuthEnty" | "producer" | "distrbtr" if self.of_study:
-                self.add_study_text("affiliation", attributes.get("affiliation", ""))
-            case "contact" | "holdings" if self.of_study:
-                self.add_study_text("URI", attributes.get("URI", ""))
-            case "varFormat" if self.variable is not None:
-                self.variable.character = attributes.get("type") == "character"
-
-    @property
-    def of_study(self) -> bool:
-        """Whether the innermost element is of the study, not of the codebook as a document."""
-        return "stdyDscr" in self.elements
-
-    def add_study_text(self, element: str, text: str) -> None:
-        texts = self.study.setdefault(element, [])
-        if text.strip() and len(texts) < MOST_SAMPLES:
-            texts.append(text[:LONGEST_STUDY_TEXT])
-
-    def data(self, text: str) -> None:
-        """Take characters of the innermost open element."""
-        if self.text is not None:
-            self.text.append(text)
-
-    def end(self, tag: str) -> None:
-        name = self.elements.pop()
-        if self.text is not None and len(self.elements) < self.text_depth:
-            text, self.text = "".join(self.text), None
-            if name == "fileName":
-                self.file_name = text.strip()
-            elif self.variable is not None:
-                self.variable.add_text(self.elements[-1], name, text)
-            elif self.of_study:
-                self.add_study_text(name, text)
-        if self.variable is None or name not in ("catgry", "var"):
-            return
-        if name == "catgry":
-            self.variable.end_category()
+    def end(self, tag: str, /) -> Element:
+        self.depth -= 1
+        element = super().end(tag.rpartition("}")[2])
+        if element.tag == "catgry":
             self.number_of_codes += 1
-        else:
-            self.variables.append(self.variable.to_variable(self.structure == "hierarchical"))
-            self.faults += self.variable.faults
-            self.variable = None
+        elif element.tag == "var":
+            self.variables.append(_ddi_variable(element, self.faults))
+            element.clear()
         if len(self.variables) > MOST_VARIABLES or self.number_of_codes > MOST_CODES:
-            raise self.refusal(f"has more than {MOST_VARIABLES} variables or {MOST_CODES} codes")
-
-    def close(self) -> None:
-        """Take the end of the document."""
-
-    def codebook(self) -> Codebook:
-        if self.faults:
-            raise inconsistency_error(str(self.path), self.faults)
-        hierarchical = self.structure == "hierarchical"
-        if hierarchical and not self.groups:
-            raise self.refusal("is of a hierarchical extract, but declares no record group (recGrp)")
-        outermost_first = sorted(self.groups, key=lambda group: "keyvar" in group)
-        holders = {group.get("recidvar", "") for group in self.groups} - {""}
-        if hierarchical and len(holders) > 1:
-            raise self.refusal("has its record types in more than one variable (recidvar)")
-        _, hyphen, publisher = self.identifier.rpartition("-")
-        encoding = self.encoding.lower() or "utf-8"
-        return Codebook(
-            source=str(self.path),
-            name=self.file_name.removesuffix(".gz").removesuffix(".dat").removesuffix(".csv") or self.path.stem,
-            collection=publisher if hyphen and re.fullmatch(r"[a-z]+(\.[a-z]+)+", publisher) else "",
-            record_types=tuple(group.get("rectype", "") for group in outermost_first) if hierarchical else (),
-            record_type_variable=holders.pop() if hierarchical and holders else None,
-            variables=tuple(self.variables),
-            encoding=ENCODINGS.get(encoding, encoding),
-            sample=_sample(self.series, self.periods),
-            provenance=_study_provenance(self.study, self.periods),
-        )
-
-    def refusal(self, problem: str) -> ConfigurationError:
-        return ConfigurationError(f"{self.path}: {problem}; give the DDI codebook (.xml) that came with the extract")
+            raise _not_ddi(self.path, f"has more than {MOST_VARIABLES} variables or {MOST_CODES} codes")
+        return element
 
 
-def _study_provenance(study: Mapping[str, Sequence[str]], periods: Iterable[str]) -> Provenance | None:
-    """Say where the rows come from, by the texts of a study; None where it has none."""
+def _not_ddi(path: Path, problem: str) -> ConfigurationError:
+    return ConfigurationError(f"{path}: {problem}; give the DDI codebook (.xml) that came with the extract")
 
-    def first(*elements: str) -> str:
-        return next((text for element in elements for text in study.get(element, ())), "")
 
-    demanded = first("citReq", "biblCit")
-    paragraphs = [text for text in PARAGRAPHS.split(demanded) if CITED.search(text) or DOI.search(text)]
-    texts = [*study.get("serInfo", ()), *study.get("IDNo", ()), demanded, *study.get("URI", ())]
-    doi = next((found[0] for text in texts if (found := DOI.search(text))), "")
-    samples = [
-        found[1].replace(";", ",") for text in study.get("notes", ()) if (found := OF_SAMPLE.match(text.strip()))
+def _ddi_variable(element: Element, faults: list[Fault]) -> Variable:
+    """Build a variable from its ``var``; what is wrong with it is added to the faults."""
+    name = element.get("name", "")
+
+    def number(attributes: Mapping[str, str], key: str) -> int | None:
+        text = attributes.get(key)
+        if text is not None and not re.fullmatch(r"\d{1,9}", text, re.ASCII):
+            faults.append(Fault(excerpt(name), f"expected a whole number as {key}, found {excerpt(text)}"))
+            return None
+        return None if text is None else int(text)
+
+    location, character = _attributes(element, "location"), _attributes(element, "varFormat").get("type") == "character"
+    start, end, width = (number(location, key) for key in ("StartPos", "EndPos", "width"))
+    if start is not None and end is not None:
+        if width is not None and width != end - start + 1:
+            faults.append(Fault(excerpt(name), f"columns {start} to {end} are not its width, {width}"))
+        width = end - start + 1
+    codes = [  # leading blanks may belong to a code of text; a category without a code is a heading of others
+        Code(_text(value).strip("\r\n\t").rstrip(), _line(_text(category.find("labl"))))
+        for category in element.iter("catgry")
+        if (value := category.find("catValu")) is not None
     ]
-    makers = dict.fromkeys([first("AuthEnty", "producer", "distrbtr"), first("affiliation")])
+    return Variable(
+        name=name,
+        form=Form.TEXT if character else Form.NUMBER,
+        measure=MEASURES.get(element.get("intrvl", ""), Measure.DISCRETE if codes else Measure.CONTINUOUS),
+        start=None if start is None else start - 1,
+        width=width,
+        decimals=0 if character else number(element.attrib, "dcml") or 0,
+        record_types=tuple(element.get("rectype", "").split()),
+        label=_line(_text(element.find("labl"))),
+        concept=_line("; ".join(map(_text, element.iterfind("concept")))),
+        universe=_line(" ".join(map(_text, element.iterfind("universe")))),
+        codes=tuple(codes or _instructed_codes(map(_text, element.iterfind("codInstr")), width)),
+    )
+
+
+def _attributes(element: Element, tag: str) -> Mapping[str, str]:
+    """Return the attributes of the last element of a name; none where there is no such element."""
+    return ([{}, *(each.attrib for each in element.iter(tag))])[-1]
+
+
+def _text(element: Element | None) -> str:
+    return "" if element is None else "".join(element.itertext())
+
+
+def _instructed_codes(instructions: Iterable[str], width: int | None) -> list[Code]:
+    """Read the codes that coding instructions explain, as far as they fit into the variable's width."""
+    codes = []
+    for text in instructions:
+        for line in text.splitlines():
+            left, _, label = line.partition("=")
+            value = left.strip().replace(",", "")
+            if INSTRUCTED_CODE.fullmatch(value) and (width is None or len(value.replace(".", "")) <= width):
+                codes.append(Code(value, _line(label)))
+    return codes
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_LABEL].rstrip()
+
+
+def _codebook_of(path: Path, root: Element, variables: Sequence[Variable]) -> Codebook:
+    """Build the codebook of a document whose variables are read."""
+    hierarchical = _attributes(root, "fileStrc").get("type") == "hierarchical"
+    groups = [group.attrib for group in root.iter("recGrp")]
+    holders = {group.get("recidvar", "") for group in groups} - {""}
+    if hierarchical and not groups:
+        raise _not_ddi(path, "is of a hierarchical extract, but declares no record group (recGrp)")
+    if hierarchical and len(holders) > 1:
+        raise _not_ddi(path, "has its record types in more than one variable (recidvar)")
+    outermost_first = sorted(groups, key=lambda group: "keyvar" in group)
+    _, hyphen, publisher = _attributes(root, "codeBook").get("ID", "").rpartition("-")
+    encoding = _attributes(root, "fileType").get("charset", "").lower() or "utf-8"
+    file_name = "".join(map(_text, root.findall(".//fileTxt/fileName")[-1:])).strip()
+    periods = [each.get("date", "") for each in root.iter("timePrd")][:MOST_SAMPLES]
+    return Codebook(
+        source=str(path),
+        name=file_name.removesuffix(".gz").removesuffix(".dat").removesuffix(".csv") or path.stem,
+        collection=publisher if hyphen and re.fullmatch(r"[a-z]+(\.[a-z]+)+", publisher) else "",
+        record_types=tuple(group.get("rectype", "") for group in outermost_first) if hierarchical else (),
+        record_type_variable=holders.pop() if hierarchical and holders else None,
+        variables=tuple(variables if hierarchical else (replace(each, record_types=()) for each in variables)),
+        encoding=ENCODINGS.get(encoding, encoding),
+        sample=_sample(_attributes(root, "serName").get("abbr", ""), periods),
+        provenance=_study_provenance(root, periods),
+    )
+
+
+def _study_provenance(root: Element, periods: Iterable[str]) -> Provenance | None:
+    """Read where the rows come from, from elements of the study; None where it has none."""
+
+    def kept(texts: Iterable[str]) -> list[str]:
+        return [text[:LONGEST_STUDY_TEXT] for text in texts if text.strip()][:MOST_SAMPLES]
+
+    def texts(path: str) -> list[str]:
+        return kept(map(_text, root.iterfind(f".//stdyDscr//{path}")))
+
+    def attributes(key: str, tags: Collection[str]) -> list[str]:
+        study = (each for part in root.iter("stdyDscr") for each in part.iter())
+        return kept(each.get(key, "") for each in study if each.tag in tags)
+
+    def first(*found: Sequence[str]) -> str:
+        return next((text for each in found for text in each), "")
+
+    makers = texts("rspStmt/AuthEnty"), texts("prodStmt/producer"), texts("distStmt/distrbtr")
+    affiliation = attributes("affiliation", ("AuthEnty", "producer", "distrbtr"))
+    addresses = attributes("URI", ("contact", "holdings"))
+    demanded = first(texts("useStmt/citReq"), texts("citation/biblCit"))
+    paragraphs = [text for text in PARAGRAPHS.split(demanded) if CITED.search(text) or DOI.search(text)]
+    with_doi = [*texts("serStmt/serInfo"), *texts("titlStmt/IDNo"), demanded, *addresses]
+    doi = next((found[0] for text in with_doi if (found := DOI.search(text))), "")
+    notes = filter(None, (OF_SAMPLE.match(text.strip()) for text in texts("stdyInfo/notes")))
     read = {
-        "name": first("serName", "titl"),
-        "producer": ", ".join(text for text in makers if text),
-        "place": "; ".join(dict.fromkeys([*study.get("nation", ()), *study.get("geogCover", ())])),
+        "name": first(texts("serStmt/serName"), texts("titlStmt/titl")),
+        "producer": ", ".join(filter(None, dict.fromkeys([first(*makers), first(affiliation)]))),
+        "place": "; ".join(dict.fromkeys([*texts("sumDscr/nation"), *texts("sumDscr/geogCover")])),
         "period": "; ".join(_few(periods)),
-        "sample": "; ".join(dict.fromkeys(samples)),
+        "sample": "; ".join(dict.fromkeys(found[1].replace(";", ",") for found in notes)),
         "citation": "\n".join(paragraphs) or demanded,
-        "url": f"https://doi.org/{doi}" if doi else first("URI"),
+        "url": f"https://doi.org/{doi}" if doi else first(addresses),
     }
     lines = {key: one_line(text, LONGEST[key]) for key, text in read.items()}
     return Provenance(**lines) if any(lines.values()) else None

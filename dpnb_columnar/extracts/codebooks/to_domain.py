@@ -1,13 +1,10 @@
-"""The domain that a codebook declares: which variables are attributes, and how. No row is read.
-
-Public facts about collections of microdata are data in the ``*.toml`` files of the folder ``facts``.
-"""
+"""The domain that a codebook declares, by it and by public facts (``facts/*.toml``). No row is read."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -53,13 +50,7 @@ class TechnicalRule:
 
 @dataclass(frozen=True, slots=True)
 class AmountFact:
-    """Facts about an amount that its codebook does not state (``amounts.toml``), in the variable's unit.
-
-    Attributes:
-        lower, upper: Bounds; None where those of the codebook hold.
-        missing_values: Codes that mean "not in universe", perhaps "missing" as well.
-        missing_at_top: How many of the highest codes of the variable's width mean that.
-    """
+    """Facts about an amount that its codebook does not state, in the variable's unit (``amounts.toml``)."""
 
     collections: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -73,14 +64,7 @@ class AmountFact:
 
 @dataclass(frozen=True, slots=True)
 class FlagRule:
-    """How a publisher names the flags of allocated values, and their codes (``imputed.toml``).
-
-    Attributes:
-        flags: Names of the flag of a variable, best first: ``{name}`` is the variable's, ``{short}`` its first 7
-            letters.
-        labels: Patterns of the label of a flag, in lower case.
-        answered: Patterns of the labels of codes that say that a value is an answer, in lower case.
-    """
+    """How a publisher names the flags of allocated values, best first, and their codes (``imputed.toml``)."""
 
     collections: tuple[str, ...]
     flags: tuple[str, ...]
@@ -225,9 +209,7 @@ class LeftOut:
 
 def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple[UnlabelledDomain, tuple[LeftOut, ...]]:
     """Build the domain that a codebook declares, its label still to be chosen."""
-    known: dict[str, Variable] = {}
-    for variable in codebook.variables:  # a variable of several record types appears once for each
-        known.setdefault(variable.name, variable)
+    known = codebook.by_name
     attributes: list[Attribute] = []
     left_out = []
     for name in known if columns is None else dict.fromkeys(columns):
@@ -262,10 +244,7 @@ def _titles(variables: Iterable[Variable]) -> Mapping[str, str]:
 
 
 def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str]) -> dict[str, Flag]:
-    """Find the flags of allocated values (``facts/imputed.toml``), and the values of theirs that say so.
-
-    A flag of which all codes, or none, say that a value was allocated is left out: what it means would be a guess.
-    """
+    """Find the flags of allocated values, and the values that say so; a flag that says it of all or none is no flag."""
     known_rules = (each for each in _read("imputed")["rule"] if codebook.collection in each["collections"])
     rule = next((FlagRule(**_as_tuples(each)) for each in known_rules), None)
     if rule is None:
@@ -278,7 +257,7 @@ def flags_of(codebook: Codebook, names: Sequence[str], available: Sequence[str])
             continue
         told: dict[str, bool] = {}
         for code in flag.codes:
-            if not code.value.strip() or meaning_of(code) is not Meaning.VALUE:
+            if not code.value.strip() or meaning_of(code.label) is not Meaning.VALUE:
                 continue
             values = _values_of(code, flag.form)
             answered = _matches_any(" ".join(code.label.lower().split()), rule.answered)
@@ -317,10 +296,7 @@ def _attribute(variable: Variable, collection: str) -> Attribute | str:
 
 
 def categorical_attribute(variable: Variable) -> Categorical | str:
-    """Build the categorical attribute of a variable, or return the reason why there is none.
-
-    "Unknown" is missing. "Not in universe" is a value like any other: it describes children and people without work.
-    """
+    """Build the categorical attribute of a variable, "not in universe" a value of it, or say why there is none."""
     if variable.decimals:
         return "its codes are names with decimals"
     values: dict[str, None] = {}
@@ -333,7 +309,7 @@ def categorical_attribute(variable: Variable) -> Categorical | str:
         members = _values_of(code, variable.form)
         if isinstance(members, str):
             return members
-        (unknown if meaning_of(code) is Meaning.UNKNOWN else values).update(dict.fromkeys(members))
+        (unknown if meaning_of(code.label) is Meaning.UNKNOWN else values).update(dict.fromkeys(members))
         if len(values) + len(unknown) > LARGEST_DECLARATION:
             return f"it has more than {LARGEST_DECLARATION} codes"
     missing_values = tuple(code for code in unknown if code not in values)
@@ -366,7 +342,7 @@ def spells_numbers(variable: Variable) -> bool:
     """Return whether codes are those of amounts: most labels begin with the code itself, as in ``2 = 2 children``."""
     if variable.form is not Form.NUMBER or variable.decimals:
         return False
-    values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
+    values = [code for code in variable.codes if code.value and meaning_of(code.label) is Meaning.VALUE]
     return len(values) >= FEWEST_AMOUNTS and sum(map(_spells_itself, values)) >= MOSTLY * len(values)
 
 
@@ -388,9 +364,9 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
     codes = [code for code in variable.codes if code.value]
     if not all(NUMBER.fullmatch(part) for code in codes for part in (code.value, code.last or "0")):
         return "its codes are not numbers"
-    values = [code for code in codes if meaning_of(code) is Meaning.VALUE]
-    lowest = min((_first(code, unit) for code in values), default=None)
-    highest = max((_last(code, unit) for code in values), default=None)
+    values = [code for code in codes if meaning_of(code.label) is Meaning.VALUE]
+    lowest = min((_span(code, unit)[0] for code in values), default=None)
+    highest = max((_span(code, unit)[1] for code in values), default=None)
     nines = None if variable.width is None or variable.width > WIDEST else unit * (10**variable.width - 1)
     lower, upper = fact.lower, fact.upper
     if any(code.last for code in values) or spells_numbers(variable):
@@ -405,12 +381,14 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
     missing = [*fact.missing_values, *fact.unknown_values]
     not_asked = bool(fact.missing_values or fact.missing_at_top or len(codes) < len(variable.codes))
     for code in codes:
-        meaning = meaning_of(code)
+        meaning = meaning_of(code.label)
         not_asked |= meaning is Meaning.NOT_IN_UNIVERSE
         if meaning is not Meaning.VALUE:
-            if len(missing) + _size(code, unit) > LARGEST_DECLARATION:
+            first, last = _span(code, unit)
+            size = int((last - first) / unit) + 1
+            if len(missing) + size > LARGEST_DECLARATION:
                 return f"more than {LARGEST_DECLARATION} of its codes mean that the value is missing"
-            missing += _members(code, unit)
+            missing += [first + position * unit for position in range(size)]
     if nines is not None:
         missing += [nines - unit * position for position in range(fact.missing_at_top)]
     treatment = Missing.CATEGORY if not_asked else None
@@ -424,7 +402,7 @@ def amount_labels(variable: Variable) -> dict[str, str]:
     labels: dict[str, str] = {}
     for code in variable.codes:
         if code.value and not code.last and not _spells_itself(code):
-            labels.setdefault(number_text(_first(code, unit)), code.label)
+            labels.setdefault(number_text(_span(code, unit)[0]), code.label)
     return labels
 
 
@@ -443,24 +421,7 @@ def _spells_itself(code: Code) -> bool:
     return bool(leading and WHOLE.fullmatch(code.value) and not code.last and int(code.value) == int(leading[1]))
 
 
-def _first(code: Code, unit: Fraction) -> Fraction:
-    return _number(code.value, unit)
-
-
-def _last(code: Code, unit: Fraction) -> Fraction:
-    return _number(code.last or code.value, unit)
-
-
-def _number(written: str, unit: Fraction) -> Fraction:
-    """Return the amount of a code: itself where it has a decimal point, else with the implied decimals."""
-    return Fraction(written) if "." in written else Fraction(int(written)) * unit
-
-
-def _size(code: Code, unit: Fraction) -> int:
-    return int((_last(code, unit) - _first(code, unit)) / unit) + 1
-
-
-def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
-    first = _first(code, unit)
-    for position in range(_size(code, unit)):
-        yield first + position * unit
+def _span(code: Code, unit: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the first and last amount of a code: as written with a decimal point, else with the implied decimals."""
+    first, last = (Fraction(each) * (1 if "." in each else unit) for each in (code.value, code.last or code.value))
+    return first, last

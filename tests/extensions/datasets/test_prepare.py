@@ -18,13 +18,13 @@ from support.watching import Watching
 
 from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.errors import DataError, DomainError, MissingInputError
-from dpnb_columnar.extensions.datasets.datasets import Prepared, checksum, prepare
+from dpnb_columnar.extensions.datasets.datasets import checksum, prepare
 from dpnb_columnar.runtime.row_progress import watch_progress
 
 
 def test_adult_reader(tmp_path: Path) -> None:
-    done, frame = raw.made("adult", {"adult.data.gz": raw.ADULT_TRAIN, "adult.test.gz": raw.ADULT_TEST}, tmp_path)
-    assert done == Prepared(tmp_path / "out.parquet", 3)
+    rows, frame = raw.made("adult", {"adult.data.gz": raw.ADULT_TRAIN, "adult.test.gz": raw.ADULT_TEST}, tmp_path)
+    assert rows == 3
     assert frame["age"].to_list() == [39, 50, 25]
     assert frame["capital-gain"].to_list() == [2174, 0, 0]
     assert frame["workclass"].to_list() == ["State-gov", "?", "Private"]
@@ -37,18 +37,18 @@ def test_raw_file_declared_compressed_may_lie_there_uncompressed(tmp_path: Path)
     entry = raw.declared("skin", {"skin/Skin_NonSkin.txt.gz": raw.SKIN}, tmp_path)
     (tmp_path / "skin/Skin_NonSkin.txt.gz").rename(tmp_path / "moved.gz")
     (tmp_path / "skin/Skin_NonSkin.txt").write_bytes(raw.SKIN)
-    assert prepare(entry, tmp_path, tmp_path / "out.parquet", overwrite=False).rows == 2
+    assert prepare(entry, tmp_path, tmp_path / "out.parquet", overwrite=False) == 2
 
 
 def test_recompressed_raw_file_is_the_same_file(tmp_path: Path) -> None:
     entry = raw.declared("skin", {"skin.gz": raw.SKIN}, tmp_path)
     (tmp_path / "skin.gz").write_bytes(gzip.compress(raw.SKIN, compresslevel=1, mtime=5))
-    assert prepare(entry, tmp_path, tmp_path / "out.parquet", overwrite=False).rows == 2
+    assert prepare(entry, tmp_path, tmp_path / "out.parquet", overwrite=False) == 2
 
 
 def test_mushroom_reader(tmp_path: Path) -> None:
-    done, frame = raw.made("mushroom", {"agaricus-lepiota.data": raw.MUSHROOM}, tmp_path)
-    assert done.rows == 2
+    rows, frame = raw.made("mushroom", {"agaricus-lepiota.data": raw.MUSHROOM}, tmp_path)
+    assert rows == 2
     assert frame["class"].to_list() == ["p", "e"]
     assert frame["stalk-root"].to_list() == ["e", "?"]
     assert frame["habitat"].to_list() == ["u", "d"]
@@ -95,9 +95,9 @@ def test_acs_reader_keeps_wanted_columns_as_whole_numbers(tmp_path: Path) -> Non
     }
     watching = Watching()
     with watch_progress(watching):
-        done, frame = raw.made("acs2018", contents, tmp_path)
+        rows, frame = raw.made("acs2018", contents, tmp_path)
     assert sum(watching.done) == watching.total  # each archive is verified, and converted
-    assert done.rows == 2
+    assert rows == 2
     assert set(frame.columns) == set(CATALOGUE["acs2018"].domain.columns)
     assert set(frame.dtypes) == {pl.Int64}
     assert frame.row(0, named=True) | {"AGEP": 41, "RELP": 0, "SCHL": 1, "PINCP": 50001, "COW": 1} == frame.row(
@@ -121,10 +121,11 @@ def test_acs_income_reader_selects_columns(tmp_path: Path) -> None:
 def test_prepared_file_carries_its_domain(tmp_path: Path) -> None:
     import pyarrow.parquet
 
-    done, _ = raw.made("seeds", {"seeds.txt": raw.SEEDS}, tmp_path)
-    stored = pyarrow.parquet.read_metadata(done.path).metadata
+    raw.made("seeds", {"seeds.txt": raw.SEEDS}, tmp_path)
+    path = tmp_path / "out.parquet"
+    stored = pyarrow.parquet.read_metadata(path).metadata
     texts = {key.decode(): value.decode() for key, value in stored.items()}
-    assert domain_from_metadata(texts, str(done.path)) == CATALOGUE["seeds"].domain
+    assert domain_from_metadata(texts, str(path)) == CATALOGUE["seeds"].domain
     assert json.loads(texts[DOMAIN_KEY], parse_float=Decimal)["name"] == "seeds"
 
 
