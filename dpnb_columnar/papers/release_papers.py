@@ -29,11 +29,8 @@ from dpnb_columnar.model.document import InvalidPartError, Part, document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.releases.attribute_weights import NONE
 
-LARGEST_RECORD = 2**20
-"""Bytes."""
-
-MOST_ENTRIES = 100
-"""Curators, approvals or authors of one record."""
+LARGEST_RECORD = 2**20  # bytes
+MOST_ENTRIES = 100  # curators, approvals or authors of one record
 
 DATES = {"date": "date", "published": "published on"}
 """Keys that are dates, with the words that pages have for them."""
@@ -240,12 +237,9 @@ class _RecordReader(FieldReader):
 AUDIT_FORMAT, AUDIT_VERSION = "dpnb_columnar audit", 1
 """Those of ``extensions.audit.attacks.to_document``."""
 
-LARGEST_AUDIT = 2**26
-"""Bytes; a larger file is not opened."""
-
+LARGEST_AUDIT = 2**26  # bytes; a larger file is not opened
 BOUNDS = ("exhaustive_loss", "number_bound", "model_bound")
-LARGEST_BOUND = 1e6
-"""Largest epsilon of an audit that is read as a number."""
+LARGEST_BOUND = 1e6  # largest epsilon of an audit that is read as a number
 
 
 @dataclass(frozen=True, slots=True)
